@@ -637,6 +637,35 @@ fn variables_replicas_targets_and_conflicts_have_places() {
 }
 
 #[test]
+fn generator_that_merges_onto_malformed_string_data_is_rejected() {
+    let table = [
+        (
+            "stringData: [a]",
+            "a.yaml:4:13: error[wrong-type]: `stringData` of a Secret must be a map, not a list",
+        ),
+        (
+            "stringData: {a: {b: c}}",
+            "a.yaml:4:17: error[wrong-type]: `stringData.a` of a Secret must be a string, not",
+        ),
+        (
+            "data: x\nstringData: {a: b}",
+            "a.yaml:4:7: error[wrong-type]: `data` of a Secret must be a map, not a string",
+        ),
+    ];
+    for (fields, want) in table {
+        let home = folder(&[
+            (
+                "kustomization.yaml",
+                "resources: [a.yaml]\nsecretGenerator: [{name: a, behavior: merge, literals: [k=v]}]\n",
+            ),
+            ("a.yaml", &format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: a}}\n{fields}\n")),
+        ]);
+        let told = refused(home.path(), &["build", ".", "--message-format", "short"]);
+        says(&told, &[want]);
+    }
+}
+
+#[test]
 fn all_errors_of_a_kustomization_are_told() {
     let home = folder(&[
         (

@@ -2,28 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use super::generated::{Behavior, Generated};
+use smol_str::SmolStr;
+
+use super::generated::{Behavior, Generated, base64_lines};
 use super::manifest::Resource;
 use super::set::ResourceSet;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Schema;
-use crate::yaml::Node;
+use crate::yaml::{Entry, Node};
 
 impl ResourceSet {
     /// Adds a generated resource, or lets it replace or merge with the one of its id.
     ///
     /// # Errors
-    /// A `create` that exists, a `merge` or `replace` that does not, several that fit.
+    /// A `create` that exists, a `merge` or `replace` that does not, several that fit; a `merge` with a Secret whose
+    /// `stringData` is malformed.
     pub fn absorb(&mut self, resource: Resource, schema: &Schema) -> Result<()> {
         match resource.generated.unwrap_or_default().behavior {
             Behavior::Unspecified | Behavior::Create => self.absorb_new(resource),
             behavior @ (Behavior::Replace | Behavior::Merge) => {
                 let position = self.the_one_to_change(&resource)?;
-                self.update(position, |old| {
-                    *old = join(resource, old, behavior);
+                let joined = self.update(position, |old| {
+                    *old = join(resource, old, behavior)?;
                     old.sync(schema);
+                    Ok(())
                 });
-                Ok(())
+                joined.unwrap_or(Ok(()))
             }
         }
     }
@@ -62,7 +66,7 @@ impl ResourceSet {
 
 /// Gives a generated resource the name, namespace and history of the one that it replaces, and
 /// the union of labels and annotations; for `merge` also of the data.
-fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Resource {
+fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Result<Resource> {
     for field in ["labels", "annotations"] {
         let mut pairs: BTreeMap<_, _> = old.placed_strings(field).collect();
         pairs.extend(new.placed_strings(field));
@@ -72,9 +76,9 @@ fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Resource {
     new.set_namespace(&old.id().namespace);
     new.keep_identity(old.identity());
     if behavior == Behavior::Merge {
-        for field in ["data", "binaryData"] {
-            join_data(&mut new, old, field);
-        }
+        let old_data = if is_secret(&new) { secret_data(old)? } else { entries(old, "data") };
+        join_data(&mut new, "data", old_data);
+        join_data(&mut new, "binaryData", entries(old, "binaryData"));
         new.origin = old.origin.clone().or(new.origin);
     }
     let hash = new.generated.is_some_and(|g| g.name_hash);
@@ -87,21 +91,67 @@ fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Resource {
     new.vars.clone_from(&old.vars);
     new.history.clone_from(&old.history);
     new.from_helm = old.from_helm;
-    new
+    Ok(new)
 }
 
-/// The union of a data field, sorted by key; the new values win. All values become strings.
-fn join_data(new: &mut Resource, old: &Resource, field: &str) {
-    let entries = |r: &Resource| r.node().get(field).and_then(Node::as_map).cloned().unwrap_or_default();
-    let mut union: BTreeMap<_, _> = entries(old).into_iter().map(|e| (e.key.text.clone(), e)).collect();
-    union.extend(entries(new).into_iter().map(|e| (e.key.text.clone(), e)));
+fn is_secret(resource: &Resource) -> bool {
+    let gvk = &resource.id().gvk;
+    gvk.kind == "Secret" && gvk.api_version() == "v1"
+}
+
+/// The entries of a map field; none where it is no map.
+fn entries(resource: &Resource, field: &str) -> Vec<Entry> {
+    let map = resource.node().get(field).and_then(Node::as_map);
+    map.map(|map| map.entries().to_vec()).unwrap_or_default()
+}
+
+/// The `data` of a Secret that a generated one is merged with. Its `stringData` is part of it, encoded,
+/// and wins over `data`, as on the API server (kustomize from 5.8.3 on; before, it was lost).
+fn secret_data(old: &Resource) -> Result<Vec<Entry>> {
+    let mut data = entries(old, "data");
+    let string_data = old.node().get("stringData").filter(|node| !node.is_null());
+    let Some(string_data) = string_data else { return Ok(data) };
+    for (field, node) in [("stringData", Some(string_data)), ("data", old.node().get("data"))] {
+        if let Some(node) = node.filter(|node| !node.is_null() && node.as_map().is_none()) {
+            return Err(malformed(old, field, node, "a map"));
+        }
+    }
+    for mut entry in entries(old, "stringData") {
+        let Some(text) = text(&entry.value) else {
+            let field = format!("stringData.{}", entry.key.text);
+            return Err(malformed(old, &field, &entry.value, "a string"));
+        };
+        entry.value = Node::string(base64_lines(text.as_bytes())).with_span(entry.value.span());
+        data.push(entry);
+    }
+    Ok(data)
+}
+
+/// The text of a scalar, empty for null; none for maps and lists.
+fn text(value: &Node) -> Option<SmolStr> {
+    if value.is_null() { Some(SmolStr::default()) } else { value.scalar_text().cloned() }
+}
+
+fn malformed(old: &Resource, field: &str, node: &Node, expected: &str) -> Diagnostic {
+    let message = format!("`{field}` of a Secret must be {expected}, not {}", node.type_name());
+    Diagnostic::error(Code::WrongType, message)
+        .at(node.span())
+        .resource(old.id())
+        .field(field)
+        .help("correct it, so that a generator with `behavior: merge` can add to this Secret")
+}
+
+/// Sets a data field to the union of the old entries and the new ones, sorted by key; the new values win. All values become
+/// strings.
+fn join_data(new: &mut Resource, field: &str, old: Vec<Entry>) {
+    let all = old.into_iter().chain(entries(new, field));
+    let union: BTreeMap<_, _> = all.map(|entry| (entry.key.text.clone(), entry)).collect();
     let Some(map) = new.node_mut().as_map_mut() else { return };
     map.remove(field);
     if !union.is_empty() {
-        let strings = union.into_values().map(|e| {
-            let text = if e.value.is_null() { None } else { e.value.scalar_text().cloned() };
-            (e.key, Node::string(text.unwrap_or_default()).with_span(e.value.span()))
-        });
+        let strings = union
+            .into_values()
+            .map(|e| (e.key, Node::string(text(&e.value).unwrap_or_default()).with_span(e.value.span())));
         map.push(field, Node::map(strings.collect()));
     }
 }

@@ -1,4 +1,7 @@
-//! What is known of a resource because a generator made it.
+//! What is known of a resource because a generator made it, and how generators encode data.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 
 /// What a generated resource does when its id exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,4 +45,33 @@ pub struct Generated {
     pub behavior: Behavior,
     /// Whether its name gets a hash of its content.
     pub name_hash: bool,
+}
+
+/// The width of a line of base64.
+const WIDTH: usize = 70;
+
+/// Base64 in lines, each with a line break behind it; what fits one line has none.
+pub(crate) fn base64_lines(bytes: &[u8]) -> String {
+    let encoded = STANDARD.encode(bytes);
+    if encoded.len() < WIDTH {
+        return encoded;
+    }
+    let mut lines = String::with_capacity(encoded.len() + encoded.len() / WIDTH + 1);
+    for line in encoded.as_bytes().chunks(WIDTH) {
+        lines.extend(line.iter().map(|&b| b as char));
+        lines.push('\n');
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_wrapped_from_70_columns_on() {
+        assert_eq!(base64_lines(&[0; 51]).len(), 68);
+        assert_eq!(base64_lines(&[0; 52]), format!("{}\n{}\n", "A".repeat(70), "=="));
+        assert_eq!(base64_lines(&[0; 105]), format!("{0}\n{0}\n", "A".repeat(70)));
+    }
 }

@@ -25,7 +25,7 @@ pub(crate) use alike::{Alike, Known, Likely, SimilarNames, WrongPart};
 pub(crate) use build_annotations::INTERNAL;
 pub(crate) use copied::Copied;
 pub use former::FormerIds;
-pub(crate) use generated::{Behavior, Generated};
+pub(crate) use generated::{Behavior, Generated, base64_lines};
 pub(crate) use held_secrets::HeldSecrets;
 pub use id::ResId;
 pub use manifest::Resource;

@@ -1,11 +1,9 @@
 //! ConfigMaps made from literals, files and env files.
 
 use super::Files;
-use super::generator::{
-    DataPair, GeneratedManifest, GeneratorArgs, GeneratorOptions, base64_lines, sorted, string,
-};
+use super::generator::{DataPair, GeneratedManifest, GeneratorArgs, GeneratorOptions, sorted, string};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
-use crate::resource::Resource;
+use crate::resource::{Resource, base64_lines};
 use crate::schema::Schema;
 use crate::yaml::{Map, Node};
 

@@ -1,8 +1,5 @@
 //! The manifest of a generated ConfigMap or Secret, field by field.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use super::args::{GeneratorArgs, GeneratorOptions};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::resource::{Behavior, Generated, Resource};
@@ -103,33 +100,4 @@ fn behavior(text: &Spanned<String>) -> Warned<Behavior> {
         warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(text.span).help(help));
     }
     Warned { value: behavior.unwrap_or_default(), warnings }
-}
-
-/// The width of a line of base64.
-const WIDTH: usize = 70;
-
-/// Base64 in lines, each with a line break behind it; what fits one line has none.
-pub(in crate::transform) fn base64_lines(bytes: &[u8]) -> String {
-    let encoded = STANDARD.encode(bytes);
-    if encoded.len() < WIDTH {
-        return encoded;
-    }
-    let mut lines = String::with_capacity(encoded.len() + encoded.len() / WIDTH + 1);
-    for line in encoded.as_bytes().chunks(WIDTH) {
-        lines.extend(line.iter().map(|&b| b as char));
-        lines.push('\n');
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn base64_is_wrapped_from_70_columns_on() {
-        assert_eq!(base64_lines(&[0; 51]).len(), 68);
-        assert_eq!(base64_lines(&[0; 52]), format!("{}\n{}\n", "A".repeat(70), "=="));
-        assert_eq!(base64_lines(&[0; 105]), format!("{0}\n{0}\n", "A".repeat(70)));
-    }
 }

@@ -6,4 +6,4 @@ mod manifest;
 
 pub use args::{GeneratorArgs, GeneratorMetadata, GeneratorOptions};
 pub(super) use key_values::{DataPair, sorted};
-pub(super) use manifest::{GeneratedManifest, base64_lines, string};
+pub(super) use manifest::{GeneratedManifest, string};
