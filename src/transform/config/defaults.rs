@@ -117,8 +117,9 @@ pub(super) fn common_annotations() -> Vec<FieldSpec> {
 pub(super) fn images() -> Vec<FieldSpec> {
     let places = ["spec", "spec/template/spec"];
     let fields = ["containers[]/image", "initContainers[]/image", "volumes[]/image/reference"];
-    let path = |place: &str, field: &str| FieldSpec::created_in_all(&format!("{place}/{field}"));
-    places.iter().flat_map(|place| fields.iter().map(move |field| path(place, field))).collect()
+    let paths = places.iter().flat_map(|place| fields.iter().map(move |field| format!("{place}/{field}")));
+    let of_cron_jobs = format!("{}/{}", CRON_JOB_POD.1, fields[2]);
+    paths.chain([of_cron_jobs]).map(|path| FieldSpec::created_in_all(&path)).collect()
 }
 
 pub(super) fn replicas() -> Vec<FieldSpec> {
