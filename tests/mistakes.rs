@@ -636,6 +636,67 @@ fn variables_replicas_targets_and_conflicts_have_places() {
     }
 }
 
+/// A kustomization with two ConfigMaps, of which `changes` makes one.
+fn colliding(changes: &str) -> tempfile::TempDir {
+    folder(&[
+        ("app/kustomization.yaml", &format!("resources: [a.yaml, b.yaml]\n{changes}")),
+        ("app/a.yaml", &cm("a")),
+        ("app/b.yaml", &cm(if changes.contains("NAME") { "$(NAME)" } else { "b" })),
+        ("app/config.yaml", "varReference: [{kind: ConfigMap, path: metadata/name}]\n"),
+        ("over/kustomization.yaml", "resources: [../app]\nsortOptions: {order: fifo}\n"),
+    ])
+}
+
+#[test]
+fn resources_whose_ids_become_equal_are_rejected_in_every_order() {
+    let changes = [
+        r#"
+patches:
+- target: {name: b}
+  patch: '[{"op": "replace", "path": "/metadata/name", "value": "a"}]'
+"#,
+        "
+replacements:
+- source: {kind: ConfigMap, name: a, fieldPath: metadata.name}
+  targets: [{select: {name: b}, fieldPaths: [metadata.name]}]
+",
+        "
+vars: [{name: NAME, objref: {kind: ConfigMap, name: a, apiVersion: v1}}]
+configurations: [config.yaml]
+",
+    ];
+    for change in changes {
+        for options in ["", "sortOptions: {order: legacy}\n", "sortOptions: {order: fifo}\n"] {
+            let home = colliding(&format!("{change}{options}"));
+            for args in [&["build", "app"][..], &["build", "app", "--reorder", "none"], &["tree", "app"]] {
+                let told = refused(home.path(), args);
+                says(&told, &["there are two resources with the id ConfigMap a", "a.yaml:1:1", "b.yaml:1:1"]);
+            }
+            refused(home.path(), &["build", "over"]);
+            let checked = run(home.path(), &["check", "app", "-o", "short"]);
+            let findings = String::from_utf8_lossy(&checked.stdout).into_owned();
+            assert!(!checked.status.success(), "{findings}");
+            says(&findings, &["app/b.yaml:1:1: error[duplicate-resource]"]);
+        }
+    }
+}
+
+#[test]
+fn resources_that_only_namespaces_tell_apart_are_built() {
+    let patch = r#"
+sortOptions: {order: fifo}
+patches:
+- target: {name: b}
+  patch: |-
+    [{"op": "replace", "path": "/metadata/name", "value": "a"},
+     {"op": "add", "path": "/metadata/namespace", "value": "n"}]
+"#;
+    let home = colliding(patch);
+    for args in [["build", "app"], ["build", "over"]] {
+        told(home.path(), &args);
+    }
+}
+
 #[test]
 fn generator_that_merges_onto_malformed_string_data_is_rejected() {
     let table = [

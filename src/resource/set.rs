@@ -3,7 +3,7 @@
 use std::mem;
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::changes::SetChanges;
 use super::copied::Copied;
@@ -42,6 +42,8 @@ pub struct ResourceSet {
     resources: Vec<Resource>,
     indices: Indices,
     copied: Copied,
+    /// Whether ids may have changed since they were last known to be distinct.
+    ids_changed: bool,
     /// What has changed since histories were last brought up to date; none when nobody wants them.
     changes: Option<SetChanges>,
 }
@@ -76,9 +78,10 @@ impl ResourceSet {
         self.resources.iter()
     }
 
-    /// The resources, to change all of them, sort or filter. Ids must stay distinct.
+    /// The resources, to change all of them, sort or filter. Equal ids are found by [`ResourceSet::check_ids`].
     pub fn resources_mut(&mut self) -> &mut Vec<Resource> {
         self.indices = Indices::default();
+        self.ids_changed = true;
         if let Some(changes) = &mut self.changes {
             changes.all();
         }
@@ -117,6 +120,7 @@ impl ResourceSet {
         }
         if *resource.id() != id || *resource.previous != *previous {
             self.indices.add(position, resource);
+            self.ids_changed = true;
         }
         Some(done)
     }
@@ -278,26 +282,64 @@ impl ResourceSet {
     /// Adds all resources of another set at the end.
     ///
     /// # Errors
-    /// An id is there already.
-    pub fn append_all(&mut self, other: Self) -> Result<()> {
+    /// An id is there already, or twice in the other set.
+    pub fn append_all(&mut self, mut other: Self) -> Result<()> {
         let mut copied = self.copied;
         copied.merge(other.copied);
-        let changes = SetChanges::joined(self.changes.take(), other.changes);
+        let changes = SetChanges::joined(self.changes.take(), other.changes.take());
         if self.is_empty() {
-            *self = Self { resources: other.resources, indices: other.indices, copied, changes };
-            return Ok(());
+            let checked = other.check_ids();
+            *self = Self { copied, changes, ..other };
+            return checked;
         }
         (self.copied, self.changes) = (copied, changes);
         other.resources.into_iter().try_for_each(|r| self.append(r))
     }
 
+    /// The positions of two resources with the same id: of the first one that has the id of an earlier one, and of that.
+    #[must_use]
+    pub fn equal_ids(&self) -> Option<[usize; 2]> {
+        let mut seen: FxHashMap<&ResId, usize> = FxHashMap::default();
+        let mut all = self.resources.iter().enumerate().filter(|(_, resource)| !resource.is_empty());
+        all.find_map(|(i, resource)| seen.insert(resource.id(), i).map(|first| [first, i]))
+    }
+
+    /// Checks that no two resources have the same id, which transformations can make equal.
+    ///
+    /// # Errors
+    /// Two have; both are named with their locations.
+    pub fn check_ids(&mut self) -> Result<()> {
+        if !self.ids_changed {
+            return Ok(());
+        }
+        if let Some([first, second]) = self.equal_ids() {
+            return Err(self.twins(first, &self.resources[second]).help(
+                "a prefix, suffix, namespace, patch, replacement or variable makes them equal: rename one of them, or \
+                 change what sets its name or namespace",
+            ));
+        }
+        self.ids_changed = false;
+        Ok(())
+    }
+
     /// What is wrong with a resource that has the id of the one at a position.
     pub(crate) fn duplicate(&self, first: usize, second: &Resource) -> Diagnostic {
-        let id = second.id();
+        self.twins(first, second).help("rename one, remove one, or make the second a patch of the first")
+    }
+
+    fn twins(&self, first: usize, second: &Resource) -> Diagnostic {
+        let (id, first) = (second.id(), &self.resources[first]);
+        let label = |which: &str, resource: &Resource| {
+            let mut original = resource.original_id().clone();
+            // Former ids name the default namespace, which manifests leave out.
+            if id.namespace.is_empty() && original.namespace == "default" {
+                original.namespace.clone_from(&id.namespace);
+            }
+            if original == *id { which.to_string() } else { format!("{which}, originally {original}") }
+        };
         Diagnostic::error(Code::DuplicateResource, format!("there are two resources with the id {id}"))
-            .label(second.node().span().at_start(), "the second one")
-            .label(self.resources[first].node().span().at_start(), "the first one")
-            .help("rename one, remove one, or make the second a patch of the first")
+            .label(second.node().span().at_start(), label("the second one", second))
+            .label(first.node().span().at_start(), label("the first one", first))
     }
 }
 

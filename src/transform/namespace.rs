@@ -1,6 +1,5 @@
 //! The namespace of resources, and the fields that repeat it.
 
-use rustc_hash::FxHashSet;
 use serde::Deserialize;
 use smol_str::SmolStr;
 
@@ -180,20 +179,13 @@ fn set_namespace(field: &mut Node, config: &Namespace) -> Result<()> {
 }
 
 fn no_id_twice(set: &ResourceSet) -> Result<()> {
-    let mut seen = FxHashSet::default();
-    let Some(second) = set.iter().filter(|r| !r.is_empty()).find(|r| !seen.insert(r.id())) else {
-        return Ok(());
-    };
-    let first = set.iter().find(|r| r.id() == second.id());
+    let Some(twins) = set.equal_ids() else { return Ok(()) };
+    let [first, second] = twins.map(|i| &set.as_slice()[i]);
     let former = |r: &Resource| r.previous.last().map_or_else(|| r.id().to_string(), ToString::to_string);
-    let mut error = Diagnostic::error(
-        Code::DuplicateResource,
-        format!("the namespace makes two resources the same: {}", second.id()),
-    )
-    .label(second.node().span().at_start(), format!("was {}", former(second)));
-    if let Some(first) = first {
-        error = error.label(first.node().span().at_start(), format!("was {}", former(first)));
-    }
+    let message = format!("the namespace makes two resources the same: {}", second.id());
+    let error = Diagnostic::error(Code::DuplicateResource, message)
+        .label(second.node().span().at_start(), format!("was {}", former(second)))
+        .label(first.node().span().at_start(), format!("was {}", former(first)));
     Err(error.help("give one of them another name, or build them in kustomizations of their own"))
 }
 

@@ -43,14 +43,21 @@ impl SortOptions {
     pub fn legacy() -> Self {
         Self { order: Some(SortOrder::Legacy), legacy_sort_options: None }
     }
+
+    /// The order `fifo`.
+    #[must_use]
+    pub fn fifo() -> Self {
+        Self { order: Some(SortOrder::Fifo), legacy_sort_options: None }
+    }
 }
 
 /// Puts the resources in order.
 ///
 /// # Errors
-/// Options that contradict each other; with the order `legacy` also two resources of the same id,
-/// which is where kustomize notices that a prefix or a patch gave one the name of another.
+/// Options that contradict each other; two resources of the same id, whatever the order, since a prefix or a patch can
+/// give one the name of another.
 pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
+    set.check_ids()?;
     let named = options.legacy_sort_options.as_ref();
     let order = options.order.ok_or_else(|| {
         Diagnostic::error(Code::MissingField, "`order` is missing")
@@ -76,7 +83,8 @@ pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
     order.sort_by(|&(a, i), &(b, j)| a.cmp(&b).then_with(|| compare_ids(id(i), id(j))));
     let mut resources: Vec<_> = std::mem::take(set.resources_mut()).into_iter().map(Some).collect();
     let sorted = order.into_iter().filter_map(|(_, i)| resources.get_mut(i).and_then(Option::take));
-    sorted.into_iter().try_for_each(|resource| set.append(resource))
+    set.resources_mut().extend(sorted);
+    Ok(())
 }
 
 /// Negative for kinds that come first, positive for those that come last.
@@ -136,7 +144,7 @@ mod tests {
     #[test]
     fn fifo_and_contradictions() {
         let mut resources = set(MIXED);
-        let fifo = SortOptions { order: Some(SortOrder::Fifo), legacy_sort_options: None };
+        let fifo = SortOptions::fifo();
         sort(&mut resources, &fifo).expect("nothing to do");
         assert_eq!(names(&resources)[..3], ["w", "b", "c"]);
         let both = SortOptions { legacy_sort_options: Some(LegacySortOptions::default()), ..fifo };
@@ -152,7 +160,9 @@ mod tests {
         let mut resources = set(MIXED);
         resources.resources_mut()[1].set_name("c");
         resources.resources_mut()[1].set_namespace("default");
-        let error = sort(&mut resources, &SortOptions::legacy()).expect_err("two services c");
-        assert_eq!(error.code(), Code::DuplicateResource);
+        for options in [SortOptions::legacy(), SortOptions::fifo()] {
+            let error = sort(&mut resources, &options).expect_err("two services c");
+            assert_eq!(error.code(), Code::DuplicateResource);
+        }
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn sort(
     match (options, reorder) {
         (Some(options), _) => transform::sort(resources, options),
         (None, None | Some(Reorder::Legacy)) => transform::sort(resources, &SortOptions::legacy()),
-        (None, Some(Reorder::None)) => Ok(()),
+        (None, Some(Reorder::None)) => transform::sort(resources, &SortOptions::fifo()),
     }
 }
 

@@ -166,7 +166,7 @@ mod tests {
         let own = builtin.name_reference.as_slice();
         assert_eq!(ListedSpec::merge(own, own).expect("agrees"), own);
         let counts = lists(&builtin).map(|list| list.as_slice().len());
-        assert_eq!(counts, [1, 1, 3, 32, 0, 9, 1, 9, 72, 6, 4]);
+        assert_eq!(counts, [1, 1, 3, 32, 0, 9, 1, 9, 72, 7, 4]);
         let references = builtin.name_reference.as_slice();
         assert_eq!(references.iter().map(|r| r.field_specs.len()).sum::<usize>(), 167);
         assert_eq!(references[0].kind, "StorageClass");

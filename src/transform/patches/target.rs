@@ -1,7 +1,5 @@
 //! Which resource a patch means that names its target itself.
 
-use rustc_hash::FxHashMap;
-
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Likely, ResId, Resource, ResourceSet, WrongPart};
 use crate::source::Span;
@@ -87,17 +85,13 @@ fn no_match(set: &ResourceSet, id: &ResId, at: Span, likely: &Likely<'_>) -> Dia
 /// # Errors
 /// There is one.
 pub(super) fn check_ids(set: &ResourceSet) -> Result<()> {
-    let mut seen: FxHashMap<&ResId, &Resource> = FxHashMap::default();
-    for resource in set.iter().filter(|resource| !resource.is_empty()) {
-        if let Some(first) = seen.insert(resource.id(), resource) {
-            let message = format!("the patch makes two resources the same: {}", resource.id());
-            return Err(Diagnostic::error(Code::DuplicateResource, message)
-                .label(resource.node().span().at_start(), "one is this")
-                .label(first.node().span().at_start(), "the other is this")
-                .help("let the `target` select only one of them, or change the name by hand"));
-        }
-    }
-    Ok(())
+    let Some(twins) = set.equal_ids() else { return Ok(()) };
+    let [first, second] = twins.map(|i| &set.as_slice()[i]);
+    let message = format!("the patch makes two resources the same: {}", second.id());
+    Err(Diagnostic::error(Code::DuplicateResource, message)
+        .label(second.node().span().at_start(), "one is this")
+        .label(first.node().span().at_start(), "the other is this")
+        .help("let the `target` select only one of them, or change the name by hand"))
 }
 
 #[cfg(test)]
