@@ -343,12 +343,13 @@ fn unmatched(layer: &DirectoryLayer, over: &[Resource]) -> Alike {
 /// when there is no such directory. A base itself has no bases.
 ///
 /// # Errors
-/// A base that is given cannot be opened, or one that is found is a link out of the repository.
+/// A base that is given cannot be opened, or one that is found is a link out of the repository (see
+/// [`Root::implied_base`]).
 pub(super) fn bases_of(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root>>> {
     if !given.is_empty() {
         return given.iter().map(|base| root.reader().open(base)).collect::<Result<_>>().map(Some);
     }
-    let beside = |path: Option<&Path>| path.map_or(Ok(None), |path| root.neighbour(&path.join("base")));
+    let beside = |path: Option<&Path>| path.map_or(Ok(None), |path| root.implied_base(&path.join("base")));
     let parent = root.path().parent();
     let found = match beside(parent)? {
         None => beside(parent.and_then(Path::parent))?,

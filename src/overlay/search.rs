@@ -192,7 +192,14 @@ impl SearchWalk<'_> {
 
     /// Takes note of a directory of manifests, if a base is found for it. Kustomizations are in no plain directory.
     fn plain(&mut self, root: &Root) -> Result<bool> {
-        let bases = bases_of(root, &self.search.bases)?.unwrap_or_default();
+        let bases = match bases_of(root, &self.search.bases) {
+            // A base that leads elsewhere does not keep other targets from being found: the build says what is wrong.
+            Err(error) if error.code() == Code::OutsideRoot => {
+                self.found.targets.insert(root.path().to_path_buf());
+                return Ok(true);
+            }
+            bases => bases?.unwrap_or_default(),
+        };
         // A base that is given is no overlay of itself.
         if bases.is_empty()
             || bases.iter().any(|base| root.path().starts_with(base.path()))

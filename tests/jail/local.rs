@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::net::UnixListener;
 use std::process::Stdio;
 
-use super::{Ended, Place, kustomize, map};
+use super::{Ended, Place, SECRET, kustomize, map};
 
 const NONE: &str = "--load-restrictor=LoadRestrictionsNone";
 
@@ -262,4 +262,67 @@ fn the_user_may_name_standard_input() {
             "{name}"
         );
     }
+}
+
+/// What a registry client keeps: no manifest, so that an error about it would quote it.
+pub(super) const CREDENTIALS: &str = r#"{"auths": {"registry.example.com": {"auth": "top-secret"}}}"#;
+
+#[test]
+fn bases_that_are_found_stay_in_the_repository() {
+    for (overlay, base) in [("repo/over", "repo/base"), ("repo/overlays/prod", "repo/base")] {
+        let place = Place::new(&[
+            (&format!("{overlay}/a.yaml"), &map("a")),
+            ("repo/sub/ok/a.yaml", &map("a")),
+            ("repo/sub/base/b.yaml", &map("b")),
+            (".docker/config.json", CREDENTIALS),
+        ]);
+        place.link(base, "../.docker");
+        place.repository("repo");
+        for flags in [&[][..], &[NONE]] {
+            for command in ["build", "check"] {
+                let ended = place.run(&[&[command, overlay], flags].concat());
+                let told = ended.messages + &ended.output;
+                assert!(!ended.succeeded && !told.contains(SECRET), "{command} {flags:?}: {told}");
+                assert!(
+                    told.contains(&format!("`{base}` leads outside of repo")),
+                    "{command} {flags:?}: {told}"
+                );
+                assert!(told.contains("--base .docker"), "{told}");
+            }
+        }
+        let all = place.run(&["check", "-R", "repo"]);
+        assert!(
+            !all.succeeded && all.output.contains("leads outside of repo"),
+            "{} {}",
+            all.output,
+            all.messages
+        );
+        assert!(all.messages.contains("2 targets"), "the other target is checked, too: {}", all.messages);
+        // Whoever names it means it.
+        place.write(".docker/config.json", &map("kept"));
+        assert_eq!(
+            place.prints(&["build", overlay, "--base", ".docker"]),
+            format!("{}---\n{}", map("kept"), map("a"))
+        );
+    }
+}
+
+#[test]
+fn bases_that_are_found_without_a_repository_stay_in_their_directory() {
+    let place = Place::new(&[("app/over/a.yaml", &map("a")), ("app/elsewhere/b.yaml", &map("b"))]);
+    place.link("app/base", "elsewhere");
+    assert_eq!(place.prints(&["build", "app/over"]), format!("{}---\n{}", map("b"), map("a")));
+    place.write(".docker/config.json", CREDENTIALS);
+    std::fs::remove_file(place.at("app/base")).expect("removed");
+    place.link("app/base", "/.docker");
+    let message = place.refused(&["build", "app/over"]);
+    assert!(message.contains("`app/base` leads outside of app"), "{message}");
+}
+
+#[test]
+fn no_base_is_found_beside_a_repository() {
+    let place = Place::new(&[("repo/a.yaml", &map("a")), ("base/config.json", CREDENTIALS)]);
+    place.repository("repo");
+    let message = place.refused(&["build", "repo"]);
+    assert!(message.contains("no base was found"), "{message}");
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::local::CREDENTIALS;
 use super::{Ended, Place, SECRET, map};
 
 const NONE: &str = "--load-restrictor=LoadRestrictionsNone";
@@ -185,6 +186,22 @@ mod enforced {
                     || message.contains("l.yaml: permission")
             );
         }
+    }
+
+    #[test]
+    #[ignore = "needs a kernel with Landlock"]
+    fn bases_that_are_found_do_not_open_the_sandbox() {
+        let place = Place::new(&[("repo/over/a.yaml", &map("a")), ("repo/near/b.yaml", &map("b"))]);
+        place.write(".docker/config.json", CREDENTIALS);
+        place.link("repo/base", "../.docker");
+        place.repository("repo");
+        let message = place.refused(&["build", "repo/over", ON]);
+        assert!(message.contains("`repo/base` leads outside of repo"), "{message}");
+        // The repository is also known in the sandbox, which cannot list it.
+        fs::remove_file(place.at("repo/base")).expect("removed");
+        place.link("repo/base", "near");
+        let built = prints_in_sandbox(&place, &["build", "repo/over", ON]);
+        assert_eq!(built, format!("{}---\n{}", map("b"), map("a")));
     }
 
     #[test]

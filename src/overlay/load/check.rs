@@ -35,6 +35,33 @@ impl Root {
             .help("a kustomization cannot contain itself; move what both need to a directory of its own"))
     }
 
+    /// The directory of a base that nothing names but where it is; none when there is no such directory. It stays in the
+    /// repository of this directory, or without one in the directory that the path names it in: only what the user
+    /// names may be elsewhere.
+    ///
+    /// # Errors
+    /// A link leads out of there.
+    pub fn implied_base(&self, path: &Path) -> Result<Option<Self>> {
+        let Some(base) = self.neighbour(path)? else { return Ok(None) };
+        if self.checkout.is_some() {
+            return Ok(Some(base));
+        }
+        let tree = self.reader.tree();
+        let repository = self.path().ancestors().find(|above| tree.has(&above.join(".git")));
+        let Some(limit) = repository.or(path.parent()).filter(|limit| path.starts_with(limit)) else {
+            return Ok(None);
+        };
+        if base.path().starts_with(limit) {
+            return Ok(Some(base));
+        }
+        let (shown, real) = (self.reader.shown(path), base.shown());
+        let message =
+            format!("`{}` leads outside of {}", shown.display(), self.reader.shown(limit).display());
+        Err(Diagnostic::error(Code::OutsideRoot, message)
+            .note(format!("it is {}, the base that is found for {}", real.display(), self.shown().display()))
+            .help(format!("name it with --base {} if it is the base", real.display())))
+    }
+
     pub(super) fn may_read(&self, real: &Path) -> bool {
         !self.is_restricted() || real.starts_with(self.path())
     }
