@@ -46,11 +46,15 @@ impl Root {
         if self.checkout.is_some() {
             return Ok(Some(base));
         }
-        let tree = self.reader.tree();
-        let repository = self.path().ancestors().find(|above| tree.has(&above.join(".git")));
-        let Some(limit) = repository.or(path.parent()).filter(|limit| path.starts_with(limit)) else {
+        let is_repository = |directory: &&Path| self.reader.tree().has(&directory.join(".git"));
+        let Some(beside) = path.parent() else { return Ok(None) };
+        if self.path().ancestors().take_while(|above| *above != beside).any(|above| is_repository(&above)) {
             return Ok(None);
-        };
+        }
+        if base.path() == path {
+            return Ok(Some(base));
+        }
+        let limit = beside.ancestors().find(is_repository).unwrap_or(beside);
         if base.path().starts_with(limit) {
             return Ok(Some(base));
         }
