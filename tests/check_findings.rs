@@ -1064,3 +1064,109 @@ fn refusals_of_builds_name_what_caused_them() {
     let said = String::from_utf8(output.stderr).expect("text");
     assert!(!output.status.success() && said.contains("prod/kustomization.yaml:4:26"), "{said}");
 }
+
+const LOCAL_FILES: [(&str, &str); 2] = [
+    (
+        "base/kustomization.yaml",
+        r#"
+resources: [all.yaml]
+patches:
+- patch: '{apiVersion: v1, kind: Secret, metadata: {name: placeholder}, stringData: {a: c}}'
+"#,
+    ),
+    (
+        "base/all.yaml",
+        r#"
+apiVersion: v1
+kind: Secret
+metadata: {name: placeholder}
+stringData: {a: b}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: map}
+data: {a: b}
+"#,
+    ),
+];
+
+/// The findings of a kustomization over the base, and what it builds.
+fn over_placeholder(text: &str) -> (Vec<String>, String) {
+    let home = folder(&[&LOCAL_FILES[..], &[("over/kustomization.yaml", text)]].concat());
+    let built = stdout(&run(home.path(), &["build", "over"]));
+    (found(home.path(), &["over", "base"]).0, built)
+}
+
+#[test]
+fn entries_that_drop_a_resource_have_an_effect() {
+    let by_patch = r#"
+resources: [../base]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: placeholder, annotations: {config.kubernetes.io/local-config: "true"}}
+"#;
+    let by_json = r#"
+resources: [../base]
+patches:
+- target: {kind: Secret}
+  patch: '[{"op": "add", "path": "/metadata/annotations", "value": {"config.kubernetes.io/local-config": "true"}}]'
+"#;
+    let by_replacement = r#"
+resources: [../base]
+replacements:
+- source: {kind: ConfigMap, fieldPath: data.a}
+  targets:
+  - select: {kind: Secret}
+    fieldPaths: ["metadata.annotations.[config.kubernetes.io/local-config]"]
+    options: {create: true}
+"#;
+    let by_deletion = r#"
+resources: [../base]
+patches:
+- patch: '{apiVersion: v1, kind: Secret, metadata: {name: placeholder}, $patch: delete}'
+"#;
+    for text in [by_patch, by_json, by_replacement, by_deletion] {
+        let (findings, built) = over_placeholder(text);
+        assert_eq!(findings, [""; 0], "{text}");
+        assert!(!built.contains("Secret"), "{built}");
+    }
+    let of_all = r#"
+resources: [../base]
+commonAnnotations: {config.kubernetes.io/local-config: "true"}
+"#;
+    assert_eq!(over_placeholder(of_all), (Vec::new(), String::new()));
+}
+
+#[test]
+fn entries_that_change_a_dropped_resource_have_an_effect_unless_they_set_what_is_there() {
+    let text = r#"
+resources: [../base]
+patches:
+- patch: '{apiVersion: v1, kind: Secret, metadata: {name: placeholder}, stringData: {a: d}}'
+- patch: '{apiVersion: v1, kind: Secret, metadata: {name: placeholder}, stringData: {a: d}}'
+- target: {kind: Secret}
+  patch: '[{"op": "add", "path": "/metadata/annotations", "value": {"config.kubernetes.io/local-config": "true"}}]'
+replacements:
+- source: {kind: Secret, name: placeholder, fieldPath: stringData.a}
+  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.a]}]
+"#;
+    let (findings, built) = over_placeholder(text);
+    assert_eq!(findings, ["no-effect over/kustomization.yaml:5"]);
+    assert!(built.contains("a: d"), "{built}");
+}
+
+#[test]
+fn resources_that_are_dropped_are_shown_as_deleted() {
+    let text = r#"
+resources: [../base]
+patches:
+- target: {kind: Secret}
+  patch: '[{"op": "add", "path": "/metadata/annotations", "value": {"config.kubernetes.io/local-config": "true"}}]'
+"#;
+    let home = folder(&[&LOCAL_FILES[..], &[("over/kustomization.yaml", text)]].concat());
+    let tree = stdout(&run(home.path(), &["tree", "over"]));
+    assert!(tree.contains("Secret/placeholder (deleted by patches[0])"), "{tree}");
+    assert!(!tree.contains("hits nothing"), "{tree}");
+}

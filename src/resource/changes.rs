@@ -60,6 +60,11 @@ impl SetChanges {
         self.deleted.extend(resources.into_iter().map(|resource| (resource, None)));
     }
 
+    /// A resource was removed by what wrote a value of it; none: by the next step that is noted.
+    pub(super) fn removed(&mut self, resource: Resource, by: Option<Cause>) {
+        self.deleted.push((resource, by));
+    }
+
     /// Takes note of what a step made of the resources of the set.
     pub(super) fn note(&mut self, resources: &mut [Resource], writer: &Arc<Writer>) {
         match std::mem::take(&mut self.changed) {

@@ -132,6 +132,18 @@ impl ResourceSet {
         }
     }
 
+    /// Removes the resources that `is_dropped` holds for. The value on `path` is why: what wrote it removed them.
+    pub fn remove_for(&mut self, path: &[&str], is_dropped: impl Fn(&Resource) -> bool) {
+        let dropped: Vec<Resource> =
+            self.resources_mut().extract_if(.., |resource| is_dropped(resource)).collect();
+        let Some(changes) = &mut self.changes else { return };
+        for resource in dropped {
+            let writes = resource.history.as_deref().and_then(|history| history.leaf(path));
+            let by = writes.and_then(|writes| writes.first()).map(|last| last.by.clone());
+            changes.removed(resource, by);
+        }
+    }
+
     /// Reads all identities anew and drops what is empty.
     pub fn sync(&mut self, schema: &Schema) {
         for resource in self.resources_mut().iter_mut().filter(|resource| !resource.is_empty()) {

@@ -34,7 +34,7 @@ pub(super) fn finish(
     if let Some(writer) = of_vars {
         resources.note(&writer);
     }
-    resources.resources_mut().retain(|r| !is_local(r));
+    resources.remove_for(&["metadata", "annotations", LOCAL], is_local);
     for resource in resources.resources_mut() {
         clean_annotations(resource);
     }
@@ -85,9 +85,12 @@ pub(super) fn sort(
     }
 }
 
+/// The annotation of resources that are input for tools only.
+const LOCAL: &str = "config.kubernetes.io/local-config";
+
 /// Whether a resource is input for tools only.
 fn is_local(resource: &Resource) -> bool {
-    resource.annotation("config.kubernetes.io/local-config").is_some_and(|value| value != "false")
+    resource.annotation(LOCAL).is_some_and(|value| value != "false")
 }
 
 /// Annotations by which kustomize and kpt keep notes while they build; they never come out.
