@@ -636,6 +636,39 @@ fn variables_replicas_targets_and_conflicts_have_places() {
     }
 }
 
+#[test]
+fn base_of_a_kustomization_is_wrong_use() {
+    let home = folder(&[
+        ("app/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("app/a.yaml", &cm("a")),
+        ("over/b.yaml", &cm("b")),
+        ("base/c.yaml", &cm("c")),
+    ]);
+    let base = ["--base", "base"];
+    for args in [
+        &["build", "app"][..],
+        &["build", "app/kustomization.yaml"],
+        &["build", "-R", "app/kustomization.yaml"],
+        &["build", "over", "app"],
+        &["build", "-k", "app"],
+        &["check", "app"],
+        &["tree", "app"],
+        &["blame", "app"],
+        &["deps", "app"],
+        &["lock", "app"],
+    ] {
+        let output = run(home.path(), &[args, &base].concat());
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{args:?}");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        says(&told, &["names its bases under `resources`", "leave `--base` out"]);
+    }
+    // What is found may be both: the base is that of plain directories.
+    for args in [&["build", "over"][..], &["build", "-R", "."]] {
+        let output = run(home.path(), &[args, &base].concat());
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
 /// A kustomization with two ConfigMaps, of which `changes` makes one.
 fn colliding(changes: &str) -> tempfile::TempDir {
     folder(&[

@@ -95,7 +95,7 @@ pub(super) fn run(args: &BlameArgs, sources: &SourceMap) -> Outcome {
     let (target, wanted) = args.words()?;
     let builder =
         args.target.builder(Histories::Kept, sources, std::slice::from_ref(&target), ClusterUse::Asked)?;
-    let built = Selection::of(&target)?.build(&builder, &target)?;
+    let built = Selection::of(&target, args.target.bases())?.build(&builder, &target)?;
     render::print_before(&built.warnings, sources)?;
     let names = render::place_names(sources);
     if wanted.is_none() && !args.asks_cluster() {

@@ -7,10 +7,11 @@ use clap::{ArgMatches, Args, FromArgMatches};
 
 use super::Failure;
 use super::document::read_stdin;
+use super::target::has_kustomization;
 use crate::diagnostic::Result;
 use crate::files::{DiskTree, FileKind, FileTree as _};
 use crate::overlay::{Builder, Built, SearchedTargets, TargetSearch};
-use crate::source::SourceMap;
+use crate::source::{SourceMap, is_kustomization};
 
 /// Which targets.
 #[derive(Debug)]
@@ -94,7 +95,7 @@ impl SelectArgs {
     /// The targets; without any the working directory.
     ///
     /// # Errors
-    /// A directory cannot be searched, or has none; standard input cannot be read.
+    /// A directory cannot be searched, or has none; standard input cannot be read; bases for a kustomization that is named.
     pub(super) fn select(
         &self,
         bases: &[PathBuf],
@@ -110,6 +111,7 @@ impl SelectArgs {
         }
         let stream = if streams == 1 { Some(read_stdin()?) } else { None };
         if !self.words.recursive {
+            named.iter().try_for_each(|target| check_bases(bases, target))?;
             return Ok(Selection { targets: named, stream });
         }
         let wanted = if self.words.leaves { SearchedTargets::Leaves } else { SearchedTargets::All };
@@ -119,6 +121,7 @@ impl SelectArgs {
             // A file stands for itself, as without the flag.
             let is_file = || DiskTree.kind(&directory).is_ok_and(|kind| kind == FileKind::File);
             if is_stream(&directory) || Builder::is_remote(&directory) || is_file() {
+                check_bases(bases, &directory)?;
                 targets.push(directory);
             } else {
                 targets.extend(search.below(&directory, wanted)?);
@@ -133,12 +136,26 @@ pub(super) fn is_stream(target: &Path) -> bool {
     target == Path::new("-")
 }
 
+/// Rejects bases for a kustomization, which would have no effect.
+fn check_bases(bases: &[PathBuf], target: &Path) -> std::result::Result<(), Failure> {
+    let is_kustomization = || is_kustomization(target) || has_kustomization(target);
+    if bases.is_empty() || is_stream(target) || Builder::is_remote(target) || !is_kustomization() {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "`--base` names the base of a plain directory, and {} is a kustomization, which names its bases under `resources`: \
+         leave `--base` out, or add the base there",
+        target.display()
+    )))
+}
+
 impl Selection {
     /// One target.
     ///
     /// # Errors
-    /// Standard input cannot be read.
-    pub(super) fn of(target: &Path) -> std::result::Result<Self, Failure> {
+    /// Standard input cannot be read; bases for a kustomization.
+    pub(super) fn of(target: &Path, bases: &[PathBuf]) -> std::result::Result<Self, Failure> {
+        check_bases(bases, target)?;
         let stream = if is_stream(target) { Some(read_stdin()?) } else { None };
         Ok(Self { targets: vec![target.to_path_buf()], stream })
     }

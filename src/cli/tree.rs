@@ -47,7 +47,7 @@ enum TreeForm {
 pub(super) fn run(args: &TreeArgs, sources: &SourceMap) -> Outcome {
     let builder =
         args.target.builder(Histories::Kept, sources, std::slice::from_ref(&args.path), ClusterUse::Asked)?;
-    let built = Selection::of(&args.path)?.build(&builder, &args.path)?;
+    let built = Selection::of(&args.path, args.target.bases())?.build(&builder, &args.path)?;
     render::print_before(&built.warnings, sources)?;
     let tree = build_tree(&built, sources, &render::place_names(sources));
     let text = match args.output {

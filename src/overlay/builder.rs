@@ -16,7 +16,7 @@ use super::load::Reader;
 use super::lock::{LockFile, RemoteReference};
 use super::options::{BuildOptions, Built, ChainUse, LockUse, MakeChain, Targets};
 use super::remote::{Pins, RemoteCache, Remotes};
-use super::repo_spec::RepoSpec;
+use super::repo_spec::{RepoSpec, without_password};
 use super::types::{LockedTypes, Types, TypesInBuild};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::resource::Resource;
@@ -276,6 +276,12 @@ impl Builder {
         let context = self.context(run);
         let directories = Directories { reader, context: &context };
         match (file, root.kustomization_file()?) {
+            (None, Some(_)) if root.checkout().is_some() && !self.options.bases.is_empty() => {
+                let shown = without_password(&target.display().to_string());
+                let message = format!("{shown} is a kustomization, for which no base can be given");
+                let help = "a kustomization names its bases under `resources`: leave `--base` out";
+                Err(Diagnostic::error(Code::Usage, message).help(help))
+            }
             (None, Some(_)) => build::kustomization(&root, &context),
             (None, None) => directories.directory(&root),
             (Some(file), None) => directories.file(&root, &file),

@@ -281,3 +281,15 @@ fn a_repository_from_elsewhere_names_none_of_this_machine() {
     let url = format!("{}//n?ref=main", place.repository("own"));
     assert_eq!(place.prints(&["build", &url]), map("a"));
 }
+
+#[test]
+fn base_of_a_fetched_kustomization_is_rejected() {
+    let place = Place::new(&[
+        ("repo/app/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("repo/app/a.yaml", MAP),
+        ("base/b.yaml", &map("b")),
+    ]);
+    let url = format!("{}//app?ref=main", place.repository("repo"));
+    let message = place.refused(&["build", &url, "--base", "base"]);
+    assert!(message.contains("is a kustomization, for which no base can be given"), "{message}");
+}
