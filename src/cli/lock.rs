@@ -21,7 +21,7 @@ use crate::overlay::Built;
 use crate::overlay::{LOCK_FILE, LockFile, LockUse};
 #[cfg(feature = "cluster")]
 use crate::schema::Gvk;
-use crate::schema::LockedSchema;
+use crate::schema::{LockedSchema, Schema};
 use crate::source::SourceMap;
 use crate::yaml;
 
@@ -154,9 +154,16 @@ fn kept_schemas(file: &Path, sources: &SourceMap) -> crate::diagnostic::Result<V
     let schemas = read
         .and_then(yaml::decode)
         .and_then(|text| LockFile::read_schemas(sources, sources.add(shown(file), text)));
-    schemas.map_err(|problem| {
-        problem.help("remove the file if a new lock shall take its place").note("nothing was written")
-    })
+    let (built_in, kept): (Vec<_>, Vec<_>) = schemas
+        .map_err(|problem| {
+            problem.help("remove the file if a new lock shall take its place").note("nothing was written")
+        })?
+        .into_iter()
+        .partition(|schema| Schema::embedded().kind(&schema.gvk).is_some());
+    for LockedSchema { gvk, .. } in built_in {
+        render::print_note(&format!("the schema of {gvk} is not kept: the kind is built into Kubernetes"));
+    }
+    Ok(kept)
 }
 
 #[cfg(feature = "cluster")]
@@ -192,7 +199,6 @@ fn unknown_kind(gvk: &Gvk) -> Diagnostic {
 /// The kinds that are built and that neither the embedded schema has nor a CRD that is built.
 #[cfg(feature = "cluster")]
 fn custom_kinds(built: &[Built]) -> BTreeSet<Gvk> {
-    use crate::schema::Schema;
     use crate::schema::openapi::{is_crd, read_crd};
 
     let embedded = Schema::embedded();

@@ -154,7 +154,12 @@ impl Speaker {
     fn heard(&mut self, problem: &Diagnostic, sources: &SourceMap) -> Option<Diagnostic> {
         match problem.severity() {
             Severity::Error => Some(problem.clone()),
-            Severity::Note => (!self.args.quiet).then(|| problem.clone()),
+            Severity::Note => {
+                // Several targets may merge by one schema.
+                let is_new = problem.code() != Code::SchemaSource
+                    || self.told.insert((problem.code(), problem.message().to_string(), None));
+                (is_new && !self.args.quiet).then(|| problem.clone())
+            }
             Severity::Warning => {
                 let place = problem.labels().first().and_then(|label| sources.describe(label.span));
                 let (place, message) = match place {

@@ -17,7 +17,7 @@ use super::lock::{LockFile, RemoteReference};
 use super::options::{BuildOptions, Built, ChainUse, LockUse, MakeChain, Targets};
 use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::{RepoSpec, without_password};
-use super::types::{LockedTypes, Types, TypesInBuild};
+use super::types::{LockOrigin, Locked, LockedTypes, Types, TypesInBuild};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::resource::Resource;
 use crate::schema::{Gvk, Links, Schema, SchemaChain, SchemaChoice};
@@ -60,6 +60,8 @@ struct Run {
     /// Directories that were read and built; none when there is only one target.
     shared: Option<Shared>,
     locked_types: LockedTypes,
+    /// The lock file that was found near the targets, and not named.
+    nearest_lock: Option<PathBuf>,
 }
 
 impl fmt::Debug for Builder {
@@ -139,8 +141,8 @@ impl Builder {
     pub fn manifests(&self, target: &Path) -> Result<Option<Built>> {
         let run = self.run(target)?;
         let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
-        let context = self.context(&run);
         let (root, file) = reader.open_target(target)?;
+        let context = self.context(&run, root.path());
         if root.kustomization_file()?.is_some() {
             return Ok(None);
         }
@@ -157,7 +159,7 @@ impl Builder {
         }
         let run = self.run(Path::new("."))?;
         let source = self.reader.sources().add(name, text);
-        let context = self.context(&run);
+        let context = self.context(&run, &self.reader.tree().working_directory().unwrap_or_default());
         Directories { reader: &run.reader, context: &context }.stream_as_it_is(source).map(Some)
     }
 
@@ -168,7 +170,7 @@ impl Builder {
     pub fn build_stream(&self, name: &Path, text: &str) -> Result<Built> {
         let run = self.run(Path::new("."))?;
         let source = self.reader.sources().add(name, text);
-        let context = self.context(&run);
+        let context = self.context(&run, &self.reader.tree().working_directory().unwrap_or_default());
         let mut built = Directories { reader: &run.reader, context: &context }.stream(source)?;
         if self.options.locked {
             needs_no_more_types(&built.warnings)?;
@@ -192,7 +194,8 @@ impl Builder {
         let run = self.run(target)?;
         let mut in_build = TypesInBuild::default();
         resources.into_iter().for_each(|resource| in_build.add(resource.node()));
-        self.types.of_built(&in_build, &run.locked_types)
+        let locked = Locked { types: &run.locked_types, origin: LockOrigin::Own };
+        self.types.of_built(&in_build, locked)
     }
 
     /// Which source answered for the schema of which kind so far, where others than what is embedded were asked.
@@ -273,7 +276,7 @@ impl Builder {
 
     fn build_one(&self, run: &Run, reader: &Reader, target: &Path) -> Result<Built> {
         let (root, file) = reader.open_target(target)?;
-        let context = self.context(run);
+        let context = self.context(run, root.path());
         let directories = Directories { reader, context: &context };
         match (file, root.kustomization_file()?) {
             (None, Some(_)) if root.checkout().is_some() && !self.options.bases.is_empty() => {
@@ -296,14 +299,18 @@ impl Builder {
         }
     }
 
-    fn context<'c>(&'c self, run: &'c Run) -> BuildContext<'c> {
+    /// Returns what the build of a target in a directory needs.
+    fn context<'c>(&'c self, run: &'c Run, directory: &Path) -> BuildContext<'c> {
+        let nearest = run.nearest_lock.as_deref().and_then(Path::parent);
+        let origin =
+            if nearest.is_some_and(|at| at != directory) { LockOrigin::Above } else { LockOrigin::Own };
         BuildContext {
             options: &self.options,
             types: &self.types,
             helm: &self.helm,
             functions: &self.functions,
             shared: run.shared.as_ref(),
-            locked_types: &run.locked_types,
+            locked: Locked { types: &run.locked_types, origin },
         }
     }
 
@@ -321,7 +328,8 @@ impl Builder {
         let (pins, locked_types) = self.pins(file.as_deref())?;
         let reader = self.reader.with_remotes(self.reader.remotes().pinned_by(pins));
         let shared = (self.targets == Targets::Many).then(Shared::default);
-        let run = Arc::new(Run { reader, shared, locked_types });
+        let nearest_lock = file.clone().filter(|_| self.options.lock == LockUse::Nearest);
+        let run = Arc::new(Run { reader, shared, locked_types, nearest_lock });
         runs.insert(file, run.clone());
         Ok(run)
     }

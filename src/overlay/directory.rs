@@ -275,7 +275,7 @@ impl Directories<'_> {
             merged.entry(resource.id().gvk.clone()).or_insert_with(|| KindUse::of(resource.node()));
         }
         let Warned { value: schema, mut warnings } = {
-            let wanted = WantedTypes { kinds: &merged, locked: self.context.locked_types };
+            let wanted = WantedTypes { kinds: &merged, locked: self.context.locked };
             self.context.types.of_directory(&in_build, wanted)?
         };
         let rules = self.context.options.rules.directories;
@@ -295,6 +295,7 @@ impl Directories<'_> {
             let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id));
             let Some(merged) = problems.value_of(merged) else { continue };
             warnings.extend(merged.warnings.into_iter().map(|warning| warning.resource(&id)));
+            warnings.extend(schema.merge_note(&id.gvk).cloned());
             if let Some(node) = merged.node {
                 *resource.node_mut() = node;
                 resource.sync(&schema);

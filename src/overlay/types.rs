@@ -10,7 +10,7 @@ use super::load::Root;
 use super::lock::LockFile;
 use super::options::{BuildRules, ChainUse, MakeChain};
 use super::tree::Tree;
-use crate::diagnostic::{Diagnostic, Result, Warned};
+use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::merge::{Exceptions, Rules};
 use crate::resource::ResId;
 use crate::schema::openapi::{is_crd, read_crd, read_document};
@@ -78,7 +78,7 @@ impl Types {
     }
 
     /// The schema of a kustomization. It never depends on where the build runs, unless asked to.
-    pub fn of_kustomization(&self, tree: &Tree, locked: &LockedTypes) -> Result<Warned<Arc<Schema>>> {
+    pub fn of_kustomization(&self, tree: &Tree, locked: Locked<'_>) -> Result<Warned<Arc<Schema>>> {
         let mut in_build = TypesInBuild::default();
         tree.manifests(&mut |node| in_build.add(node));
         let known = &self.known_to_kustomizations;
@@ -101,7 +101,7 @@ impl Types {
     }
 
     /// The schema by which what was built is looked at. It does not depend on where that is, unless asked to.
-    pub fn of_built(&self, in_build: &TypesInBuild<'_>, locked: &LockedTypes) -> Result<Warned<Arc<Schema>>> {
+    pub fn of_built(&self, in_build: &TypesInBuild<'_>, locked: Locked<'_>) -> Result<Warned<Arc<Schema>>> {
         let wanted = WantedTypes { kinds: &in_build.custom_kinds, locked };
         let own = self.with_own(in_build, wanted, &self.hermetic)?;
         Ok(own.map(|own| own.map_or_else(|| self.known.clone(), Arc::new)))
@@ -115,14 +115,13 @@ impl Types {
         chain: &Mutex<Option<SchemaChain>>,
     ) -> Result<Warned<Option<Schema>>> {
         let Warned { value: own, mut warnings } = in_build.graphs();
-        let mut own: Vec<(&str, Arc<TypeGraph>)> = own.into_iter().map(|graph| (CRD, graph)).collect();
-        own.extend(locked.of_kinds(kinds)?);
-        let knows = |gvk: &Gvk| {
-            own.iter().any(|(_, graph)| graph.kind(gvk).is_some()) || self.known.kind(gvk).is_some()
-        };
+        let locked = locked.of_kinds(kinds)?;
+        let graphs = || own.iter().chain(locked.iter().map(|locked| &locked.graph));
+        let knows =
+            |gvk: &Gvk| graphs().any(|graph| graph.kind(gvk).is_some()) || self.known.kind(gvk).is_some();
         let mut unknown: Vec<(&Gvk, &KindUse)> = kinds.iter().filter(|(gvk, _)| !knows(gvk)).collect();
         unknown.sort_unstable_by_key(|(gvk, _)| *gvk);
-        if own.is_empty() && unknown.is_empty() {
+        if own.is_empty() && locked.is_empty() && unknown.is_empty() {
             return Ok(Warned { value: None, warnings });
         }
         let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,8 +135,14 @@ impl Types {
             warnings.extend(chain.take_warnings().into_iter().map(|warning| used.told(gvk, warning)));
         }
         let mut schema = chain.resolve([])?;
-        for (name, graph) in own.into_iter().rev() {
-            schema.push_types(name, graph);
+        for LockedType { name, graph, note } in locked.into_iter().rev() {
+            match note {
+                Some(note) => schema.push_noted_types(name, graph, note),
+                None => schema.push_types(name, graph),
+            }
+        }
+        for graph in own.into_iter().rev() {
+            schema.push_types(CRD, graph);
         }
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         for gvk in kinds.keys() {
@@ -185,7 +190,31 @@ impl KindUse {
 #[derive(Clone, Copy)]
 pub(super) struct WantedTypes<'w> {
     pub kinds: &'w KindUses,
-    pub locked: &'w LockedTypes,
+    pub locked: Locked<'w>,
+}
+
+/// The types of the lock file of a target.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Locked<'l> {
+    pub types: &'l LockedTypes,
+    pub origin: LockOrigin,
+}
+
+/// How the lock file of a target was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LockOrigin {
+    /// It lies in the directory of the target, or was named by the user.
+    Own,
+    /// It lies above the directory of the target. Merges by its schemas are noted.
+    Above,
+}
+
+/// The type of a kind that a lock file has.
+struct LockedType<'l> {
+    /// The lock file, as messages name it.
+    name: &'l str,
+    graph: Arc<TypeGraph>,
+    note: Option<Diagnostic>,
 }
 
 /// The types that a lock file has. They are read when a build needs types that may be among them.
@@ -201,8 +230,8 @@ impl LockedTypes {
         Self { text: Some((sources.clone(), text, name)), graphs: OnceLock::new() }
     }
 
-    /// Those of some kinds, with the lock file's name.
-    fn of_kinds(&self, kinds: &KindUses) -> Result<Vec<(&str, Arc<TypeGraph>)>> {
+    /// Returns those of some kinds, and the name of the lock file.
+    fn of_kinds(&self, kinds: &KindUses) -> Result<Vec<(&str, &Gvk, Arc<TypeGraph>)>> {
         let Some((sources, text, name)) = self.text.as_ref().filter(|_| !kinds.is_empty()) else {
             return Ok(Vec::new());
         };
@@ -212,9 +241,24 @@ impl LockedTypes {
         };
         let graphs =
             self.graphs.get_or_init(read).as_ref().map_err(|problem: &Diagnostic| problem.clone())?;
-        let mut wanted: Vec<&Gvk> = kinds.keys().filter(|gvk| graphs.contains_key(gvk)).collect();
-        wanted.sort_unstable();
-        Ok(wanted.into_iter().map(|gvk| (name.as_str(), Arc::clone(&graphs[gvk]))).collect())
+        let mut wanted: Vec<_> = kinds.keys().filter_map(|gvk| graphs.get_key_value(gvk)).collect();
+        wanted.sort_unstable_by_key(|(gvk, _)| *gvk);
+        Ok(wanted.into_iter().map(|(gvk, graph)| (name.as_str(), gvk, Arc::clone(graph))).collect())
+    }
+}
+
+impl<'l> Locked<'l> {
+    /// Returns the types of some kinds.
+    fn of_kinds(self, kinds: &KindUses) -> Result<Vec<LockedType<'l>>> {
+        let noted = |(name, gvk, graph): (&'l str, &Gvk, _)| {
+            let note = (self.origin == LockOrigin::Above).then(|| {
+                let message = format!("{gvk} merges by its schema in {name}, which is above the target");
+                Diagnostic::info(Code::SchemaSource, message)
+                    .help("name the file with --lock-file if its schemas are meant to count here")
+            });
+            LockedType { name, graph, note }
+        };
+        Ok(self.types.of_kinds(kinds)?.into_iter().map(noted).collect())
     }
 }
 

@@ -41,12 +41,14 @@ impl LockedSchema {
         Self { gvk, source, server_version, sha256, schema }
     }
 
-    /// The graph that has the kind.
+    /// Returns the graph that has the kind, and no other kind that the document may define.
     ///
     /// # Errors
     /// The document cannot be read, or has another kind.
     pub fn graph(&self) -> Result<TypeGraph> {
-        let graph = read_document(&Node::from(&self.schema)).and_then(|model| model.compile())?;
+        let mut model = read_document(&Node::from(&self.schema))?;
+        model.kinds.retain(|gvk, _| *gvk == self.gvk);
+        let graph = model.compile()?;
         if graph.kind(&self.gvk).is_none() {
             let message = format!("the locked schema of {} has no such kind", self.gvk);
             return Err(Diagnostic::error(Code::NoSchema, message));

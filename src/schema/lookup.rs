@@ -43,11 +43,13 @@ struct NamedGraph {
     graph: Arc<TypeGraph>,
     /// Whether it is asked for scopes, too.
     scopes: bool,
+    /// The note for merges by its types.
+    note: Option<Diagnostic>,
 }
 
 impl NamedGraph {
     fn new(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
-        Self { name: name.into(), graph, scopes: true }
+        Self { name: name.into(), graph, scopes: true, note: None }
     }
 }
 
@@ -137,6 +139,22 @@ impl Schema {
     /// Adds a graph that is asked before all others for types, and never for scopes.
     pub fn push_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
         self.graphs.insert(0, NamedGraph { scopes: false, ..NamedGraph::new(name, graph) });
+    }
+
+    /// Adds a graph as [`Schema::push_types`] does, and a note for every merge by its types.
+    pub(crate) fn push_noted_types(
+        &mut self,
+        name: impl Into<SmolStr>,
+        graph: Arc<TypeGraph>,
+        note: Diagnostic,
+    ) {
+        let noted = NamedGraph { scopes: false, note: Some(note), ..NamedGraph::new(name, graph) };
+        self.graphs.insert(0, noted);
+    }
+
+    /// Returns the note for merges of objects of a kind, if the source of its type has one.
+    pub(crate) fn merge_note(&self, gvk: &Gvk) -> Option<&Diagnostic> {
+        self.graphs.iter().find(|named| named.graph.kind(gvk).is_some())?.note.as_ref()
     }
 
     /// The graphs and the names of their sources, in the order in which they are asked.

@@ -10,7 +10,7 @@ use crate::overlay::load::Root;
 use crate::overlay::options::{BuildOptions, Histories};
 use crate::overlay::origin::Tracker;
 use crate::overlay::plugin::PluginContext;
-use crate::overlay::types::{LockedTypes, Types};
+use crate::overlay::types::{Locked, Types};
 use crate::schema::Schema;
 use crate::source::Span;
 use crate::transform::PatchContext;
@@ -25,7 +25,7 @@ pub(in crate::overlay) struct BuildContext<'b> {
     /// What several targets have in common; none when there is only one.
     pub(in crate::overlay) shared: Option<&'b Shared>,
     /// The types that the lock file has.
-    pub(in crate::overlay) locked_types: &'b LockedTypes,
+    pub(in crate::overlay) locked: Locked<'b>,
 }
 
 impl BuildContext<'_> {

@@ -59,7 +59,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let sort = tree.kustomization.sort_options.clone();
     let mut build = TargetBuild {
         context,
-        schema: context.types.of_kustomization(&tree, context.locked_types)?.note_in(&mut warnings),
+        schema: context.types.of_kustomization(&tree, context.locked)?.note_in(&mut warnings),
         merge: MergeOptions::kustomize(context.options.rules.kustomizations),
         tracker: Tracker::new(&tree.kustomization),
         schema_is_set: false,

@@ -2,29 +2,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use smol_str::SmolStr;
 
 use super::super::repo_spec::{is_commit, is_hex};
 use super::{LockFile, RemoteReference, VERSION};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::schema::{Gvk, LockedSchema};
+use crate::schema::{Gvk, LockedSchema, Schema};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::yaml::{Map, Node, ParseOptions, Resolved, parse_one};
 
 impl LockFile {
-    /// Reads what the text of a lock file says of remote references. The schemas are left out: nobody but
-    /// [`LockFile::read_schemas`] looks into them.
+    /// Reads what the text of a lock file says of remote references. Of the schemas only the kinds are looked at:
+    /// [`LockFile::read_schemas`] reads them.
     ///
     /// # Errors
-    /// It is no JSON, is of another version, lacks something or has something unknown, or has an entry twice.
+    /// It is no JSON, is of another version, lacks something or has something unknown, or has an entry twice; it has a
+    /// schema of a kind that is built into Kubernetes.
     pub fn read(sources: &SourceMap, source: SourceId) -> Result<Self> {
         let text = sources.get(source).map(|source| source.text().clone()).unwrap_or_default();
         let remotes = match remotes_of(&text) {
             Some(remotes) => remotes,
             // Something is wrong: what it is, and where, is worth another look.
-            None => remotes_with_places(sources, source)?,
+            None => {
+                let (_, node) = document(sources, source)?;
+                let top = top(&node)?;
+                let remotes = remotes_with_places(top)?;
+                list(top, "schemas")?.iter().try_for_each(refuse_built_in)?;
+                remotes
+            }
         };
         Ok(Self { remotes, schemas: Vec::new() })
     }
@@ -47,15 +54,38 @@ impl LockFile {
     }
 }
 
-/// A lock file without its schemas.
+/// A lock file; of its schemas only the kinds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadLock {
     version: u32,
     #[serde(default)]
     remotes: Vec<ReadRemote>,
-    #[serde(default, rename = "schemas")]
-    _schemas: Vec<IgnoredAny>,
+    #[serde(default)]
+    schemas: Vec<ReadSchema>,
+}
+
+#[derive(Deserialize)]
+struct ReadSchema {
+    gvk: ReadKind,
+}
+
+#[derive(Deserialize)]
+struct ReadKind {
+    group: SmolStr,
+    version: SmolStr,
+    kind: SmolStr,
+}
+
+impl ReadKind {
+    fn is_built_in(self) -> bool {
+        is_built_in(&Gvk { group: self.group, version: self.version, kind: self.kind })
+    }
+}
+
+/// Returns whether the embedded schema has a kind. What a lock file says of such a kind must not count.
+fn is_built_in(gvk: &Gvk) -> bool {
+    Schema::embedded().kind(gvk).is_some()
 }
 
 #[derive(Deserialize)]
@@ -77,6 +107,9 @@ fn not_null<'de, D: Deserializer<'de>>(value: D) -> std::result::Result<Option<S
 /// The remote references of a text that has no mistake.
 fn remotes_of(text: &str) -> Option<BTreeMap<RemoteReference, String>> {
     let lock: ReadLock = serde_json::from_str(text).ok().filter(|lock: &ReadLock| lock.version == VERSION)?;
+    if lock.schemas.into_iter().any(|schema| schema.gvk.is_built_in()) {
+        return None;
+    }
     let mut remotes = BTreeMap::new();
     for ReadRemote { url, reference, commit, sha256 } in &lock.remotes {
         let fields = (reference.as_deref(), commit.as_deref(), sha256.as_deref());
@@ -88,10 +121,9 @@ fn remotes_of(text: &str) -> Option<BTreeMap<RemoteReference, String>> {
     Some(remotes)
 }
 
-fn remotes_with_places(sources: &SourceMap, source: SourceId) -> Result<BTreeMap<RemoteReference, String>> {
-    let (_, node) = document(sources, source)?;
+fn remotes_with_places(top: &Map) -> Result<BTreeMap<RemoteReference, String>> {
     let mut remotes = BTreeMap::new();
-    for entry in list(top(&node)?, "remotes")? {
+    for entry in list(top, "remotes")? {
         let (reference, version) = remote(entry)?;
         if remotes.insert(reference, version).is_some() {
             return Err(twice(entry, "this reference is locked twice"));
@@ -212,6 +244,27 @@ fn locked_remote(
     }
 }
 
+fn kind_of(node: &Node) -> Result<Gvk> {
+    let names = object(node, "a kind", &["group", "version", "kind"])?;
+    let name = |field: &str| needed(node, names, field).map(SmolStr::from);
+    Ok(Gvk { group: name("group")?, version: name("version")?, kind: name("kind")? })
+}
+
+/// Refuses an entry of `schemas` for a kind whose schema is embedded. Whether an entry is complete is checked when
+/// the schemas are read.
+fn refuse_built_in(entry: &Node) -> Result<()> {
+    let gvk = entry.get("gvk").and_then(|kind| kind_of(kind).ok());
+    match gvk.filter(is_built_in) {
+        None => Ok(()),
+        Some(gvk) => {
+            let message = format!("{gvk} is built into Kubernetes: a lock file cannot change its schema");
+            Err(Diagnostic::error(Code::Locked, message)
+                .at(entry.get("gvk").map_or(entry.span(), Node::span))
+                .help("remove this entry, or write the file again with `kubectl smp lock`"))
+        }
+    }
+}
+
 fn locked_schema(entry: &Node, schema: &Value) -> Result<LockedSchema> {
     let map = object(entry, "a locked schema", &["gvk", "source", "server_version", "sha256", "schema"])?;
     let needs = |field: &str| {
@@ -219,12 +272,7 @@ fn locked_schema(entry: &Node, schema: &Value) -> Result<LockedSchema> {
             .ok_or_else(|| wrong(entry, Code::MissingField, format!("this entry must have `{field}`")))
     };
     let (kind, document) = (needs("gvk")?, needs("schema")?);
-    let names = object(kind, "a kind", &["group", "version", "kind"])?;
-    let gvk = Gvk {
-        group: needed(kind, names, "group")?.into(),
-        version: needed(kind, names, "version")?.into(),
-        kind: needed(kind, names, "kind")?.into(),
-    };
+    let gvk = kind_of(kind)?;
     if document.as_map().is_none() {
         return Err(wrong(document, Code::WrongType, "`schema` must be an object".into()));
     }

@@ -94,7 +94,8 @@ impl StrategicPatch {
             let error = if error.labels().is_empty() { error.at(patch.span().at_start()) } else { error };
             error.resource(&id)
         })?;
-        let warnings = replaced.into_iter().map(|warning| warning.resource(&id)).collect();
+        let warnings = replaced.into_iter().map(|warning| warning.resource(&id));
+        let warnings = warnings.chain(context.schema.merge_note(&id.gvk).cloned()).collect();
         self.restore_id(resource, &id, context.schema);
         if let Some(identity) = identity {
             resource.keep_identity(identity);
