@@ -69,15 +69,13 @@ pub(super) struct DocumentAddress {
     pub(super) path: String,
     /// What the query says of the content; empty when it says nothing.
     hash: String,
-    /// What it is kept by.
-    key: String,
 }
 
 impl DocumentAddress {
     fn new(path: String) -> Self {
         let (_, query) = path.split_once('?').unwrap_or_default();
         let hash = query.split('&').find_map(|pair| pair.strip_prefix("hash=")).unwrap_or_default();
-        Self { hash: hash.to_string(), key: hash.to_string(), path }
+        Self { hash: hash.to_string(), path }
     }
 }
 
@@ -147,11 +145,12 @@ impl LiveSchema {
             let fetched = document(cluster, &address.path)?;
             known.fetched += 1;
             *address = DocumentAddress::new(fetched.path);
-            if !fetched.digests.contains(&address.hash) {
-                address.key = own_key(cluster, &address.hash);
-            }
             let graph = Arc::new(fetched.graph);
-            self.keep(api_version, &address.key, &graph);
+            if fetched.digests.contains(&address.hash) {
+                self.keep(api_version, &address.hash, &graph);
+            } else if !address.hash.is_empty() {
+                self.keep(api_version, &cluster.id().own_hash(&address.hash), &graph);
+            }
             self.record_addresses(cluster, known);
             graph
         };
@@ -165,14 +164,10 @@ impl LiveSchema {
         &self,
         cluster: &Cluster,
         api_version: &str,
-        address: &mut DocumentAddress,
+        address: &DocumentAddress,
     ) -> Option<Arc<TypeGraph>> {
         let cache = self.cache.as_ref().filter(|_| !address.hash.is_empty())?;
-        if let Some(graph) = cache.get(api_version, &address.hash) {
-            return Some(graph);
-        }
-        address.key = own_key(cluster, &address.hash);
-        cache.get(api_version, &address.key)
+        cache.get_of(cluster.id(), api_version, &address.hash)
     }
 
     /// Learns where the documents are now, in place of where they were.
@@ -233,12 +228,12 @@ impl LiveSchema {
 
     fn record_addresses(&self, cluster: &Cluster, known: &KnownSchemas) {
         let hashed = known.documents.iter().flatten().filter(|(_, address)| !address.hash.is_empty());
-        self.record(cluster, hashed.map(|(version, a)| (version.clone(), a.key.clone())).collect());
+        self.record(cluster, hashed.map(|(version, a)| (version.clone(), a.hash.clone())).collect());
     }
 
     /// A cache that cannot be written to costs time, no more.
     fn keep(&self, document: &str, hash: &str, graph: &TypeGraph) {
-        if let Some(cache) = self.cache.as_ref().filter(|_| !hash.is_empty()) {
+        if let Some(cache) = &self.cache {
             let _ = cache.put(document, hash, graph);
         }
     }
@@ -319,11 +314,6 @@ fn unpublished(cluster: &Cluster, gvk: &Gvk) -> Diagnostic {
     Diagnostic::error(Code::NoSchema, message).note(format!("said by {}", cluster.endpoint)).help(
         "add its CRD to the build, give the schema with --schema FILE, or ask for the right to read CRDs",
     )
-}
-
-/// The key of a document whose hash is nothing but the server's word.
-fn own_key(cluster: &Cluster, hash: &str) -> String {
-    format!("{} {hash}", cluster.id().identity)
 }
 
 /// What [`LiveSchema::fetch`] did.
@@ -412,11 +402,7 @@ mod tests {
             "apis/apps/v1":{"serverRelativeURL":"/openapi/v3/apis/apps/v1"}}}"#;
         let index: OpenApiIndex = serde_json::from_str(text).expect("an index");
         let documents = index.documents();
-        let entry = |path: &str, hash: &str| DocumentAddress {
-            path: path.into(),
-            hash: hash.into(),
-            key: hash.into(),
-        };
+        let entry = |path: &str, hash: &str| DocumentAddress { path: path.into(), hash: hash.into() };
         let want: Documents = [
             ("v1".to_string(), entry("/openapi/v3/api/v1?a=b&hash=C", "C")),
             ("apps/v1".to_string(), entry("/openapi/v3/apis/apps/v1", "")),

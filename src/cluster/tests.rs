@@ -13,7 +13,7 @@ use super::{
 use crate::diagnostic::{Code, Result};
 use crate::resource::Resource;
 use crate::schema::SchemaSource;
-use crate::schema::cache::SchemaCache;
+use crate::schema::cache::{CacheSource, SchemaCache};
 use crate::schema::{Gvk, Schema};
 use crate::source::SourceMap;
 use crate::yaml::{ParseOptions, parse_documents};
@@ -366,14 +366,49 @@ fn who_asks_for_an_old_document_is_led_to_the_new_one() {
     let graph = live.lookup(&foo).expect("asked").expect("known");
     assert!(graph.kind(&foo).expect("known").has_field("new"));
     let server = fake.options.server_id().expect("given");
-    let own = format!("{} NEW", server.identity);
     assert!(
         ["OLD", "NEW"].iter().all(|hash| cache.get("ex.io/v1", hash).is_none()),
         "the server's word alone"
     );
-    assert!(cache.get("ex.io/v1", &own).is_some());
+    assert!(cache.get_of(&server, "ex.io/v1", "NEW").is_some());
     let record = cache.index(&server).expect("kept");
-    assert_eq!(record.document("ex.io/v1"), Some(("ex.io/v1", own.as_str())));
+    assert_eq!(record.document("ex.io/v1"), Some(("ex.io/v1", "NEW")));
+    assert_eq!(
+        cache.list().iter().map(|entry| entry.what.as_str()).filter(|what| *what == "ex.io/v1").count(),
+        1
+    );
+}
+
+/// Aggregated servers may call their documents by anything.
+#[test]
+fn documents_with_a_hash_that_is_not_their_own_stay_known_offline() {
+    let fake = Fake::start(|request| {
+        Some(match request {
+            "GET /openapi/v3" => ok(INDEX
+                .replace("paths\":{", "paths\":{\"apis/ex.org/v1\":{\"serverRelativeURL\":\"/x?hash=1\"},")),
+            "GET /openapi/v3/apis/ex.io/v1?hash=OLD" => ok(foo_with("spec")),
+            "GET /x?hash=1" => ok(foo_with("other").replace("ex.io", "ex.org")),
+            _ => not_found(),
+        })
+    });
+    let folder = tempfile::tempdir().expect("a folder");
+    let cache = SchemaCache::open(Some(folder.path().into())).expect("given");
+    let foos = ["ex.io/v1", "ex.org/v1"].map(|version| Gvk::from_manifest(version, "Foo"));
+    let mut asked = Vec::new();
+    // Each run asks for some kinds: all, none, one.
+    for kinds in [&foos[..], &[], &foos[..1]] {
+        let live = LiveSchema::new(fake.options.clone(), Some(cache.clone()));
+        live.group_versions().expect("asked");
+        for kind in kinds {
+            assert!(live.lookup(kind).expect("asked").is_some());
+        }
+        asked.push(fake.take().iter().filter(|request| request.contains("hash=")).count());
+        let offline = CacheSource::new(cache.clone(), fake.options.server_id());
+        for kind in &foos {
+            assert!(offline.lookup(kind).expect("asked").is_some(), "{kind} is known offline: {asked:?}");
+        }
+    }
+    assert_eq!(asked, [2, 0, 0], "each document is fetched once");
 }
 
 #[test]

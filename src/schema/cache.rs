@@ -55,6 +55,13 @@ impl ServerId {
         let identity = key(&[&[url.as_bytes()], parts].concat());
         Self { url, identity }
     }
+
+    /// Returns what a document of the server is kept by when its hash is not the hash of its text, but only the
+    /// server's word.
+    #[must_use]
+    pub fn own_hash(&self, hash: &str) -> String {
+        format!("{} {hash}", self.identity)
+    }
 }
 
 /// Which document a server had for each of its group-versions.
@@ -127,6 +134,12 @@ impl SchemaCache {
             self.store.touch(&name);
         }
         graph.map(Arc::new)
+    }
+
+    /// Returns the graph of a document of a server: kept by its hash, or by [`ServerId::own_hash`].
+    #[must_use]
+    pub fn get_of(&self, server: &ServerId, document: &str, hash: &str) -> Option<Arc<TypeGraph>> {
+        self.get(document, hash).or_else(|| self.get(document, &server.own_hash(hash)))
     }
 
     /// Keeps the graph of a document.
@@ -223,7 +236,7 @@ impl SchemaSource for CacheSource {
         let api_version = gvk.api_version();
         let graphs = indexes.iter().filter_map(|index| {
             let (document, hash) = index.document(&api_version)?;
-            self.cache.get(document, hash)
+            self.cache.get_of(&index.server, document, hash)
         });
         Ok(graphs.into_iter().find(|graph| graph.kind(gvk).is_some()))
     }
@@ -232,7 +245,8 @@ impl SchemaSource for CacheSource {
         let indexes = self.indexes();
         let of = |index: &ServerIndex| -> Vec<NamedKind> {
             let documents = index.hashes.iter();
-            let graphs = documents.filter_map(|(document, hash)| self.cache.get(document, hash));
+            let get = |(document, hash): (&String, &String)| self.cache.get_of(&index.server, document, hash);
+            let graphs = documents.filter_map(get);
             let kinds = graphs.flat_map(|graph| named_kinds(&graph).collect::<Vec<_>>());
             kinds.map(|kind| index.with_names(kind)).collect()
         };

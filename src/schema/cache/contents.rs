@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{DOCUMENTS, SERVERS, SchemaCache, entry};
+use super::{DOCUMENTS, SERVERS, SchemaCache, ServerIndex, entry};
 use crate::files::{CacheEntry, CacheKind, Cleared, StoredEntry, UNUSED, is_key};
 use crate::schema::TypeGraph;
 
@@ -68,8 +68,14 @@ impl SchemaCache {
 
     /// Group-version and hash of the documents that servers are known to have.
     fn document_names(&self) -> BTreeMap<PathBuf, (String, String)> {
-        let all = self.indexes().into_iter().flat_map(|index| index.hashes);
-        all.map(|(document, hash)| (entry(&document, &hash), (document, hash))).collect()
+        let mut names = BTreeMap::new();
+        for ServerIndex { server, hashes, .. } in self.indexes() {
+            for (document, hash) in hashes {
+                names.insert(entry(&document, &server.own_hash(&hash)), (document.clone(), hash.clone()));
+                names.insert(entry(&document, &hash), (document, hash));
+            }
+        }
+        names
     }
 }
 
