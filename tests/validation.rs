@@ -165,3 +165,48 @@ mod sent {
         assert_eq!(apply(&["--validate=local"]), Some(0));
     }
 }
+
+/// A definition of the kind of definitions, by which anything is one.
+const DEFINITION_OF_DEFINITIONS: &str = r"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: customresourcedefinitions.apiextensions.k8s.io}
+spec:
+  group: apiextensions.k8s.io
+  scope: Cluster
+  names: {kind: CustomResourceDefinition, plural: customresourcedefinitions}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+";
+
+#[test]
+fn definitions_are_not_judged_by_a_definition_in_the_build() {
+    let wrong = r"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Everywhere
+  names: {kind: Widget, plural: widgets, sigular: widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+";
+    let home = folder(&[
+        ("all.yaml", DEFINITION_OF_DEFINITIONS),
+        ("wrong.yaml", wrong),
+        ("kustomization.yaml", "resources: [all.yaml, wrong.yaml]\n"),
+    ]);
+    let (status, printed, said) = build(home.path(), &["--validate"]);
+    assert_eq!((status, printed.as_str()), (Some(1), ""), "{said:?}");
+    for (line, code) in [(7, "enum"), (8, "unknown-field")] {
+        let place = format!("wrong.yaml:{line}:");
+        assert!(said.iter().any(|said| said.starts_with(&place) && said.contains(code)), "{said:?}");
+    }
+    let (found, status) = program::found(home.path(), &["."]);
+    assert_eq!(status, Some(1));
+    assert!(found.contains(&"unknown-field wrong.yaml:8".to_string()), "{found:?}");
+}

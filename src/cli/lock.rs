@@ -21,7 +21,7 @@ use crate::overlay::Built;
 use crate::overlay::{LOCK_FILE, LockFile, LockUse};
 #[cfg(feature = "cluster")]
 use crate::schema::Gvk;
-use crate::schema::{LockedSchema, Schema};
+use crate::schema::{LockedSchema, is_built_in};
 use crate::source::SourceMap;
 use crate::yaml;
 
@@ -159,7 +159,7 @@ fn kept_schemas(file: &Path, sources: &SourceMap) -> crate::diagnostic::Result<V
             problem.help("remove the file if a new lock shall take its place").note("nothing was written")
         })?
         .into_iter()
-        .partition(|schema| Schema::embedded().kind(&schema.gvk).is_some());
+        .partition(|schema| is_built_in(&schema.gvk));
     for LockedSchema { gvk, .. } in built_in {
         render::print_note(&format!("the schema of {gvk} is not kept: the kind is built into Kubernetes"));
     }
@@ -201,11 +201,10 @@ fn unknown_kind(gvk: &Gvk) -> Diagnostic {
 fn custom_kinds(built: &[Built]) -> BTreeSet<Gvk> {
     use crate::schema::openapi::{is_crd, read_crd};
 
-    let embedded = Schema::embedded();
     let resources = || built.iter().flat_map(|built| &built.resources);
     let crds = resources().filter(|resource| is_crd(resource.node()));
     let defined: BTreeSet<Gvk> =
         crds.filter_map(|crd| read_crd(crd.node()).ok()).flat_map(|model| model.kinds.into_keys()).collect();
     let kinds = resources().map(|resource| resource.id().gvk.clone());
-    kinds.filter(|gvk| embedded.kind(gvk).is_none() && !defined.contains(gvk)).collect()
+    kinds.filter(|gvk| !is_built_in(gvk) && !defined.contains(gvk)).collect()
 }

@@ -274,10 +274,8 @@ impl Directories<'_> {
         for resource in over.iter().filter(|resource| layer.position(resource).is_some()) {
             merged.entry(resource.id().gvk.clone()).or_insert_with(|| KindUse::of(resource.node()));
         }
-        let Warned { value: schema, mut warnings } = {
-            let wanted = WantedTypes { kinds: &merged, locked: self.context.locked };
-            self.context.types.of_directory(&in_build, wanted)?
-        };
+        let wanted = WantedTypes { kinds: &merged, locked: self.context.locked };
+        let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, wanted)?;
         let rules = self.context.options.rules.directories;
         let unmatched = unmatched(layer, &over);
         let mut problems = Problems::default();
@@ -294,8 +292,8 @@ impl Directories<'_> {
             let dest = std::mem::replace(resource.node_mut(), Node::null());
             let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id));
             let Some(merged) = problems.value_of(merged) else { continue };
-            warnings.extend(merged.warnings.into_iter().map(|warning| warning.resource(&id)));
-            warnings.extend(schema.merge_note(&id.gvk).cloned());
+            let said = merged.warnings.into_iter().map(|warning| warning.resource(&id));
+            warnings.extend(said.chain(schema.merge_note(&id.gvk).cloned()));
             if let Some(node) = merged.node {
                 *resource.node_mut() = node;
                 resource.sync(&schema);

@@ -13,7 +13,7 @@ use super::tree::Tree;
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::merge::{Exceptions, Rules};
 use crate::resource::ResId;
-use crate::schema::openapi::{is_crd, read_crd, read_document};
+use crate::schema::openapi::{is_crd, read_added_kinds, read_document};
 use crate::schema::{Gvk, Model, Schema, SchemaChain, TypeGraph};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
@@ -293,7 +293,7 @@ impl<'n> TypesInBuild<'n> {
             };
             kinds.contains(&(&text(&["spec", "group"]), &text(&["spec", "names", "kind"])))
         };
-        let read = |crd: &&Node| read_crd(crd).and_then(|model| model.compile()).map(Arc::new);
+        let read = |crd: &&Node| read_added_kinds(crd).and_then(|model| model.compile()).map(Arc::new);
         let (mut graphs, mut warnings) = (Vec::new(), Vec::new());
         for crd in self.crds.iter().filter(needed) {
             match read(crd) {

@@ -11,7 +11,7 @@ use crate::files::{
     DiskTree, FileKind, FileStamp, FileTree, Hidden, JOURNAL, LinkPolicy, NO_FILE, OpenFile, TreeWalk,
     WalkOptions, Walked, check_finished,
 };
-use crate::schema::openapi::{is_crd, read_crd};
+use crate::schema::openapi::{is_crd, read_added_kinds};
 use crate::schema::{Schema, TypeGraph};
 use crate::source::{Reading, SourceId, SourceMap};
 use crate::yaml::{Node, ParseOptions, decode, parse_documents};
@@ -270,7 +270,7 @@ impl Definitions {
     fn of(documents: &[Node]) -> Self {
         let mut definitions = Self::default();
         for crd in documents.iter().flat_map(items_or_self).filter(|node| is_crd(node)) {
-            match read_crd(crd).and_then(|model| model.compile()) {
+            match read_added_kinds(crd).and_then(|model| model.compile()) {
                 Ok(types) => definitions.types.push(Arc::new(types)),
                 Err(problem) => drop(definitions.problem.get_or_insert(problem)),
             }

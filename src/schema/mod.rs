@@ -36,7 +36,7 @@ pub use gvk::Gvk;
 pub use kinds::find_kind;
 #[cfg(feature = "cluster")]
 pub(crate) use kinds::priority;
-pub(crate) use kinds::{is_built_in_group, kinds_of, kinds_of_group, names_kind};
+pub(crate) use kinds::{is_built_in, is_built_in_group, kinds_of, kinds_of_group, names_kind};
 pub(crate) use kustomization::KUSTOMIZATION_PATHS;
 pub use kustomization::kustomization_files;
 pub use lint::lint;

@@ -9,7 +9,7 @@ use smol_str::SmolStr;
 use super::super::repo_spec::{is_commit, is_hex};
 use super::{LockFile, RemoteReference, VERSION};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::schema::{Gvk, LockedSchema, Schema};
+use crate::schema::{Gvk, LockedSchema, is_built_in};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::yaml::{Map, Node, ParseOptions, Resolved, parse_one};
 
@@ -22,17 +22,14 @@ impl LockFile {
     /// schema of a kind that is built into Kubernetes.
     pub fn read(sources: &SourceMap, source: SourceId) -> Result<Self> {
         let text = sources.get(source).map(|source| source.text().clone()).unwrap_or_default();
-        let remotes = match remotes_of(&text) {
-            Some(remotes) => remotes,
-            // Something is wrong: what it is, and where, is worth another look.
-            None => {
-                let (_, node) = document(sources, source)?;
-                let top = top(&node)?;
-                let remotes = remotes_with_places(top)?;
-                list(top, "schemas")?.iter().try_for_each(refuse_built_in)?;
-                remotes
-            }
-        };
+        if let Some(remotes) = remotes_of(&text) {
+            return Ok(Self { remotes, schemas: Vec::new() });
+        }
+        // Something is wrong: what it is, and where, is worth another look.
+        let (_, node) = document(sources, source)?;
+        let top = top(&node)?;
+        let remotes = remotes_with_places(top)?;
+        list(top, "schemas")?.iter().try_for_each(refuse_built_in)?;
         Ok(Self { remotes, schemas: Vec::new() })
     }
 
@@ -77,17 +74,6 @@ struct ReadKind {
     kind: SmolStr,
 }
 
-impl ReadKind {
-    fn is_built_in(self) -> bool {
-        is_built_in(&Gvk { group: self.group, version: self.version, kind: self.kind })
-    }
-}
-
-/// Returns whether the embedded schema has a kind. What a lock file says of such a kind must not count.
-fn is_built_in(gvk: &Gvk) -> bool {
-    Schema::embedded().kind(gvk).is_some()
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadRemote {
@@ -107,7 +93,11 @@ fn not_null<'de, D: Deserializer<'de>>(value: D) -> std::result::Result<Option<S
 /// The remote references of a text that has no mistake.
 fn remotes_of(text: &str) -> Option<BTreeMap<RemoteReference, String>> {
     let lock: ReadLock = serde_json::from_str(text).ok().filter(|lock: &ReadLock| lock.version == VERSION)?;
-    if lock.schemas.into_iter().any(|schema| schema.gvk.is_built_in()) {
+    let kinds = lock.schemas.into_iter().map(|ReadSchema { gvk }| gvk);
+    if kinds
+        .map(|ReadKind { group, version, kind }| Gvk { group, version, kind })
+        .any(|gvk| is_built_in(&gvk))
+    {
         return None;
     }
     let mut remotes = BTreeMap::new();

@@ -10,6 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::constraints::Constraints;
 use crate::schema::directives::TypeKind;
 use crate::schema::embedded;
+use crate::schema::kinds::is_built_in;
 use crate::schema::model::{KindDef, Model, TypeDef};
 use crate::schema::{Gvk, Scope};
 use crate::yaml::{Map, Node};
@@ -42,6 +43,14 @@ pub fn read_crd(node: &Node) -> Result<Model> {
         }
         model.kinds.insert(gvk, def);
     }
+    Ok(model)
+}
+
+/// Reads the kinds that a CustomResourceDefinition adds to those of Kubernetes. As on a server, it changes no kind that
+/// is built in, such as CustomResourceDefinition itself.
+pub(crate) fn read_added_kinds(node: &Node) -> Result<Model> {
+    let mut model = read_crd(node)?;
+    model.kinds.retain(|gvk, _| !is_built_in(gvk));
     Ok(model)
 }
 

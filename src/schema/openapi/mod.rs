@@ -10,6 +10,7 @@ mod schema_object;
 
 #[cfg(feature = "cluster")]
 pub(crate) use crd::defined_kinds;
+pub(crate) use crd::read_added_kinds;
 pub use crd::{is_crd, read_crd};
 pub use document::read_document;
 
