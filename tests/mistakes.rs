@@ -1085,3 +1085,66 @@ fn a_wrong_directory_names_the_nearest_ones() {
     let told = refused(home.path(), &["build", "apps/base/docs"]);
     says(&told, &["no kustomization.yaml in apps/base/docs; the nearest are in apps/base"]);
 }
+
+#[test]
+fn merge_keys_that_are_named_outside_an_entry_are_told() {
+    let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  \
+                 $patchMergeKey: [name]\n  replicas: 2\n";
+    let home = folder(&[
+        ("base/web.yaml", DEPLOYMENT),
+        ("over/web.yaml", patch),
+        ("k/web.yaml", DEPLOYMENT),
+        ("k/patch.yaml", patch),
+        ("k/kustomization.yaml", "resources: [web.yaml]\npatches: [{path: patch.yaml}]\n"),
+    ]);
+    let outside = "`$patchMergeKey` has no effect outside an entry of a list";
+    says(&refused(home.path(), &["build", "over"]), &["error[directive]", outside, "over/web.yaml:5:19"]);
+    says(&told(home.path(), &["build", "k"]), &["warning[directive]", outside, "k/patch.yaml:5:19"]);
+    refused(home.path(), &["build", "k", "--strict"]);
+    assert!(!program::stdout(&run(home.path(), &["build", "k"])).contains('$'));
+    let as_kustomize = run(home.path(), &["build", "k", "--dialect", "kustomize"]);
+    assert!(program::stdout(&as_kustomize).contains("$patchMergeKey"), "a field like any other");
+}
+
+#[test]
+fn an_entry_that_is_replaced_in_a_kustomization_is_told() {
+    let patch = |containers: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, namespace: shop}}\nspec:\n  template: \
+             {{spec: {{containers: {containers}}}}}\n"
+        )
+    };
+    let replaced = "{name: web, $patch: replace, command: [run]}";
+    let ignored = "kustomize v5.8 ignores an entry with `$patch: replace`";
+    for (containers, is_ignored) in [
+        (format!("[{replaced}]"), true),
+        (format!("[{replaced}, {{name: side, image: s}}]"), true),
+        (format!("[{{name: web, $patch: delete}}, {}]", replaced.replace("web", "new")), false),
+        ("[{$patch: replace}, {name: web, image: 'web:2'}]".to_string(), false),
+    ] {
+        let home = folder(&[
+            ("web.yaml", DEPLOYMENT),
+            ("patch.yaml", &patch(&containers)),
+            ("kustomization.yaml", "resources: [web.yaml]\npatches: [{path: patch.yaml}]\n"),
+        ]);
+        for args in [
+            &["build", "."][..],
+            &["build", ".", "--dialect", "kustomize"],
+            &["check", ".", "-o", "short"],
+            &["patch", "-f", "web.yaml", "--patch-file", "patch.yaml", "--dialect", "kustomize"],
+        ] {
+            let output = run(home.path(), args);
+            let said =
+                String::from_utf8([output.stdout.clone(), output.stderr.clone()].concat()).expect("text");
+            assert_eq!(said.contains(ignored), is_ignored, "{args:?} {containers}: {said}");
+            assert!(!is_ignored || said.contains("patch.yaml:5:"), "{said}");
+            let is_kept = args[0] == "check" || program::stdout(&output).contains("web:1");
+            assert!(!is_ignored || is_kept, "{args:?} {said}");
+        }
+        assert_eq!(
+            run(home.path(), &["build", ".", "--strict"]).status.success(),
+            !is_ignored,
+            "{containers}"
+        );
+    }
+}

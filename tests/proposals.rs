@@ -61,11 +61,25 @@ definitions:
         items: {$ref: "#/definitions/Entry"}
         x-kubernetes-list-type: map
         x-kubernetes-list-map-keys: [foo]
+      outer:
+        type: array
+        items: {$ref: "#/definitions/Outer"}
+        x-kubernetes-patch-strategy: merge
+        x-kubernetes-patch-merge-key: foo
       silent: {type: array, items: {$ref: "#/definitions/Entry"}}
       nested: {type: object, properties: {set: {type: array, items: {type: string}, x-kubernetes-list-type: set}}}
       replaced: {$ref: "#/definitions/Entry", x-kubernetes-patch-strategy: replace}
       merged: {$ref: "#/definitions/Entry", x-kubernetes-patch-strategy: merge}
       retained: {$ref: "#/definitions/Entry", x-kubernetes-patch-strategy: "merge,retainKeys"}
+  Outer:
+    type: object
+    properties:
+      foo: {type: string}
+      both:
+        type: array
+        items: {$ref: "#/definitions/Entry"}
+        x-kubernetes-patch-strategy: merge
+        x-kubernetes-patch-merge-key: foo,bar
   Entry:
     type: object
     properties: {foo: {type: string}, bar: {type: string}, baz: {type: string}, other: {}, another: {}}
@@ -85,12 +99,14 @@ fn read(schema: &str) -> Result<TypeGraph, String> {
 /// Rules of both that know several keys.
 const BOTH: [Rules; 2] = [Rules::Apiserver, Rules::Overlay];
 
-/// What a patch makes of an object, or why it is refused.
+/// What a patch makes of an object, or why it is refused. Nothing that the proposals show is warned of.
 fn patched(live: &str, patch: &str, rules: Rules) -> Result<Node, String> {
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
     let merged = apply(node(live), &node(patch), kind, &Schema::none(), rules);
-    merged.map(|merged| merged.node.expect("not deleted")).map_err(|error| error.to_string())
+    let merged = merged.map_err(|error| error.to_string())?;
+    assert_eq!(merged.warnings, [], "{rules:?}\n{live}\n{patch}");
+    Ok(merged.node.expect("not deleted"))
 }
 
 /// Live, patch, and what comes out, or with `!` what is said of it.
@@ -175,6 +191,16 @@ fn all_fields_of_a_merge_key_are_required() {
         (live, "both: [{$patch: delete, foo: a, bar: null}]", "!lacks its merge key `bar`"),
     ];
     check(&BOTH, &table);
+    // A list that is null is absent, and new entries are like those of a list that is there.
+    check(
+        &BOTH,
+        &[
+            ("both: null", "both: [{foo: a}]", "!lacks its merge key `bar`"),
+            ("{}", "both: [{foo: a}]", "!lacks its merge key `bar`"),
+            ("both: null", "both: [{foo: a, bar: x}]", "both: [{foo: a, bar: x}]"),
+            ("outer: [{foo: b}]", "outer: [{foo: a, both: [{bar: x}]}]", "!lacks its merge key `foo`"),
+        ],
+    );
     let kustomize = Rules::Kustomize { exceptions: Exceptions::Listed };
     // To these a map or list is as good as null, since it has no text.
     check(&[kustomize, Rules::Kyaml], &table[..4]);
@@ -272,6 +298,76 @@ fn the_directive_names_the_default_key_and_merge_keys_alone() {
             ),
         ],
     );
+}
+
+/// "the first key in the recommended merge keys must be used", whether the list is there or not. A key is named once,
+/// and is a field of the entries, whether keys are recommended or not.
+#[test]
+fn named_keys_are_checked_without_a_live_list_and_without_recommended_keys() {
+    let bar = "recommended: [{$patchMergeKey: [bar], foo: a, bar: x}]";
+    let default = "!must name the default merge key `foo`";
+    let twice = "!names `foo` twice";
+    let unknown = "!`bogus`, named by `$patchMergeKey`, is not a field";
+    check(
+        &BOTH,
+        &[
+            ("{}", bar, default),
+            ("recommended: null", bar, default),
+            ("recommended: []", bar, default),
+            ("recommended: [{foo: a}]", "recommended: [{$patchMergeKey: [foo, foo], foo: a}]", twice),
+            ("plain: [{foo: a}]", "plain: [{$patchMergeKey: [foo, foo], foo: a}]", twice),
+            ("plain: [{foo: a}]", "plain: [{$patchMergeKey: [foo, bogus], foo: a}]", unknown),
+            ("{}", "plain: [{$patchMergeKey: [foo, bogus], foo: a}]", unknown),
+            (
+                "plain: [{foo: a}, {foo: a, bar: x}]",
+                "plain: [{$patchMergeKey: [foo, bar], foo: a, bar: x, other: 1}]",
+                "plain: [{foo: a}, {foo: a, bar: x, other: 1}]",
+            ),
+        ],
+    );
+    let schema = Schema::embedded();
+    let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
+    for keys in ["[name, bogus]", "[name, name]"] {
+        for rules in [Rules::Apiserver, Rules::Overlay, Rules::Kustomize { exceptions: Exceptions::Listed }] {
+            let live = node("{apiVersion: v1, kind: Pod, spec: {containers: [{name: a}]}}");
+            let patch = node(&format!("spec: {{containers: [{{$patchMergeKey: {keys}, name: a}}]}}"));
+            assert!(apply(live, &patch, pod, &schema, rules).is_err(), "{rules:?} {keys}");
+        }
+    }
+}
+
+/// "This directive should present in each entry in the list when using." Elsewhere it is a mistake.
+#[test]
+fn the_directive_stands_in_entries_of_lists() {
+    let outside = "!`$patchMergeKey` has no effect outside an entry of a list";
+    check(
+        &BOTH,
+        &[
+            ("{}", "$patchMergeKey: [foo]", outside),
+            ("nested: {set: [a]}", "nested: {$patchMergeKey: [foo], set: [b]}", outside),
+            ("{}", "nested: {$patchMergeKey: [foo], set: [b]}", outside),
+            ("plain: [{foo: a}]", "plain: [{foo: a, other: {$patchMergeKey: [foo], x: 1}}]", outside),
+        ],
+    );
+    // Builds of kustomizations leave it out, and warn.
+    let (schema, kustomize) = (Schema::none(), Rules::Kustomize { exceptions: Exceptions::Listed });
+    let graph = read(SCHEMA).expect("readable");
+    let kind = graph.named("Thing").expect("defined");
+    for (live, patch, want) in [
+        ("x: 1", "$patchMergeKey: [foo]", "x: 1"),
+        ("nested: {set: [a]}", "nested: {$patchMergeKey: [foo], set: null}", "nested: {}"),
+        ("x: 1", "{nested: {$patchMergeKey: [foo], y: 1}, x: 1}", "{x: 1, nested: {y: 1}}"),
+        (
+            "plain: [{foo: a}]",
+            "plain: [{foo: a, other: {$patchMergeKey: [foo], x: 1}}]",
+            "plain: [{foo: a, other: {x: 1}}]",
+        ),
+    ] {
+        let merged = apply(node(live), &node(patch), kind, &schema, kustomize).expect("merged");
+        assert_eq!(merged.node, Some(node(want)), "{patch}");
+        let said: Vec<_> = merged.warnings.iter().map(ToString::to_string).collect();
+        assert!(said.len() == 1 && said[0].contains(&outside[1..]), "{patch}: {said:?}");
+    }
 }
 
 /// "This directive should present in each entry in the list when using." — "Otherwise, we will use the merge keys

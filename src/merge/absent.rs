@@ -128,18 +128,19 @@ fn entries(live: &[Node], patch: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> V
         return Vec::new();
     }
     let keys = ListKeys::new(association, list, list.element(), Rules::Overlay);
-    let name = |entry: &Node| keys.identify(entry, &KeyPattern::Own);
-    let by_name: FxHashMap<Identity, &Node> =
-        live.iter().rev().filter_map(|entry| Some((name(entry)?, entry))).collect();
+    let mut named = LiveEntries { live, keys: &keys, indexes: Vec::new() };
     let mut told = FxHashSet::default();
     let one = |(i, entry): (usize, &Node)| {
-        let (Some(identity), Some(map)) = (name(entry), entry.as_map()) else { return Vec::new() };
         let here = at.entry(entry, keys.names(), i);
-        let live = by_name.get(&identity).and_then(|live| live.as_map());
-        match live {
+        // What is wrong with an entry, the merge says.
+        let (Ok(wanted), Some(map)) = (keys.entry_match(entry, &here), entry.as_map()) else {
+            return Vec::new();
+        };
+        let found = wanted.by.iter().find_map(|by| named.find(by));
+        match found.and_then(Node::as_map) {
             Some(live) => fields(live, map, list.element(), &here),
-            None if is_deleted(entry) && told.insert(identity) => {
-                vec![no_entry(entry, &live_names(&keys, by_name.values()), &keys, &here)]
+            None if wanted.delete && told.insert(wanted.by.into_iter().map(|(_, name)| name).next()) => {
+                vec![no_entry(entry, &live_names(&keys, live.iter()), &keys, &here)]
             }
             None => Vec::new(),
         }
@@ -147,8 +148,30 @@ fn entries(live: &[Node], patch: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> V
     patch.iter().enumerate().flat_map(one).collect()
 }
 
+/// The entries of a list, found by the keys that entries of a patch go by.
+struct LiveEntries<'n, 'k> {
+    live: &'n [Node],
+    keys: &'k ListKeys<'k>,
+    indexes: Vec<(KeyPattern, FxHashMap<Identity, &'n Node>)>,
+}
+
+impl<'n> LiveEntries<'n, '_> {
+    /// Returns the first entry of that name.
+    fn find(&mut self, (pattern, name): &(KeyPattern, Identity)) -> Option<&'n Node> {
+        if let Some((_, index)) = self.indexes.iter().find(|(known, _)| known == pattern) {
+            return index.get(name).copied();
+        }
+        let entries = self.live.iter().rev();
+        let index: FxHashMap<_, _> =
+            entries.filter_map(|entry| Some((self.keys.identify(entry, pattern)?, entry))).collect();
+        let found = index.get(name).copied();
+        self.indexes.push((pattern.clone(), index));
+        found
+    }
+}
+
 /// The texts of the first key of entries.
-fn live_names<'n>(keys: &ListKeys<'_>, live: impl Iterator<Item = &'n &'n Node>) -> Vec<&'n str> {
+fn live_names<'n>(keys: &ListKeys<'_>, live: impl Iterator<Item = &'n Node>) -> Vec<&'n str> {
     let key = keys.names().first().map_or("", SmolStr::as_str);
     let mut names: Vec<&str> = live.take(NAMES).filter_map(|entry| entry.get(key)?.as_str()).collect();
     names.sort_unstable();

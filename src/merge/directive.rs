@@ -148,6 +148,36 @@ pub fn named_keys(entry: &Node) -> Option<Vec<&str>> {
     entry.get(PATCH_MERGE_KEY)?.as_list()?.iter().map(Node::as_str).collect()
 }
 
+/// The problem of a `$patchMergeKey` that does not stand in an entry of a list.
+pub(crate) fn misplaced_keys(directive: &Node, at: &Trail<'_>) -> Diagnostic {
+    at.error(Code::Directive, format!("`{PATCH_MERGE_KEY}` has no effect outside an entry of a list"))
+        .at(directive.span())
+        .help("move it into the entry whose merge keys it names, or remove it")
+}
+
+/// Checks that each `$patchMergeKey` below a field of a patch stands in an entry of a list.
+///
+/// # Errors
+/// One that does not.
+pub(crate) fn check_named_keys(patch: &Node, at: &Trail<'_>) -> Result<()> {
+    match &patch.value {
+        Value::Scalar(_) => Ok(()),
+        Value::Map(map) => {
+            map.get(PATCH_MERGE_KEY).map_or(Ok(()), |directive| Err(misplaced_keys(directive, at)))?;
+            map.iter().try_for_each(|(name, value)| check_named_keys(value, &at.field(name)))
+        }
+        Value::List(list) => list.iter().enumerate().try_for_each(|(i, entry)| {
+            let here = at.index(i);
+            match entry.as_map() {
+                Some(map) => {
+                    map.iter().try_for_each(|(name, value)| check_named_keys(value, &here.field(name)))
+                }
+                None => check_named_keys(entry, &here),
+            }
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

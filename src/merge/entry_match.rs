@@ -6,7 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::association::{Association, Several, default_of, patch_merge_keys, recommended_keys};
@@ -66,7 +66,6 @@ impl<'s> ListKeys<'s> {
         if must_name.is_empty() && matches!(rules, Rules::Kustomize { .. }) {
             must_name.extend(keys.iter().filter_map(|keys| keys.names().first().cloned()));
         }
-        let element = if keys.is_some() { element } else { Cursor::unknown() };
         Self { rules, keys, several, must_name, may_name: recommended_keys(list), element, list }
     }
 
@@ -144,15 +143,19 @@ impl<'s> ListKeys<'s> {
             // Where no entry has it any more, the one without it is meant: the patch was applied before.
             _ if by_presence => Some(keys(&|_, _| KeyRule::Optional)),
             Rules::Apiserver => None,
-            _ => Some(keys(&|name, _| {
-                default_of(self.element, name, self.comparison()).unwrap_or(KeyRule::Optional)
-            })),
+            _ => Some(keys(&|name, _| self.rule_of_named(name))),
         };
         let mut by = vec![(KeyPattern::Keys(exact), named.iter().map(|(_, value)| value.clone()).collect())];
         let otherwise = otherwise.and_then(|keys| Some((keys.identify(entry)?, keys)));
         by.extend(otherwise.map(|(identity, keys)| (KeyPattern::Keys(keys), identity)));
         let several = if by_presence { Several::First } else { Several::Refused };
         EntryMatch { by, named: true, delete, several }
+    }
+
+    /// What counts of a key that an entry names: where it is absent, its default if the list has keys of its own.
+    fn rule_of_named(&self, name: &str) -> KeyRule {
+        let default = self.keys.as_ref().and_then(|_| default_of(self.element, name, self.comparison()));
+        default.unwrap_or(KeyRule::Optional)
     }
 
     fn named_values(
@@ -182,6 +185,9 @@ impl<'s> ListKeys<'s> {
         let Some(keys) = named_keys(entry).filter(|keys| !keys.is_empty()) else {
             return Err(wrong(format!("`{PATCH_MERGE_KEY}` must be a list of field names")));
         };
+        if let Some(problem) = self.problem_of_names(&keys) {
+            return Err(wrong(problem));
+        }
         let is_named = |key: &&SmolStr| keys.contains(&key.as_str());
         let unnamed: Vec<&str> =
             self.must_name.iter().filter(|key| !is_named(key)).map(SmolStr::as_str).collect();
@@ -197,6 +203,30 @@ impl<'s> ListKeys<'s> {
             return Err(wrong(format!("`{}` {are} of this list", others.join("`, `"))).help(help));
         }
         Ok(keys.into_iter().map(SmolStr::from).collect())
+    }
+
+    /// The problem of the names in `$patchMergeKey`: one is there twice, or no entry can have such a field.
+    fn problem_of_names(&self, keys: &[&str]) -> Option<String> {
+        let mut seen = FxHashSet::default();
+        if let Some(twice) = keys.iter().find(|key| !seen.insert(**key)) {
+            return Some(format!("`{PATCH_MERGE_KEY}` names `{twice}` twice"));
+        }
+        let is_closed = self.element.fields().next().is_some() && !self.element.preserves_unknown_fields();
+        let is_key = |key: &str| self.names().iter().chain(&self.must_name).any(|name| name == key);
+        let is_unknown = |key: &&&str| !self.element.has_field(key) && !is_key(key);
+        let unknown = keys.iter().find(is_unknown).filter(|_| is_closed && self.may_name.is_empty())?;
+        Some(format!("`{unknown}`, named by `{PATCH_MERGE_KEY}`, is not a field of the entries of this list"))
+    }
+
+    /// Checks that an entry has the keys of the list.
+    ///
+    /// # Errors
+    /// It lacks one, or one is no key.
+    pub(crate) fn check_named(&self, entry: &Node, at: &Trail<'_>) -> Result<()> {
+        match self.identify(entry, &KeyPattern::Own) {
+            Some(_) => Ok(()),
+            None => Err(self.missing_key(entry, at)),
+        }
     }
 
     /// All keys that an entry may name to be told apart from others, if that are more than it goes by.

@@ -350,3 +350,103 @@ fn what_yaml_cannot_hold_is_printed_as_json() {
     let (printed, _) = succeed(files.path(), &[&args[..], &["-o", "json"]].concat());
     assert_eq!(printed, "{\n    \"a\": \"x\u{7f}\"\n}\n");
 }
+
+/// A kind whose list has recommended keys.
+const RECOMMENDED: &str = r"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          list:
+            type: array
+            x-kubernetes-patch-strategy: merge
+            x-kubernetes-patch-merge-key: foo
+            x-kubernetes-recommended-patch-merge-key: foo,bar
+            items:
+              type: object
+              properties: {foo: {type: string}, bar: {type: string}, other: {type: string}}
+";
+
+fn thing(list: &str) -> String {
+    format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\nlist: {list}\n")
+}
+
+#[test]
+fn entries_that_name_their_keys_are_warned_of_only_for_mistakes() {
+    let two = "[{foo: a}, {foo: a, bar: b}]";
+    let table = [
+        (two, "{$patchMergeKey: [foo, bar], foo: a, other: val}", None),
+        (two, "{$patchMergeKey: [foo, bar], foo: a, bar: b, other: val}", None),
+        (two, "{$patchMergeKey: [foo, bar], foo: a, bar: c}", None),
+        (two, "{$patchMergeKey: [foo, bar], foo: a, bar: null}", None),
+        (two, "{$patchMergeKey: [foo, bar], foo: a, bar: b, $patch: delete}", None),
+        ("[{foo: a}]", "{$patchMergeKey: [foo, bar], foo: a, bar: b}", None),
+        ("[{foo: a}]", "{$patchMergeKey: [foo, bar], foo: a, bar: null}", Some("no `bar` here")),
+        (two, "{$patchMergeKey: [foo, bar], foo: a, bar: b, other: null}", Some("no `other` here")),
+        (two, "{$patchMergeKey: [foo, bar], foo: a, bar: c, $patch: delete}", Some("no such entry")),
+    ];
+    for (list, entry, warned) in table {
+        let files = folder(&[("a.yaml", &thing(list)), ("types.yaml", RECOMMENDED)]);
+        for dialect in ["apiserver", "overlay"] {
+            let patch = format!("{{list: [{entry}]}}");
+            let args = ["patch", "-f", "a.yaml", "--schema=types.yaml", "--dialect", dialect, "-p", &patch];
+            let (_, said) = succeed(files.path(), &args);
+            match warned {
+                None => {
+                    assert_eq!(said, "", "{dialect} {list} {entry}");
+                    succeed(files.path(), &[&args[..], &["--strict"]].concat());
+                }
+                Some(what) => assert!(said.contains(what), "{dialect} {list} {entry}: {said}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn created_patches_with_recommended_keys_apply_without_a_warning() {
+    let versions = [
+        "[{foo: a}]",
+        "[{foo: a, bar: b}]",
+        "[{foo: a}, {foo: a, bar: b}]",
+        "[{foo: a, bar: b}, {foo: a, bar: c, other: val}]",
+        "[{foo: a, bar: c}, {foo: b}]",
+    ];
+    for old in versions {
+        for new in versions.iter().filter(|new| **new != old) {
+            let files =
+                folder(&[("old.yaml", &thing(old)), ("new.yaml", &thing(new)), ("types.yaml", RECOMMENDED)]);
+            for dialect in ["apiserver", "overlay"] {
+                let create = ["create-patch", "old.yaml", "new.yaml", "--strict", "--schema=types.yaml"];
+                let (patch, _) = succeed(files.path(), &[&create[..], &["--dialect", dialect]].concat());
+                fs::write(files.path().join("patch.yaml"), patch).expect("written");
+                let apply = ["patch", "-f", "old.yaml", "--patch-file", "patch.yaml", "--schema=types.yaml"];
+                let (_, said) =
+                    succeed(files.path(), &[&apply[..], &["--strict", "--dialect", dialect]].concat());
+                assert_eq!(said, "", "{dialect} {old} {new}");
+            }
+        }
+    }
+}
+
+#[test]
+fn named_keys_in_a_list_that_does_not_merge_are_warned_of() {
+    let tolerations = "      tolerations:\n      - {key: a}\n";
+    for live in [WEB.to_string(), format!("{WEB}{tolerations}")] {
+        let files = folder(&[("web.yaml", &live)]);
+        let patch = "{spec: {template: {spec: {tolerations: [{$patchMergeKey: [key], key: b}]}}}}";
+        let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+        assert!(said.contains("warning[directive]: `$patchMergeKey` names no entry of this list"), "{said}");
+        assert!(patched.contains("key: b") && !patched.contains('$'), "{patched}");
+    }
+}

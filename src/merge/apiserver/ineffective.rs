@@ -1,16 +1,17 @@
 //! What a patch says to the API server and does not mean there: `$patch` where there is nothing to delete or to
 //! replace, and in lists that do not merge; null as a merge key; keys by which an entry is new that is there already.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
 
 use super::lists::list_keys;
 use super::types::element;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::merge::association::{Association, ListPolicy};
-use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, is_replace, left_out, named_keys};
+use crate::merge::association::default_of;
+use crate::merge::directive::{PATCH, PATCH_MERGE_KEY, is_replace, left_out, named_keys, names_keys};
 use crate::merge::entry_match::{KeyPattern, ListKeys};
 use crate::merge::fields::plain;
-use crate::merge::identity::Identity;
+use crate::merge::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
 use crate::merge::trail::Trail;
 use crate::schema::Cursor;
 use crate::yaml::{Map, Node, Value};
@@ -106,13 +107,15 @@ fn lists(
     list: Cursor<'_>,
     at: &Trail<'_>,
 ) -> Vec<Diagnostic> {
+    let is_keyed = list.patch_strategy().merge && list.patch_merge_key().is_some();
+    let unnamed = if is_keyed { Vec::new() } else { unnamed(patch, at) };
     if matches!(meets, Meets::List) {
         let entries = patch.iter().enumerate();
-        return entries.flat_map(|(i, entry)| added(entry, list, &at.index(i))).collect();
+        let added = entries.flat_map(|(i, entry)| added(entry, list, &at.index(i)));
+        return unnamed.into_iter().chain(added).collect();
     }
-    let is_keyed = list.patch_strategy().merge && list.patch_merge_key().is_some();
     if !is_keyed {
-        return unmerged(live, patch, at);
+        return unnamed.into_iter().chain(unmerged(live, patch, at)).collect();
     }
     let below = |i: usize, map: &Map, meets| maps(meets, map, element(list), &at.index(i));
     let Some(live) = live.filter(|_| !patch.iter().any(is_replace)) else {
@@ -133,33 +136,57 @@ fn lists(
         let null = names.filter_map(|name| null_key(map, name, &at.index(i)));
         null.chain(below).collect()
     };
-    let twins = Twins::of(live, patch, list);
+    let mut twins = Twins { live, element: element(list), known: FxHashMap::default() };
     let doubles = patch.iter().enumerate().filter_map(|(i, entry)| twins.double(entry, &at.index(i)));
     patch.iter().enumerate().flat_map(entry).chain(doubles).collect()
 }
 
-/// The live entries by what tells them apart once defaults are filled in. Only for patches with `$patchMergeKey`.
-struct Twins<'n> {
-    association: Association,
-    live: FxHashMap<Identity, &'n Node>,
+/// The live entries by the keys that entries of a patch name.
+struct Twins<'n, 's> {
+    live: &'n [Node],
+    element: Cursor<'s>,
+    known: FxHashMap<Vec<&'n str>, KeyedTwins<'n>>,
 }
 
-impl<'n> Twins<'n> {
-    fn of(live: &'n [Node], patch: &[Node], list: Cursor<'_>) -> Self {
-        if !patch.iter().any(|entry| named_keys(entry).is_some()) {
-            return Self { association: Association::Unknown, live: FxHashMap::default() };
-        }
-        let association = Association::read(list.directives(), element(list), ListPolicy::Overlay);
-        let name = |entry: &'n Node| Some((association.identify(entry)?, entry));
-        let live = live.iter().rev().filter_map(name).collect();
-        Self { association, live }
-    }
+/// The live entries by some keys, as they are and with the defaults filled in.
+struct KeyedTwins<'n> {
+    as_they_are: MergeKeys,
+    with_defaults: MergeKeys,
+    exact: FxHashSet<Identity>,
+    same: FxHashMap<Identity, &'n Node>,
+}
 
+impl<'n> KeyedTwins<'n> {
+    fn of(live: &'n [Node], names: &[&str], element: Cursor<'_>) -> Self {
+        let keys = |rule: &dyn Fn(&str) -> KeyRule| {
+            let keys = names.iter().map(|name| (SmolStr::from(*name), rule(name)));
+            MergeKeys::new(keys, NullKey::Absent, KeyComparison::Data)
+        };
+        let as_they_are = keys(&|_| KeyRule::Optional);
+        let default =
+            |name: &str| default_of(element, name, KeyComparison::Data).unwrap_or(KeyRule::Optional);
+        let with_defaults = keys(&default);
+        let exact = live.iter().filter_map(|entry| as_they_are.identify(entry)).collect();
+        let same = live.iter().rev().filter_map(|entry| Some((with_defaults.identify(entry)?, entry)));
+        Self { exact, same: same.collect(), as_they_are, with_defaults }
+    }
+}
+
+impl<'n> Twins<'n, '_> {
     /// What is said of an entry that is added beside one which is the same to the API server: of them, one leaves a key
     /// out that the other gives its default.
-    fn double(&self, entry: &Node, at: &Trail<'_>) -> Option<Diagnostic> {
+    fn double(&mut self, entry: &'n Node, at: &Trail<'_>) -> Option<Diagnostic> {
         let names = named_keys(entry).filter(|_| entry.get(PATCH).is_none())?;
-        let twin = self.live.get(&self.association.identify(entry)?)?;
+        let has_default = |name: &&str| self.element.key_default(name).is_some();
+        if !names.iter().any(has_default) {
+            return None;
+        }
+        let new = || KeyedTwins::of(self.live, &names, self.element);
+        let twins = self.known.entry(names.clone()).or_insert_with(new);
+        if twins.exact.contains(&twins.as_they_are.identify(entry)?) {
+            return None;
+        }
+        let twin = twins.same.get(&twins.with_defaults.identify(entry)?)?;
         let key = names.into_iter().find(|name| entry.get(name).is_some() != twin.get(name).is_some())?;
         let message = format!(
             "an entry is added to one that is the same: `{key}` has its default in one, and is left out in the other"
@@ -192,6 +219,17 @@ fn added(entry: &Node, list: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
         warning(message, entry, at).help("leave out the entry, or only the directive")
     });
     directive.into_iter().chain(maps(Meets::List, map, element(list), at)).collect()
+}
+
+/// A warning for each entry that names its keys in a list that does not merge.
+fn unnamed(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
+    let said = patch.iter().enumerate().filter(|(_, entry)| names_keys(entry)).map(|(i, entry)| {
+        let message = format!(
+            "`{PATCH_MERGE_KEY}` names no entry of this list, which does not merge: the API server takes the patch's list"
+        );
+        warning(message, entry, &at.index(i)).help("leave the directive out, and write the whole list")
+    });
+    said.collect()
 }
 
 /// A list that does not merge.

@@ -19,10 +19,9 @@ use self::target::MergeTarget;
 use self::types::{EntryKind, declared, declared_list, element, entry_kind, known, strategy};
 use super::directive::{
     Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists, action,
-    is_directive, is_replace, map_without_directives,
+    check_named_keys, is_directive, is_replace, map_without_directives, names_keys,
 };
 use super::element_order::{OrderKeys, Ranked};
-use super::entry_match::{KeyPattern, ListKeys};
 use super::fields::{self, MergedField};
 use super::identity::KeyValue;
 use super::keyed_list::KeyedList;
@@ -40,6 +39,7 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
     let root = Trail::root();
     let (into, from) = fields::maps(&mut dest, patch)?;
     known(kind, &root)?;
+    check_named_keys(patch, &root).map_err(|error| error.refused(PatchRefusal::Merge))?;
     let warnings = ineffective(into, from, kind);
     let merged = MergeTarget::Object.merge_map(into, from, kind, &root);
     merged.map_err(|error| error.refused(PatchRefusal::Merge))?;
@@ -93,16 +93,19 @@ impl MergeTarget {
             let is_kept = self == Self::Patch && name.starts_with(DELETE_FROM_PRIMITIVE_LIST);
             (is_kept || !is_directive(name)) && ordered.iter().all(|(field, _)| *field != name)
         };
-        fields::merge(dest, patch.entries().iter().filter(is_open), |live, entry| match live {
-            Some(live) => self.merge_value(live, entry, cursor, &at.field(&entry.key.text)),
-            None => self.new_field(entry, cursor, at),
+        fields::merge(dest, patch.entries().iter().filter(is_open), |live, entry| {
+            let here = at.field(&entry.key.text);
+            match live {
+                Some(live) => self.merge_value(live, entry, cursor, &here),
+                None => self.new_field(entry, cursor, &here),
+            }
         })
     }
 
-    /// A field that only the patch has.
+    /// A field that only the patch has, or that has a value of another type there.
     fn new_field(self, entry: &Entry, parent: Cursor<'_>, at: &Trail<'_>) -> Result<MergedField> {
         if self == Self::Object {
-            check_new(&entry.value, parent.field(&entry.key.text), &at.field(&entry.key.text))?;
+            check_new(&entry.value, parent.field(&entry.key.text), at)?;
         }
         Ok(MergedField::of(self.added(&entry.value)))
     }
@@ -133,7 +136,7 @@ impl MergeTarget {
                     return Ok(MergedField::Done);
                 }
             }
-            _ => return Ok(MergedField::of(self.added(patch))),
+            _ => return self.new_field(entry, parent, at),
         }
         Ok(MergedField::Value(self.replacing(patch)))
     }
@@ -171,8 +174,13 @@ impl MergeTarget {
         element: Cursor<'_>,
         at: &Trail<'_>,
     ) -> Result<Node> {
-        // A new entry is taken as it stands, nulls and all.
-        let Some(mut live) = live else { return Ok(self.replacing(patch)) };
+        let Some(mut live) = live else {
+            if self == Self::Object {
+                check_new(patch, element, at)?;
+            }
+            // A new entry is taken as it stands, nulls and all.
+            return Ok(self.replacing(patch));
+        };
         if let (Some(map), Some(patch)) = (live.as_map_mut(), patch.as_map()) {
             self.merge_map(map, patch, element, at)?;
         }
@@ -218,7 +226,7 @@ impl MergeTarget {
 }
 
 /// The server takes new lists as they stand. Only of entries with several merge keys each one is needed, which no
-/// type of its own has.
+/// type of its own has; and entries that name their keys name them as in a list that is there.
 fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     match &node.value {
         Value::Map(map) if cursor.is_known() => {
@@ -230,12 +238,16 @@ fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
         }
         Value::List(list) if cursor.is_known() => {
             let has_several = cursor.patch_merge_key().is_some_and(|keys| keys.contains(','));
-            let keys = if has_several { list_keys(cursor) } else { None };
+            let is_checked = cursor.patch_strategy().merge && (has_several || list.iter().any(names_keys));
+            let keys = if is_checked { list_keys(cursor) } else { None };
             list.iter().enumerate().try_for_each(|(position, entry)| {
                 let here = at.index(position);
-                let lacks = |keys: &ListKeys<'_>| keys.identify(entry, &KeyPattern::Own).is_none();
-                if let Some(keys) = keys.as_ref().filter(|keys| entry.get(PATCH).is_none() && lacks(keys)) {
-                    return Err(keys.missing_key(entry, &here));
+                match &keys {
+                    Some(keys) if names_keys(entry) => drop(keys.entry_match(entry, &here)?),
+                    Some(keys) if has_several && entry.get(PATCH).is_none() => {
+                        keys.check_named(entry, &here)?;
+                    }
+                    _ => {}
                 }
                 check_new(entry, element(cursor), &here)
             })

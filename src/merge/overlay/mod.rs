@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use super::association::{Association, ListPolicy, is_atomic, replaced_unknown};
 use super::directive::{
     Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists, action,
-    is_directive, is_replace, left_out, list_of, names_keys, without_directives,
+    check_named_keys, is_directive, is_replace, left_out, list_of, names_keys, without_directives,
 };
 use super::element_order::OrderKeys;
 use super::entry_match::ListKeys;
@@ -31,6 +31,7 @@ use crate::yaml::{Entry, List, Map, Node, Value};
 pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Merged> {
     let root = Trail::root();
     let (into, from) = fields::maps(&mut dest, patch)?;
+    check_named_keys(patch, &root)?;
     let mut overlay = Overlay { warnings: Vec::new() };
     let strategy = match action(from, &root)? {
         Some(Action::Delete) => return Ok(Merged::of(None)),

@@ -20,9 +20,9 @@ use super::position::{ListRule, Position};
 use super::restyle::quote_old_booleans;
 use super::tuples::{Tuples, are_distinct, is_nothing};
 use super::walk::{Decision, Here, partners, retain, same_kind};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::association::replaced_unknown;
-use crate::merge::directive::Action;
+use crate::merge::directive::{Action, PATCH, PATCH_MERGE_KEY, misplaced_keys};
 use crate::merge::options::{ListOrder, MergeOptions};
 use crate::merge::{Exceptions, Merged, Trail};
 use crate::schema::{Cursor, Schema};
@@ -101,6 +101,7 @@ impl<'s> Merge2<'s> {
                     // Another word than the three stays and gets into the output (kustomize 5.8).
                     _ => {}
                 }
+                self.drop_misplaced(map, here);
                 self.own_fields(map, Side::Patch, here)?;
             }
             Value::List(list) => {
@@ -130,12 +131,17 @@ impl<'s> Merge2<'s> {
                 if side == Side::Patch && directive::take_from_map(map, here.trail)? == Action::Delete {
                     return Ok(Decision::Remove);
                 }
+                if side == Side::Patch {
+                    self.drop_misplaced(map, here);
+                }
                 self.own_fields(map, side, here)?;
                 return Ok(Decision::Keep);
             }
         };
         let Value::Map(theirs) = &mut patch.value else { return Ok(Decision::Keep) };
-        match directive::take_from_map(theirs, here.trail)? {
+        let action = directive::take_from_map(theirs, here.trail)?;
+        self.drop_misplaced(theirs, here);
+        match action {
             Action::Delete => return Ok(Decision::Remove),
             Action::Replace => {
                 self.own_fields(theirs, Side::Patch, here)?;
@@ -144,6 +150,37 @@ impl<'s> Merge2<'s> {
             Action::Merge => self.fields(map, theirs, here)?,
         }
         Ok(Decision::Keep)
+    }
+
+    /// Takes `$patchMergeKey` out of a map of the patch. Of entries of lists it has been taken before.
+    fn drop_misplaced(&mut self, map: &mut Map, here: Here<'_, 's>) {
+        if self.options.exceptions() == Exceptions::Listed
+            && let Some(directive) = map.remove(PATCH_MERGE_KEY)
+        {
+            self.warnings.push(misplaced_keys(&directive, here.trail).into_warning());
+        }
+    }
+
+    /// Merges an entry of a list. Where entries of the patch go to the front, kustomize 5.8 keeps an old entry that it
+    /// should replace, and the patch's entry is lost.
+    fn entry(
+        &mut self,
+        dest: Option<&mut Node>,
+        with: Counterpart<'_>,
+        at: Position<'s>,
+        trail: &Trail<'_>,
+    ) -> Result<Decision> {
+        let is_there = dest.as_deref().is_some_and(|dest| !dest.is_null());
+        let directive = with.patch().filter(|_| is_there).and_then(|patch| patch.get(PATCH)).map(Node::span);
+        let decision = self.value(dest, with, at, trail)?;
+        if let (Some(span), Decision::Replace(_), ListOrder::Prepend) =
+            (directive, &decision, self.options.order())
+        {
+            let message = "kustomize v5.8 ignores an entry with `$patch: replace`: the entry of the list stays as it is";
+            let warning = Diagnostic::warning(Code::Directive, message).field(trail.path()).at(span);
+            self.warnings.push(warning.help("replace the entry by a JSON patch"));
+        }
+        Ok(decision)
     }
 
     /// The fields of a map that no other map is merged into.
@@ -287,7 +324,7 @@ impl<'s> Merge2<'s> {
         let element = here.at.element(self.schema);
         if let ListRule::Keyed(keys) = rule {
             let lists = Lists { keys, order: self.options.order(), trail: here.trail };
-            return lists.merge(list, theirs, |node, with, at| self.value(node, with, element.clone(), at));
+            return lists.merge(list, theirs, |node, with, at| self.entry(node, with, element.clone(), at));
         }
         rule.check_patch(theirs, here.trail)?;
         let keys = rule.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), here.trail)?;
@@ -304,7 +341,7 @@ impl<'s> Merge2<'s> {
             let (dest, visit) = entries.visit(tuple, &[entry.as_deref()]);
             let with = entry.map_or(Counterpart::None(Side::Dest), Counterpart::Patch);
             let trail = here.trail.texts(tuples.keys().names(), tuple);
-            let decision = self.value(dest, with, element.clone(), &trail)?;
+            let decision = self.entry(dest, with, element.clone(), &trail)?;
             let is_new = matches!(decision, Decision::Replace(_));
             let result = entries.put(&visit, decision)?;
             if let Some((before, entry)) = before.zip(at.and_then(|at| theirs.get_mut(at))) {
