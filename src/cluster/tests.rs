@@ -403,7 +403,7 @@ fn documents_with_a_hash_that_is_not_their_own_stay_known_offline() {
             assert!(live.lookup(kind).expect("asked").is_some());
         }
         asked.push(fake.take().iter().filter(|request| request.contains("hash=")).count());
-        let offline = CacheSource::new(cache.clone(), fake.options.server_id());
+        let offline = CacheSource::new(cache.clone(), fake.options.server_id().ok());
         for kind in &foos {
             assert!(offline.lookup(kind).expect("asked").is_some(), "{kind} is known offline: {asked:?}");
         }
