@@ -185,3 +185,40 @@ mod with_a_cluster {
         );
     }
 }
+
+#[test]
+fn keys_of_labels_and_annotations_that_are_no_strings_are_rejected() {
+    let kustomization = "\
+resources: [a.yaml]
+commonAnnotations: {n: a, y: b, on: c, fine: d, 1: e}
+commonLabels: {yes: a}
+labels:
+- pairs: {Off: a, 1.5: b}
+generatorOptions:
+  labels: {.inf: a}
+configMapGenerator:
+- name: made
+  options: {annotations: {true: a}}
+";
+    let home = home(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
+    let output = run(home.path(), &["build"]);
+    assert_eq!(output.status.code(), Some(1));
+    let [stdout, told] = texts(output);
+    assert_eq!(stdout, "");
+    says(
+        &told,
+        &[
+            "the key `n` is a boolean (`false`) in YAML 1.1, not a string\n --> kustomization.yaml:2:21",
+            "= field: commonAnnotations.n",
+            "= help: put quotes around it: `\"n\"`",
+            "kustomization.yaml:2:27",
+            "kustomization.yaml:2:33",
+            "commonLabels.yes",
+            "the key `Off` is a boolean (`false`)",
+            "the key `1.5` is a number, not a string",
+            "generatorOptions.labels[.inf]",
+            "configMapGenerator[0].options.annotations.true",
+        ],
+    );
+    assert!(!told.contains("commonAnnotations.fine") && !told.contains("commonAnnotations[1]"), "{told}");
+}

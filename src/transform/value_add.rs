@@ -82,7 +82,7 @@ fn read_targets(
     let id = sources.add(files.name(path), text);
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let document = parse_documents(sources, id, options)?.into_iter().next().unwrap_or_else(Node::null);
-    let more: ValueAdd = from_node_with(&document, DecodeOptions::plugin())?;
+    let more: ValueAdd = from_node_with(&document, DecodeOptions::lenient())?;
     Ok(more.targets)
 }
 

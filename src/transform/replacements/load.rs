@@ -39,8 +39,8 @@ fn read_file(path: &Spanned<String>, files: &dyn Files, sources: &SourceMap) -> 
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let document = parse_documents(sources, id, options)?.into_iter().next().unwrap_or_else(Node::null);
     match &document.value {
-        Value::Map(_) => Ok(vec![from_node_with(&document, DecodeOptions::plugin())?]),
-        Value::List(_) => from_node_with(&document, DecodeOptions::plugin()),
+        Value::Map(_) => Ok(vec![from_node_with(&document, DecodeOptions::lenient())?]),
+        Value::List(_) => from_node_with(&document, DecodeOptions::lenient()),
         Value::Scalar(_) => {
             let message = format!("expected a replacement or a list of them, found {}", document.type_name());
             Err(Diagnostic::error(Code::WrongType, message)

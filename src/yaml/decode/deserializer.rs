@@ -7,12 +7,12 @@ use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 use serde_yaml::Value as Leaf;
 
 use super::error::{DecodeError, DecodePath, DecodeStep};
-use super::options::{DecodeOptions, UnknownFields};
+use super::options::{DecodeOptions, ScalarTyping, UnknownFields};
 use crate::diagnostic::{Code, Diagnostic, Problems};
 use crate::yaml::in_place::in_place_of;
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Entry, Key, Node, Value};
-use crate::yaml::scalar::Resolved;
+use crate::yaml::scalar::{Resolved, resolve, resolve_plain, timestamp};
 use crate::yaml::spanned;
 use crate::yaml::suggest::{nearest, one_of, suggestion};
 use crate::yaml::yaml_1_1::{as_text, resolve_1_1};
@@ -28,7 +28,11 @@ pub(super) struct NodeDeserializer<'de, 'p> {
 impl<'de> NodeDeserializer<'de, '_> {
     /// The type of the scalar; none for maps and lists.
     fn scalar(&self) -> Option<Resolved<'de>> {
-        self.node.scalar_text().map(|text| resolve_1_1(text, self.node.meta.style, self.node.meta.tag))
+        let (style, tag) = (self.node.meta.style, self.node.meta.tag);
+        self.node.scalar_text().map(|text| match self.options.scalars {
+            ScalarTyping::Yaml11 => resolve_1_1(text, style, tag),
+            ScalarTyping::Resource => resolve(text, style, tag),
+        })
     }
 
     fn is_null(&self) -> bool {
@@ -84,6 +88,8 @@ impl<'de> NodeDeserializer<'de, '_> {
         let result = match self.scalar() {
             Some(Resolved::Null) => visitor.visit_borrowed_str(""),
             Some(Resolved::Str(text)) => visitor.visit_borrowed_str(text),
+            Some(Resolved::Timestamp(text)) => visitor.visit_string(timestamp(text).unwrap_or_default()),
+            Some(Resolved::Float(float)) if !float.is_finite() => return Err(self.wanted("a string")),
             Some(scalar) if self.options.scalars_as_strings => {
                 visitor.visit_string(as_text(scalar).unwrap_or_default())
             }
@@ -112,6 +118,49 @@ impl<'de> NodeDeserializer<'de, '_> {
     fn visit_fields<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let entries = self.fields()?.iter();
         self.placed(visitor.visit_map(MapFields { of: self, entries, value: None }))
+    }
+
+    /// The type of a key of a map with keys of any name.
+    fn key<'k>(&self, key: &'k Key) -> Resolved<'k> {
+        match self.options.scalars {
+            ScalarTyping::Yaml11 => resolve_1_1(&key.text, key.meta.style, key.meta.tag),
+            ScalarTyping::Resource => Resolved::Str(&key.text),
+        }
+    }
+
+    /// Rejects the keys that become labels, annotations and the like, but are no strings. kustomize converts such a
+    /// key to a string, and fails when that string is typed again in a resource: of all others only integers get
+    /// through, in decimal notation.
+    fn check_string_keys(&self) -> Result<(), DecodeError> {
+        let mut problems = Problems::default();
+        for Entry { key, .. } in self.fields()? {
+            let resolved = self.key(key);
+            let is_integer = |text: String| matches!(resolve_plain(&text), Resolved::Int(_));
+            let is_accepted = match resolved {
+                // Rejected with its own message.
+                Resolved::Null | Resolved::Str(_) => true,
+                other => as_text(other).is_some_and(is_integer),
+            };
+            if !is_accepted {
+                problems.add(self.no_string(key, resolved));
+            }
+        }
+        problems.or(()).map_err(DecodeError)
+    }
+
+    fn no_string(&self, key: &Key, resolved: Resolved<'_>) -> Diagnostic {
+        let (name, is) = (&key.text, resolved.type_name());
+        let message = match resolved {
+            Resolved::Bool(bool) => format!("the key `{name}` is {is} (`{bool}`) in YAML 1.1, not a string"),
+            _ => format!("the key `{name}` is {is}, not a string"),
+        };
+        let quoted = format!("\"{name}\"");
+        let step = DecodePath { parent: self.path, step: DecodeStep::Field(name) };
+        Diagnostic::error(Code::WrongType, message)
+            .at(key.meta.span)
+            .field(step)
+            .help(format!("put quotes around it: `{quoted}`"))
+            .fix(key.meta.span, quoted)
     }
 
     fn visit_struct<V: Visitor<'de>>(
@@ -246,6 +295,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
+        self.check_string_keys()?;
         self.visit_fields(visitor)
     }
 
@@ -314,7 +364,7 @@ impl<'de> de::MapAccess<'de> for MapFields<'de, '_> {
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, DecodeError> {
         self.value = self.entries.next();
         let Some(Entry { key, .. }) = self.value else { return Ok(None) };
-        let text = match resolve_1_1(&key.text, key.meta.style, key.meta.tag) {
+        let text = match self.of.key(key) {
             Resolved::Str(text) => Cow::Borrowed(text),
             other => as_text(other).map(Cow::Owned).ok_or_else(|| {
                 let error = Diagnostic::error(Code::WrongType, "a key cannot be null").at(key.meta.span);

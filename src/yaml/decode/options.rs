@@ -10,6 +10,16 @@ pub enum UnknownFields {
     Ignore,
 }
 
+/// Which scalars are strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ScalarTyping {
+    /// YAML 1.1: `yes`, `on` and `y` are booleans, dates are strings.
+    #[default]
+    Yaml11,
+    /// As in resources: `yes` is a string, dates become RFC 3339.
+    Resource,
+}
+
 /// How to decode. The default is how kustomization files are read.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
@@ -18,18 +28,26 @@ pub struct DecodeOptions {
     pub unknown_fields: UnknownFields,
     /// Whether numbers and booleans may stand where strings are wanted.
     pub scalars_as_strings: bool,
+    /// Which scalars are strings.
+    pub scalars: ScalarTyping,
 }
 
 impl DecodeOptions {
-    /// How kustomize reads the configuration of generators and transformers in files of their own.
+    /// How kustomize reads the configuration of generators and transformers, which it loads as resources.
     #[must_use]
     pub fn plugin() -> Self {
-        Self { unknown_fields: UnknownFields::Ignore, scalars_as_strings: true }
+        Self { scalars: ScalarTyping::Resource, ..Self::lenient() }
+    }
+
+    /// How kustomize reads files with replacements and targets, which it decodes as they are.
+    #[must_use]
+    pub fn lenient() -> Self {
+        Self { unknown_fields: UnknownFields::Ignore, scalars_as_strings: true, ..Self::default() }
     }
 
     /// How kustomize reads the files that `configurations` names.
     #[must_use]
     pub fn transformer_config() -> Self {
-        Self { unknown_fields: UnknownFields::Deny, scalars_as_strings: true }
+        Self { scalars_as_strings: true, ..Self::default() }
     }
 }

@@ -80,23 +80,42 @@ fn two_spellings_of_a_field() {
 }
 
 #[test]
-fn keys_of_maps_become_strings() {
+fn integer_keys_of_maps_become_strings() {
     let table = [
         ("1", "1"),
         ("0x10", "16"),
-        ("yes", "true"),
         ("\"yes\"", "yes"),
-        ("1.50", "1.5"),
-        ("1e6", "1e+06"),
+        ("\"true\"", "true"),
         ("123456.0", "123456"),
-        ("0.0000123", "1.23e-05"),
-        (".inf", ".inf"),
+        ("1e3", "1000"),
         ("2020-01-01", "2020-01-01"),
     ];
     for (key, want) in table {
         let labels = config(&format!("labels: {{{key}: null}}")).labels;
         assert_eq!(labels, BTreeMap::from([(want.to_string(), String::new())]), "{key}");
     }
+}
+
+#[test]
+fn keys_of_string_maps_that_are_no_strings_are_rejected_together() {
+    let (sources, result) =
+        read("labels:\n  n: a\n  ok: b\n  1.50: c\n  .inf: d\n  y: e\n", DecodeOptions::default());
+    let error = result.expect_err("no strings");
+    let all = std::iter::once(&error).chain(error.others());
+    let told: Vec<_> = all
+        .map(|error| format!("{} {error}", sources.describe(error.labels()[0].span).unwrap_or_default()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "k.yaml:2:3 labels.n: the key `n` is a boolean (`false`) in YAML 1.1, not a string",
+            "k.yaml:4:3 labels[1.50]: the key `1.50` is a number, not a string",
+            "k.yaml:5:3 labels[.inf]: the key `.inf` is a number, not a string",
+            "k.yaml:6:3 labels.y: the key `y` is a boolean (`true`) in YAML 1.1, not a string",
+        ]
+    );
+    assert_eq!(error.help_text(), Some("put quotes around it: `\"n\"`"));
+    assert_eq!(config("values: {n: 1}").values["false"], serde_yaml::Value::from(1), "what helm is given");
 }
 
 #[test]
@@ -143,13 +162,26 @@ fn errors_have_a_place_and_a_way_out() {
 }
 
 #[test]
-fn plugins_are_read_leniently() {
+fn other_files_are_read_leniently() {
     let text = "namePrefix: 1.0\nlabels: {a: yes}\nresources: [5]\nunknown: 1";
-    let config = read(text, DecodeOptions::plugin()).1.expect("lenient");
+    let config = read(text, DecodeOptions::lenient()).1.expect("lenient");
     assert_eq!(config.name_prefix, "1");
     assert_eq!(config.labels["a"], "true");
     assert_eq!(config.resources[0].value, "5");
     assert!(read(text, DecodeOptions::transformer_config()).1.is_err());
+}
+
+#[test]
+fn configurations_of_plugins_are_typed_as_resources() {
+    let text = "namePrefix: on\nlabels: {n: yes, y: 2020-01-01}\nresources: [1.0, true]\nunknown: 1";
+    let config = read(text, DecodeOptions::plugin()).1.expect("lenient");
+    assert_eq!(config.name_prefix, "on");
+    assert_eq!(config.labels["n"], "yes");
+    assert_eq!(config.labels["y"], "2020-01-01T00:00:00Z");
+    assert_eq!([&config.resources[0].value, &config.resources[1].value], ["1", "true"]);
+    for text in ["\"on\": yes", "namePrefix: .inf"] {
+        assert!(read(text, DecodeOptions::plugin()).1.is_err(), "{text}");
+    }
 }
 
 #[test]
