@@ -222,3 +222,69 @@ configMapGenerator:
     );
     assert!(!told.contains("commonAnnotations.fine") && !told.contains("commonAnnotations[1]"), "{told}");
 }
+
+#[test]
+fn empty_strategic_merges_beside_others_are_accepted_by_all_commands() {
+    let kustomization = "resources: [a.yaml]\npatchesStrategicMerge: [empty.yaml, p.yaml, empty.yaml]\n";
+    let patch = CONFIG_MAP.replace("a: b", "a: c");
+    let home = home(&[
+        ("k/kustomization.yaml", kustomization),
+        ("k/a.yaml", CONFIG_MAP),
+        ("k/p.yaml", patch.as_str()),
+        ("k/empty.yaml", "# nothing yet\n"),
+    ]);
+    for command in [&["build"][..], &["build", "--validate"], &["blame"], &["tree"], &["check"]] {
+        let output = run(home.path(), &[command, &["k"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{command:?}: {:?}", texts(output));
+    }
+    fs::write(home.path().join("k/p.yaml"), "---\n").expect("written");
+    for command in [&["build"][..], &["build", "--validate"], &["blame"], &["tree"], &["check"]] {
+        let output = run(home.path(), &[command, &["k"]].concat());
+        assert_eq!(output.status.code(), Some(1), "{command:?}");
+        says(&texts(output).concat(), &["these patches are all empty", "k/kustomization.yaml:2:25"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_printed_is_rejected_by_all_commands() {
+    let manifest = |value: &str| {
+        format!("apiVersion: example.com/v1\nkind: Row\nmetadata: {{name: a}}\nspec: [{{x: {value}}}]\n")
+    };
+    let commands = [
+        &["build"][..],
+        &["build", "-o", "name"],
+        &["build", "-o", "json"],
+        &["build", "--validate"],
+        &["blame"],
+        &["tree"],
+        &["check"],
+        &["apply", "--dry-run=client"],
+        &["apply", "--dry-run=client", "-o", "name"],
+    ];
+    let table = [
+        (".inf", "infinity and NaN cannot be written as JSON"),
+        ("-.Inf", "infinity and NaN cannot be written as JSON"),
+        (".nan", "infinity and NaN cannot be written as JSON"),
+        ("\"\\x7f\"", "the character U+007F cannot be written as YAML"),
+        ("\"\\u0080\"", "the character U+0080 cannot be written as YAML"),
+        ("\"\\uffff\"", "the character U+FFFF cannot be written as YAML"),
+    ];
+    for (value, message) in table {
+        let home = home(&[
+            ("k/kustomization.yaml", "resources: [r.yaml]\n"),
+            ("k/r.yaml", manifest(value).as_str()),
+            ("plain/of/objects/r.yaml", manifest(value).as_str()),
+        ]);
+        for command in commands {
+            let output = run(home.path(), &[command, &["k"]].concat());
+            assert_eq!(output.status.code(), Some(1), "{command:?} {value}");
+            let said = texts(output).concat();
+            says(&said, &[message, "k/r.yaml:4:12", "spec[0].x", "Row.example.com a"]);
+        }
+        // kubectl sends such characters to the server, but no infinity.
+        let output = run(home.path(), &["apply", "--dry-run=client", "-f", "plain/of/objects/r.yaml"]);
+        assert_eq!(output.status.success(), value.starts_with('"'), "{value}");
+        let output = run(home.path(), &["check", "plain/of/objects"]);
+        assert_eq!(output.status.success(), value.starts_with('"'), "{value}: {:?}", texts(output));
+    }
+}

@@ -18,7 +18,7 @@ use crate::resource::{LabelSelector, Resource, flatten_lists};
 use crate::schema::Schema;
 use crate::schema::cache::{SchemaCache, ServerId};
 use crate::source::{SourceId, SourceMap, Span, is_kustomization};
-use crate::yaml::{Node, ParseOptions, decode, parse_documents};
+use crate::yaml::{Node, ParseOptions, PrintForm, decode, parse_documents};
 
 /// What to send.
 #[derive(Debug, Args)]
@@ -147,7 +147,9 @@ impl ObjectArgs {
             let documents = parse_documents(sources, id, ParseOptions::kubectl())?;
             let documents = flatten_lists(documents.into_iter().map(with_kinds_of_items).collect())?;
             for node in documents {
-                resources.push(Resource::new(node, &schema)?);
+                let resource = Resource::new(node, &schema)?;
+                resource.check_printable(PrintForm::Json)?;
+                resources.push(resource);
             }
         }
         if chosen.validation.is_some() {

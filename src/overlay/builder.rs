@@ -22,7 +22,7 @@ use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use crate::resource::Resource;
 use crate::schema::{Gvk, Links, Schema, SchemaChain, SchemaChoice};
 use crate::source::SourceMap;
-use crate::yaml;
+use crate::yaml::{self, PrintForm};
 
 /// Builds targets.
 ///
@@ -123,6 +123,7 @@ impl Builder {
         let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
         let built = self.build_one(&run, &reader, target);
         let mut built = built.map_err(|problem| reader.remotes().explained(problem))?;
+        built.check_printable(PrintForm::Yaml)?;
         if self.options.locked {
             needs_no_more_types(&built.warnings)?;
         }
@@ -146,7 +147,9 @@ impl Builder {
         if root.kustomization_file()?.is_some() {
             return Ok(None);
         }
-        Directories { reader: &reader, context: &context }.as_they_are(&root, file.as_deref())
+        let built = Directories { reader: &reader, context: &context }.as_they_are(&root, file.as_deref())?;
+        built.iter().try_for_each(|built| built.check_printable(PrintForm::Json))?;
+        Ok(built)
     }
 
     /// The same of a text.
@@ -160,7 +163,9 @@ impl Builder {
         let run = self.run(Path::new("."))?;
         let source = self.reader.sources().add(name, text);
         let context = self.context(&run, &self.reader.tree().working_directory().unwrap_or_default());
-        Directories { reader: &run.reader, context: &context }.stream_as_it_is(source).map(Some)
+        let built = Directories { reader: &run.reader, context: &context }.stream_as_it_is(source)?;
+        built.check_printable(PrintForm::Json)?;
+        Ok(Some(built))
     }
 
     /// Builds the manifests of a text, over the bases that are given; `name` is what messages call it.
@@ -172,6 +177,7 @@ impl Builder {
         let source = self.reader.sources().add(name, text);
         let context = self.context(&run, &self.reader.tree().working_directory().unwrap_or_default());
         let mut built = Directories { reader: &run.reader, context: &context }.stream(source)?;
+        built.check_printable(PrintForm::Yaml)?;
         if self.options.locked {
             needs_no_more_types(&built.warnings)?;
         }

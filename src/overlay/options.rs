@@ -11,7 +11,7 @@ use crate::files::{DiskTree, FileTree};
 use crate::merge::{Exceptions, Rules};
 use crate::resource::{Resource, ResourceSet};
 use crate::schema::SchemaChain;
-use crate::yaml;
+use crate::yaml::{self, PrintForm};
 
 /// By whose rules patches and overlays are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,5 +191,10 @@ impl Built {
     /// A value that YAML cannot say as kustomize says it, such as infinity.
     pub fn to_yaml(&self) -> Result<String> {
         yaml::to_documents(self.resources.iter().map(Resource::node))
+    }
+
+    /// Checks that all resources can be printed, so that every command accepts the same targets, whatever it prints.
+    pub(super) fn check_printable(&self, form: PrintForm) -> Result<()> {
+        self.resources.iter().try_for_each(|resource| resource.check_printable(form))
     }
 }

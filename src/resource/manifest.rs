@@ -13,7 +13,7 @@ use crate::cause::{History, Writer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::{Gvk, Schema, Scope};
 use crate::source::Span;
-use crate::yaml::{Map, Node, Tag, Value, nearest};
+use crate::yaml::{Map, Node, PrintForm, Tag, Value, check_printable, nearest};
 
 /// A manifest with its identity and history.
 ///
@@ -105,6 +105,14 @@ impl Resource {
             resource.generated = Some(Generated { name_hash: true, ..Generated::default() });
         }
         Ok(resource)
+    }
+
+    /// Checks that all values can be printed in a form.
+    ///
+    /// # Errors
+    /// Infinity, NaN, and in YAML characters such as U+007F, with location and field path.
+    pub(crate) fn check_printable(&self, form: PrintForm) -> Result<()> {
+        check_printable(&self.node, form).map_err(|error| error.resource(&self.id))
     }
 
     /// A resource from a tree that may lack kind and name, as patches may.

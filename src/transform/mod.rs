@@ -49,8 +49,11 @@ pub use labels::labels;
 pub(crate) use name_reference::name_references;
 pub(crate) use namespace::SubjectMode;
 pub use namespace::{Namespace, namespace};
+pub(crate) use patches::{
+    MergedPatches, PatchContext, further_strategic_merges, is_path_of_patch, patches_json6902,
+    patches_strategic_merge,
+};
 pub use patches::{Patch, patches};
-pub(crate) use patches::{PatchContext, is_path_of_patch, patches_json6902, patches_strategic_merge};
 pub use prefix_suffix::name_prefix;
 pub(crate) use prefix_suffix::name_suffix;
 pub use replacements::replacements;

@@ -28,6 +28,12 @@ impl PrintFailure {
         Self::new(Code::InvalidValue, "infinity and NaN cannot be written as JSON", span)
     }
 
+    /// A character that kustomize's YAML cannot write.
+    pub(super) fn forbidden(c: char, span: Span) -> Self {
+        let message = format!("the character U+{:04X} cannot be written as YAML", u32::from(c));
+        Self::new(Code::InvalidValue, message, span)
+    }
+
     pub(super) fn too_deep(span: Span) -> Self {
         let message = format!("maps and lists nest more than {MAX_DEPTH} levels deep");
         Self::new(Code::LimitExceeded, message, span)

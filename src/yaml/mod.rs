@@ -19,6 +19,7 @@ mod number;
 mod order;
 mod parse;
 mod positions;
+mod printable;
 mod scalar;
 mod spanned;
 mod suggest;
@@ -44,6 +45,7 @@ pub use parse::{
     DuplicateKeys, ParseOptions, RepeatedKey, decode, parse_documents, parse_one, parse_with_repeated_keys,
 };
 pub(crate) use positions::FieldPositions;
+pub(crate) use printable::{PrintForm, check_printable};
 pub use scalar::Resolved;
 pub(crate) use scalar::resolve_plain;
 pub use spanned::Spanned;

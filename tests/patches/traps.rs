@@ -346,7 +346,7 @@ fn what_yaml_cannot_hold_is_printed_as_json() {
     let files = folder(&[("a.yaml", "a: x\n"), ("b.yaml", "a: \"x\\x7f\"\n")]);
     let args = ["create-patch", "a.yaml", "b.yaml", "--type", "merge"];
     let said = fail(files.path(), &args);
-    assert!(said.contains("help: take the character out, or print JSON (`-o json`)"), "{said}");
+    assert!(said.contains("help: remove the character, or print JSON (`-o json`)"), "{said}");
     let (printed, _) = succeed(files.path(), &[&args[..], &["-o", "json"]].concat());
     assert_eq!(printed, "{\n    \"a\": \"x\u{7f}\"\n}\n");
 }

@@ -14,7 +14,9 @@ use crate::overlay::origin::Tracker;
 use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
 use crate::resource::{Resource, ResourceSet};
-use crate::transform::{self, GeneratorArgs, Namespace, ReplacedFields, TransformerConfig, Var, VarSet};
+use crate::transform::{
+    self, GeneratorArgs, MergedPatches, Namespace, ReplacedFields, TransformerConfig, Var, VarSet,
+};
 use crate::yaml::{self, Node, ParseOptions, Spanned};
 
 /// Adds the fields of `configurations`, and the built-in ones, to those that transformers know.
@@ -150,7 +152,15 @@ pub(super) fn transform(
     Ok(warnings)
 }
 
-/// Runs a transformer, entry by entry where histories tell them apart.
+/// What the entries of a transformer know of those before them.
+#[derive(Default)]
+struct Progress {
+    replaced: ReplacedFields,
+    merged: MergedPatches,
+}
+
+/// Runs a transformer, entry by entry where histories tell them apart. What holds for all entries together is checked
+/// at the end, so that a build with histories accepts what one without them accepts.
 fn noted(
     site: &Site<'_>,
     transformer: BuiltinTransformer<'_>,
@@ -158,13 +168,17 @@ fn noted(
     config: &TransformerConfig,
     writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
-    if !site.run.keeps_histories() {
-        return apply(site, transformer, resources, config, &mut ReplacedFields::default());
+    let (mut warnings, mut progress) = (Vec::new(), Progress::default());
+    if site.run.keeps_histories() {
+        for entry in transformer.entries() {
+            warnings.extend(apply(site, entry, resources, config, &mut progress)?);
+            resources.note(&writers.transformer(entry, site.kustomization));
+        }
+    } else {
+        warnings = apply(site, transformer, resources, config, &mut progress)?;
     }
-    let (mut warnings, mut replaced) = (Vec::new(), ReplacedFields::default());
-    for entry in transformer.entries() {
-        warnings.extend(apply(site, entry, resources, config, &mut replaced)?);
-        resources.note(&writers.transformer(entry, site.kustomization));
+    if let BuiltinTransformer::StrategicMerge(all) = transformer {
+        progress.merged.check_not_empty(all)?;
     }
     Ok(warnings)
 }
@@ -174,17 +188,19 @@ fn apply(
     transformer: BuiltinTransformer<'_>,
     set: &mut ResourceSet,
     config: &TransformerConfig,
-    replaced: &mut ReplacedFields,
+    progress: &mut Progress,
 ) -> Result<Vec<Diagnostic>> {
     use BuiltinTransformer as T;
     let (k, schema, patches) = (site.kustomization, site.schema, site.patches());
     match transformer {
-        T::StrategicMerge(all) => return transform::patches_strategic_merge(set, all, &patches),
+        T::StrategicMerge(all) => {
+            return transform::further_strategic_merges(set, all, &patches, &mut progress.merged);
+        }
         T::Patches(all) => return transform::patches(set, all, &patches),
         T::Json6902(all) => return transform::patches_json6902(set, all, &patches),
         T::Replacements(all) => {
             let loaded = transform::load_replacements(all, site.root, patches.sources)?;
-            return transform::further_replacements(set, &loaded, schema, replaced);
+            return transform::further_replacements(set, &loaded, schema, &mut progress.replaced);
         }
         T::Namespace(name) => {
             let namespace = Spanned::new(SmolStr::new(name.as_str()), name.span);

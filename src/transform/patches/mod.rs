@@ -97,18 +97,44 @@ pub fn patches_strategic_merge(
     patches: &[Spanned<String>],
     context: &PatchContext<'_>,
 ) -> Result<Vec<Diagnostic>> {
-    if patches.is_empty() {
-        return Ok(Vec::new());
+    let mut merged = MergedPatches::default();
+    let warnings = further_strategic_merges(set, patches, context, &mut merged)?;
+    merged.check_not_empty(patches)?;
+    Ok(warnings)
+}
+
+/// How many patches of `patchesStrategicMerge` were merged.
+#[derive(Debug, Default)]
+pub(crate) struct MergedPatches(usize);
+
+impl MergedPatches {
+    /// Rejects entries that are all empty; kustomize accepts some empty ones beside others.
+    pub(crate) fn check_not_empty(&self, entries: &[Spanned<String>]) -> Result<()> {
+        match entries.first() {
+            Some(first) if self.0 == 0 => {
+                Err(Diagnostic::error(Code::MissingField, "these patches are all empty").at(first.span))
+            }
+            _ => Ok(()),
+        }
     }
+}
+
+/// The same after other entries of the kustomization. Entries may be empty.
+///
+/// # Errors
+/// As [`patches_strategic_merge`].
+pub(crate) fn further_strategic_merges(
+    set: &mut ResourceSet,
+    patches: &[Spanned<String>],
+    context: &PatchContext<'_>,
+    merged: &mut MergedPatches,
+) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
     let mut documents = Vec::new();
     for patch in patches {
         documents.extend(run.loaded(load::path_or_text(patch, context)).into_iter().flatten());
     }
-    if documents.is_empty() && run.problems.is_empty() {
-        let at = patches.first().map_or(Span::default(), |patch| patch.span);
-        return Err(Diagnostic::error(Code::MissingField, "these patches are all empty").at(at));
-    }
+    merged.0 += documents.len();
     for document in documents {
         let Some(i) = run.own_target(&document) else { continue };
         let patch = StrategicPatch::selected(document, PatchOptions::default()).note_in(&mut run.warnings);

@@ -15,7 +15,7 @@ mod traits;
 
 pub(crate) use as_read::as_read;
 pub use reread::reread;
-pub(super) use text::{Context, unfolded};
+pub(super) use text::{Context, first_forbidden, unfolded};
 
 use std::fmt::Write as _;
 use std::ops::Range;

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::traits::{Traits, Written, is_break, is_forbidden, is_printable};
-use crate::diagnostic::Code;
 use crate::source::Span;
 use crate::yaml::failure::{PrintFailure, Printed};
 use crate::yaml::meta::Style;
@@ -131,13 +130,18 @@ fn ends_in_flow(text: &str) -> bool {
 
 /// Characters that YAML forbids fail `kustomize build`, even though they could be escaped.
 fn check(text: &str, traits: Traits, span: Span) -> Printed {
-    if !traits.has_forbidden() {
-        return Ok(());
+    match first_forbidden(text).filter(|_| traits.has_forbidden()) {
+        Some(c) => Err(PrintFailure::forbidden(c, span)
+            .help("remove the character, or print JSON (`-o json`), which can hold it")),
+        None => Ok(()),
     }
-    let c = text.chars().find(|&c| is_forbidden(c)).unwrap_or_default();
-    let message = format!("the character U+{:04X} cannot be written as YAML", u32::from(c));
-    let failure = PrintFailure::new(Code::InvalidValue, message, span);
-    Err(failure.help("take the character out, or print JSON (`-o json`), which can hold it"))
+}
+
+/// The first character of a text that go-yaml v2 refuses to read.
+pub(in crate::yaml) fn first_forbidden(text: &str) -> Option<char> {
+    // The first bytes of these characters in UTF-8: hardly any text has one.
+    let is_candidate = text.bytes().any(|byte| matches!(byte, 0x7F | 0xC2 | 0xEF));
+    if is_candidate { text.chars().find(|&c| is_forbidden(c)) } else { None }
 }
 
 /// At which spaces a line may be folded.
