@@ -288,3 +288,29 @@ fn what_cannot_be_printed_is_rejected_by_all_commands() {
         assert_eq!(output.status.success(), value.starts_with('"'), "{value}: {:?}", texts(output));
     }
 }
+
+#[test]
+fn fields_that_kustomize_would_lose_are_rejected() {
+    let table = [
+        ("\"<<\": {c: d}\n", "kustomize drops a field named `<<`", "a.yaml:5:1"),
+        ("!!str <<: {c: d}\n", "kustomize drops a field named `<<`", "a.yaml:5:7"),
+        ("x:\n  <<: [{<<: {e: f}}, {<<: {g: h}}]\n", "kustomize would lose the field `g` here", "a.yaml:6:7"),
+    ];
+    for (field, message, place) in table {
+        let manifest = format!("{CONFIG_MAP}{field}");
+        let home = home(&[
+            ("k/kustomization.yaml", "resources: [a.yaml]\n"),
+            ("k/a.yaml", manifest.as_str()),
+            ("p/kustomization.yaml", "resources: [c.yaml]\npatches: [{path: a.yaml}]\n"),
+            ("p/a.yaml", manifest.as_str()),
+            ("p/c.yaml", CONFIG_MAP),
+        ]);
+        for target in ["k", "p"] {
+            let output = run(home.path(), &["build", target]);
+            assert_eq!(output.status.code(), Some(1), "{target} {field}");
+            says(&texts(output).concat(), &[message, &format!("{target}/{place}")]);
+        }
+        let output = run(home.path(), &["apply", "--dry-run=client", "-f", "k/a.yaml"]);
+        assert!(output.status.success(), "kubectl keeps it: {:?}", texts(output));
+    }
+}

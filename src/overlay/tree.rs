@@ -13,7 +13,9 @@ use super::load::{Root, Target};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::flatten_lists;
 use crate::source::{SourceId, Span};
-use crate::yaml::{Node, ParseOptions, Separation, Spanned, add_within, check_directives, parse_documents};
+use crate::yaml::{
+    Node, ParseOptions, Separation, Spanned, add_within, check_directives, check_field_names, parse_documents,
+};
 
 /// One kustomization and what its `resources` and `components` lead to.
 #[derive(Debug, Clone)]
@@ -218,7 +220,9 @@ pub(super) fn find(root: &Root, path: &str, at: Span) -> Result<Target> {
 /// The manifests of a text.
 pub(super) fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
     check_directives(root.reader().sources(), source, Separation::AtMarkers)?;
-    flatten_lists(parse_documents(root.reader().sources(), source, ParseOptions::default())?)
+    let documents = parse_documents(root.reader().sources(), source, ParseOptions::default())?;
+    check_field_names(&documents)?;
+    flatten_lists(documents)
 }
 
 /// The manifests that a string of the kustomization is, if it is no path. They get a text of their

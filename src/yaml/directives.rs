@@ -1,7 +1,9 @@
-//! Directives before the first document of a text, of which kustomize takes fewer than YAML has.
+//! Directives, separators and names of fields of which kustomize and kubectl accept fewer than YAML has.
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceId, SourceMap, Span};
+use crate::yaml::events::mark_of;
+use crate::yaml::node::{Entry, Node, Value};
 
 /// How kustomize v5.8 takes a text apart before it reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +60,45 @@ fn check_markers(text: &str, id: SourceId) -> Result<()> {
         next = at + 2 + length;
     }
     Ok(())
+}
+
+/// Checks that nothing but a comment follows `---` on a line, as where kubectl separates documents.
+///
+/// # Errors
+/// Something else follows.
+pub(crate) fn check_separators(text: &str, id: SourceId) -> Result<()> {
+    const MARKER: &str = "---";
+
+    let mut starts = memchr::memmem::find_iter(text.as_bytes(), MARKER)
+        .filter(|&at| at == mark_of(text) || text.as_bytes().get(at.wrapping_sub(1)) == Some(&b'\n'));
+    let problem = starts.find_map(|at| {
+        let line = text[at..].lines().next().unwrap_or_default().trim_end();
+        let behind = line[MARKER.len()..].trim_start();
+        (!behind.is_empty() && !behind.starts_with('#')).then_some(at..at + line.len())
+    });
+    let Some(line) = problem else { return Ok(()) };
+    Err(Diagnostic::error(Code::Syntax, "kubectl accepts only a comment after `---`")
+        .at(Span::new(id, line.start, line.end))
+        .help("write what follows on a line of its own"))
+}
+
+/// Checks that no field is named `<<`: kustomize drops those that merge nothing, which are quoted or have a tag.
+///
+/// # Errors
+/// There is such a field.
+pub(crate) fn check_field_names<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> Result<()> {
+    nodes.into_iter().try_for_each(|node| match &node.value {
+        Value::Map(map) => map.entries().iter().try_for_each(|Entry { key, value }| {
+            if key.text == "<<" {
+                return Err(Diagnostic::error(Code::InvalidValue, "kustomize drops a field named `<<`")
+                    .at(key.meta.span)
+                    .help("write it without quotes and tag to merge a map, or rename the field"));
+            }
+            check_field_names([value])
+        }),
+        Value::List(list) => check_field_names(list),
+        Value::Scalar(_) => Ok(()),
+    })
 }
 
 /// Whether a line says another version than 1.1; what is malformed is the parser's to say.

@@ -29,7 +29,7 @@ mod yaml_1_1;
 pub(crate) use aliases::aliased_scalars;
 pub use decode::from_node;
 pub(crate) use decode::{DecodeOptions, from_node_with};
-pub(crate) use directives::{Separation, check_directives};
+pub(crate) use directives::{Separation, check_directives, check_field_names};
 pub use edit::{edit, is_same, write_documents_as_written};
 pub(crate) use emit::as_read;
 pub(crate) use emit::{PrintedLeaf, style_of_string, to_yaml_with_leaves, write_documents};

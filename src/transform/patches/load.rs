@@ -9,7 +9,7 @@ use crate::resource::{Resource, flatten_lists};
 use crate::source::{SourceId, Span};
 use crate::yaml::{
     DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, Value, add_within, as_yaml_1_1,
-    check_directives, decode, parse_documents,
+    check_directives, check_field_names, decode, parse_documents,
 };
 
 /// A patch after reading.
@@ -216,6 +216,7 @@ fn strategic(documents: Vec<Node>, context: &PatchContext<'_>) -> Result<Vec<Res
             .at(at)
             .help("begin each operation with `- `"));
     }
+    check_field_names(&documents)?;
     flatten_lists(documents)?.into_iter().map(|node| Resource::new(node, context.schema)).collect()
 }
 

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use granit_parser::Event;
 
+use super::padding::BOM;
+
 /// What has been seen of the documents of a text.
 pub(super) struct Markers<'t> {
     body: &'t str,
@@ -33,7 +35,9 @@ impl<'t> Markers<'t> {
         let refused = match event {
             Event::DocumentEnd => self.end_of_nothing(before, at),
             // `...` may stand behind a document any number of times.
-            _ if self.documents == 0 => self.line(before.clone(), is_end).or_else(|| self.directive(before)),
+            _ if self.documents == 0 => (self.line(before.clone(), is_end))
+                .or_else(|| self.mark(before.clone()))
+                .or_else(|| self.directive(before)),
             _ => self.directive(before),
         };
         self.documents += usize::from(is_start);
@@ -46,6 +50,12 @@ impl<'t> Markers<'t> {
         let is_comment = |line: &str| line.is_empty() || line.starts_with('#');
         let is_empty = || self.body[before].lines().map(str::trim).all(is_comment);
         (self.documents > 1 && !at.is_empty() && is_empty()).then_some((LONE_END, at.start))
+    }
+
+    /// A byte order mark behind the one that may begin a text, which the parser passes over, too.
+    fn mark(&self, range: Range<usize>) -> Option<(&'static str, usize)> {
+        let (start, found) = (range.start, self.body[range].find(BOM)?);
+        Some(("a byte order mark is only allowed at the start of a text, once: remove it", start + found))
     }
 
     fn directive(&self, range: Range<usize>) -> Option<(&'static str, usize)> {

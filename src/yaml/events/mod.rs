@@ -5,7 +5,7 @@
 //! the parser complains, such lines are padded and read again. So are texts with a byte order mark at the start of
 //! a later document. On the other hand libyaml takes no tab where it looks for indentation, no document behind
 //! `...` that does not begin with `---`, no `...` where a document should stand, and no directive that it does not know.
-//! It knows more line breaks, too.
+//! It knows more line breaks, too, and reads a few tokens otherwise.
 
 mod breaks;
 mod lines;
@@ -13,6 +13,7 @@ mod markers;
 mod padding;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 pub(super) use padding::{BOM, mark_of};
 
@@ -24,6 +25,7 @@ use self::breaks::BrokenText;
 use self::lines::Lines;
 use self::markers::Markers;
 use self::padding::{FAR, Padded, pads, without_later_marks};
+use self::tokens::Tokens;
 use crate::diagnostic::{self, Diagnostic};
 use crate::source::Reading;
 
@@ -175,7 +177,7 @@ fn read_once(
     lines: &mut Lines<'_>,
     mut step: impl FnMut(Event<'_>, &EventPlace) -> diagnostic::Result<()>,
 ) -> Result<(), Unreadable> {
-    let (mut documents, mut markers) = (0, Markers::of(padded.body()));
+    let (mut documents, mut markers, mut tokens) = (0, Markers::of(padded.body()), Tokens::of(padded));
     for event in Parser::new_from_str_with_options(padded.body(), options(comments)) {
         let (mut event, span) = event.map_err(|error| Unreadable::Syntax {
             kind: Some(error.kind().clone()),
@@ -196,8 +198,11 @@ fn read_once(
             *explicit &= !padded.is_separated;
             documents += 1;
         }
-        if let Some((message, at)) = markers.event(&event, &bytes) {
+        if let Some((message, at)) = markers.event(&event, &bytes).or_else(|| tokens.event(&event, &bytes)) {
             return Err(Unreadable::not_libyaml(message, padded.original(at)));
+        }
+        if matches!(event, Event::Anchor(..)) {
+            continue;
         }
         if !lines.is_empty() {
             lines.event(&event, &span, &place.range);
@@ -213,6 +218,7 @@ fn read_once(
 fn options(comments: CommentEvents) -> granit_parser::Options {
     granit_parser::options! {
         emit_comments: comments == CommentEvents::Shown,
+        emit_anchor_events: true,
         max_buffered_comment_events: usize::MAX,
         flow_nesting_limit: MAX_DEPTH,
         block_nesting_limit: MAX_DEPTH,

@@ -185,3 +185,96 @@ fn directives_are_known() {
         );
     }
 }
+
+/// As [`read`], as kubectl reads, and without the location.
+fn read_as_kubectl(text: &str) -> String {
+    let sources = SourceMap::default();
+    match parse_documents(&sources, sources.add("t.yaml", text), ParseOptions::kubectl()) {
+        Ok(documents) => documents.iter().map(|node| to_json(node).expect("finite")).collect(),
+        Err(error) => error.message().to_string(),
+    }
+}
+
+#[test]
+fn tokens_that_libyaml_reads_otherwise_are_rejected() {
+    const KEY: &str =
+        "kubectl and kustomize take this `:` for a part of the text before it: write a space after it";
+    const QUESTION: &str = "inside brackets `?` begins a key: put quotes around the text";
+    const COLON: &str = "inside brackets a text cannot begin with `:`: put quotes around it";
+    const ANCHOR: &str = "the name of an anchor can only have letters, digits, `-` and `_`";
+    const LINE: &str = "`:` must be on the same line as its key";
+    const SLASH: &str = r"YAML 1.1 does not have the escape `\/`: write `/`";
+
+    let table = [
+        ("x: {a:, b: 1}", KEY, "1:6"),
+        ("x: {a:}", KEY, "1:6"),
+        ("x: [a:, b]", KEY, "1:6"),
+        ("x: {?a: 1}", QUESTION, "1:5"),
+        ("x: [what?]", QUESTION, "1:9"),
+        ("x: {a: b?c}", QUESTION, "1:9"),
+        ("x: {x: :x}", COLON, "1:8"),
+        ("x: [::]", COLON, "1:5"),
+        ("x: &an:chor v", ANCHOR, "1:4"),
+        ("x: &a.b {c: d}", ANCHOR, "1:4"),
+        ("x: &a[b]", ANCHOR, "1:4"),
+        ("x: &a\"b\"", ANCHOR, "1:4"),
+        ("x: &\u{e4} v", ANCHOR, "1:4"),
+        ("x: !!str &a/b v", ANCHOR, "1:10"),
+        ("x: {\"foo\"\n  : bar}", LINE, "2:3"),
+        ("x: {foo # why: not\n  : bar}", LINE, "2:3"),
+        ("x: {\"fo\n  o\": bar}", LINE, "2:5"),
+        ("x: {a: {b\n  : [c]}}", LINE, "2:3"),
+        (r#"x: "a\/b""#, SLASH, "1:6"),
+        (r#"{x: "a\\\/b"}"#, SLASH, "1:9"),
+    ];
+    for (text, message, place) in table {
+        assert_eq!(read(text), format!("{message} {place}"), "{text:?}");
+        assert_eq!(read_as_kubectl(text), message, "{text:?}");
+    }
+}
+
+#[test]
+fn tokens_that_look_like_those_are_read() {
+    let table = [
+        ("x: {a: , b: c:d, \"e\":[1], 'f':g}", r#"{"x":{"a":null,"b":"c:d","e":[1],"f":"g"}}"#),
+        ("x: {? a : b, ? \"c\"\n  : d, ? e\n  }", r#"{"x":{"a":"b","c":"d","e":null}}"#),
+        ("x: {a:\n  b, c\n  , d: 'e\n  ?'}", r#"{"x":{"a":"b","c":null,"d":"e ?"}}"#),
+        ("x: a?\nz: :b\nw: ['?', \":\"]", r#"{"w":["?",":"],"x":"a?","z":":b"}"#),
+        (
+            "x: &a-b_1 c\nz: [*a-b_1, \"&a:b *c.d\"] # &e:f\nw: a &b:c",
+            r#"{"w":"a &b:c","x":"c","z":["c","&a:b *c.d"]}"#,
+        ),
+        (r"x: 'a\/b'", r#"{"x":"a\\/b"}"#),
+        (r#"x: "a\\/b""#, r#"{"x":"a\\/b"}"#),
+        // What JSON has.
+        (r#"{"x": "a\/b"}"#, r#"{"x":"a/b"}"#),
+        ("{\"x\"\n:\n[\"a\\/b\"]}", r#"{"x":["a/b"]}"#),
+        (r#"x: "\ud83d\ude00""#, "{\"x\":\"\u{1F600}\"}"),
+    ];
+    for (text, want) in table {
+        let json = |text: &str| text.replace("\\u0026", "&");
+        assert_eq!(json(&read(text)), want, "{text}");
+        assert_eq!(json(&read_as_kubectl(text)), want, "{text}");
+    }
+    assert_eq!(read_as_kubectl("{\"a\"\n: 1}{\"b\": \"\\/\"}"), r#"{"a":1}{"b":"/"}"#);
+}
+
+#[test]
+fn a_second_byte_order_mark_is_rejected() {
+    const MESSAGE: &str = "a byte order mark is only allowed at the start of a text, once: remove it";
+
+    for text in ["\u{feff}\u{feff}a: 1", "\u{feff}\n\u{feff}a: 1", "\u{feff}# c\n\u{feff}\u{feff}---\na: 1"] {
+        assert!(read(text).starts_with(MESSAGE), "{text:?}: {}", read(text));
+        assert_eq!(read_as_kubectl(text), MESSAGE, "{text:?}");
+    }
+    assert_eq!(read("\u{feff}a: 1\n---\n\u{feff}b: 2\n"), r#"{"a":1}{"b":2}"#);
+}
+
+#[test]
+fn kubectl_accepts_only_a_comment_behind_a_separator() {
+    for text in ["--- !!map\na: 1", "a: 1\n---b\n", "\u{feff}--- {a: 1}", "a: 1\n--- |\n b\n"] {
+        assert_eq!(read_as_kubectl(text), "kubectl accepts only a comment after `---`", "{text:?}");
+    }
+    let text = "--- # c\na: x---y\n---   \nb: |\n  ---z\n";
+    assert_eq!(read_as_kubectl(text), "{\"a\":\"x---y\"}{\"b\":\"---z\\n\"}");
+}

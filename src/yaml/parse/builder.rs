@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use super::fields::{Merging, RepeatedKey, add_field, is_merge, key_of};
 use super::options::ParseOptions;
-use super::tags::{binary, check_tag, tag_of};
+use super::tags::{binary, check_tag, is_non_specific, tag_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, Span};
 use crate::yaml::events::{EventPlace, MAX_DEPTH};
@@ -141,7 +141,17 @@ impl<'t> TreeBuilder<'t> {
         if is_block && at.end as usize >= self.text.len() && !self.text.ends_with('\n') {
             text = text.strip_suffix('\n').map_or(text.clone(), SmolStr::from);
         }
-        let tag = tag.map_or(Tag::None, tag_of);
+        let tag = match tag {
+            // go-yaml passes over the tag `!` of a merge key, and kustomize over that of any value.
+            Some(tag)
+                if is_non_specific(tag)
+                    && (self.options.reading == Reading::Kustomize
+                        || style == Style::Plain && text == "<<") =>
+            {
+                Tag::None
+            }
+            tag => tag.map_or(Tag::None, tag_of),
+        };
         match tag {
             Tag::None | Tag::Str | Tag::Other => {}
             Tag::Binary => text = binary(&text).map_err(|error| error.at(at))?,
@@ -195,11 +205,10 @@ impl<'t> TreeBuilder<'t> {
             let own = map.len();
             let mut merging = Merging::into(map, frame.seen);
             for (above, merge) in frame.merges {
-                let winning = match self.options.reading {
-                    Reading::Kustomize => 0..own,
-                    Reading::Kubectl => above..own,
-                };
-                merging.add(merge, winning)?;
+                match self.options.reading {
+                    Reading::Kustomize => merging.add_as_kustomize(merge, 0..own)?,
+                    Reading::Kubectl => merging.add(merge, above..own)?,
+                }
             }
         }
         self.anchor(frame.anchor, &frame.node)?;

@@ -138,29 +138,47 @@ impl<'m> Merging<'m> {
     /// Merges the value of `<<` (a map, or a list of maps of which the first wins) below the fields of the
     /// winning positions.
     pub(super) fn add(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
-        let span = merge.meta.span;
-        let wrong = || {
-            Diagnostic::error(Code::WrongType, "the value of `<<` must be a map or a list of maps")
-                .at(span)
-                .help("point the alias at a map")
+        self.add_all(maps_of(merge)?, &winning);
+        Ok(())
+    }
+
+    /// The same as kustomize merges several maps: what they merge themselves comes after the fields of all of them, and
+    /// only one of them may merge something that the others do not have.
+    pub(super) fn add_as_kustomize(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
+        let at = merge.meta.span;
+        let maps = maps_of(merge)?;
+        let is_merged = |entry: &node::Entry| entry.key.meta.aliased;
+        let merges = |map: &Fields| map.iter().any(is_merged);
+        let Some(first) = maps.iter().position(merges).filter(|_| maps.len() > 1) else {
+            self.add_all(maps, &winning);
+            return Ok(());
         };
-        let maps = match merge.value {
-            Value::Map(one) => vec![one],
-            Value::List(list) => list
-                .into_iter()
-                .map(|n| if let Value::Map(m) = n.value { Ok(m) } else { Err(wrong()) })
-                .collect::<Result<_>>()?,
-            Value::Scalar(_) => return Err(wrong()),
-        };
-        // The last map of a list is set first, so that the earlier ones override it in its place.
-        for field in maps.into_iter().rev().flatten() {
-            self.field(field, &winning);
+        let (mut own, mut nested) = (Vec::with_capacity(maps.len()), Vec::new());
+        for map in maps {
+            let (merged, fields): (Fields, Fields) = map.into_iter().partition(is_merged);
+            own.push(fields);
+            nested.push(merged);
+        }
+        own.push(nested.swap_remove(first));
+        self.add_all(own, &winning);
+        for entry in nested.iter().flatten() {
+            if !self.positions.contains_key(&entry.key.text) {
+                return Err(lost_field(&entry.key.text, at));
+            }
         }
         Ok(())
     }
 
+    /// The last map is set first, so that the earlier ones override it in its place.
+    fn add_all(&mut self, maps: Vec<Fields>, winning: &Range<usize>) {
+        for field in maps.into_iter().rev().flatten() {
+            self.field(field, winning);
+        }
+    }
+
     fn field(&mut self, field: node::Entry, winning: &Range<usize>) {
-        let node::Entry { key, mut value } = field;
+        let node::Entry { mut key, mut value } = field;
+        key.meta.aliased = true;
         value.meta.aliased = true;
         match self.positions.entry(key.text.clone()) {
             Entry::Occupied(own) if winning.contains(own.get()) => {}
@@ -171,4 +189,39 @@ impl<'m> Merging<'m> {
             }
         }
     }
+}
+
+/// The fields of a map that is merged.
+type Fields = Vec<node::Entry>;
+
+/// The maps that the value of `<<` is, or lists.
+fn maps_of(merge: Node) -> Result<Vec<Fields>> {
+    let span = merge.meta.span;
+    let wrong = || {
+        Diagnostic::error(Code::WrongType, "the value of `<<` must be a map or a list of maps")
+            .at(span)
+            .help("point the alias at a map")
+    };
+    match merge.value {
+        Value::Map(one) => Ok(vec![one.into_iter().collect()]),
+        Value::List(list) => list
+            .into_iter()
+            .map(|node| match node.value {
+                Value::Map(map) => Ok(map.into_iter().collect()),
+                _ => Err(wrong()),
+            })
+            .collect(),
+        Value::Scalar(_) => Err(wrong()),
+    }
+}
+
+/// Of several maps that merge others themselves, kustomize keeps what the first one merges.
+fn lost_field(name: &str, at: Span) -> Diagnostic {
+    let message = format!("kustomize would lose the field `{name}` here");
+    Diagnostic::error(Code::InvalidValue, message)
+        .at(at)
+        .note(
+            "of several maps in the list of `<<` only the first that has a `<<` itself keeps what it merges",
+        )
+        .help(format!("write `{name}` out in this map"))
 }

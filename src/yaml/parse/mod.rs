@@ -16,6 +16,7 @@ pub use options::{DuplicateKeys, ParseOptions};
 use granit_parser::Event;
 
 use self::builder::{TreeBuilder, too_deep};
+use super::directives::check_separators;
 use super::events::{CommentEvents, EventPlace, Unreadable, read_events};
 use super::node::Node;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -71,6 +72,9 @@ pub fn parse_with_repeated_keys(
 ) -> Result<(Vec<Node>, Vec<RepeatedKey>)> {
     let Some(source) = sources.get(id) else { return Ok((Vec::new(), Vec::new())) };
     let text = source.text();
+    if options.reading == Reading::Kubectl {
+        check_separators(text, id)?;
+    }
     let start = || TreeBuilder::new(id, text, options);
     let comments = if options.comments { CommentEvents::Shown } else { CommentEvents::PassedOver };
     match read_events(text, comments, options.reading, start, TreeBuilder::event) {

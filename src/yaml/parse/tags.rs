@@ -9,8 +9,13 @@ use crate::yaml::meta::{Style, Tag};
 use crate::yaml::scalar::{Resolved, resolve};
 use crate::yaml::yaml_1_1::resolve_1_1;
 
+/// Whether a tag is `!` alone.
+pub(super) fn is_non_specific(tag: &granit_parser::Tag) -> bool {
+    tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty()
+}
+
 pub(super) fn tag_of(tag: &granit_parser::Tag) -> Tag {
-    if tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty() {
+    if is_non_specific(tag) {
         return Tag::Str;
     }
     match tag.suffix_in_namespace("tag:yaml.org,2002:").as_deref() {
