@@ -77,8 +77,9 @@ impl FromStr for KubernetesVersion {
     }
 }
 
-/// The group of admission policies and their bindings.
+/// The group of admission policies and their bindings, and the kind of the policies.
 const ADMISSION: &str = "admissionregistration.k8s.io";
+const POLICY: &str = "ValidatingAdmissionPolicy";
 
 /// The same with the admission policies that are among objects and other manifests.
 pub(super) fn with_policies<'r>(
@@ -87,8 +88,7 @@ pub(super) fn with_policies<'r>(
     others: &'r [Node],
 ) -> ValidateOptions {
     let is_policy = |resource: &Resource| {
-        resource.id().gvk.group == ADMISSION
-            && resource.id().gvk.kind.starts_with("ValidatingAdmissionPolicy")
+        resource.id().gvk.group == ADMISSION && resource.id().gvk.kind.starts_with(POLICY)
     };
     if others.is_empty() && !objects.iter().any(|resource| is_policy(resource)) {
         return options.clone();
@@ -113,11 +113,14 @@ pub(super) fn read_policies(path: &Path, sources: &SourceMap) -> Result<Vec<Node
     }
     let package = Package::read(path, Reading::Kubectl, sources)?;
     let manifests: Vec<Node> = package.manifests().cloned().collect();
-    if manifests.is_empty() {
-        let message = format!("{} has no manifests", path.display());
-        return Err(
-            Diagnostic::error(Code::NoMatch, message).help("name a directory with policies and bindings")
-        );
+    let text = |node: &Node, key| node.get(key).and_then(Node::as_str).unwrap_or_default().to_string();
+    let is_policy = |node: &Node| {
+        text(node, "kind") == POLICY && text(node, "apiVersion").split('/').next() == Some(ADMISSION)
+    };
+    if !manifests.iter().any(is_policy) {
+        let what = if manifests.is_empty() { "manifests" } else { POLICY };
+        return Err(Diagnostic::error(Code::NoMatch, format!("{} has no {what}", path.display()))
+            .help("name a directory with policies and bindings"));
     }
     Ok(manifests)
 }

@@ -8,22 +8,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube_cel::cel::objects::{Key, Map as CelMap};
-use kube_cel::cel::{Context, ExecutionError, FunctionContext, ResolveResult, Value as CelValue};
+use kube_cel::cel::{ExecutionError, Value as CelValue};
 
-use super::timed_cel::{TimedProgram, depth, functions, is_too_slow};
+use super::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit};
 use crate::schema::{CelRule, Cursor, TypeKind};
 use crate::yaml::{Map, Node, Resolved, Value};
-
-/// Longer expressions, and more deeply nested ones, are not compiled: reading them takes too much of the stack.
-const LONGEST: usize = 16 * 1024;
-const DEEPEST: usize = 64;
 
 /// How long an expression may take. Servers count steps, and take about as long for all rules of an object.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// A compiled expression, or why there is none.
 pub(super) struct Expression {
-    program: Result<TimedProgram, String>,
+    program: Result<Arc<TimedProgram>, String>,
 }
 
 impl std::fmt::Debug for Expression {
@@ -32,39 +28,46 @@ impl std::fmt::Debug for Expression {
     }
 }
 
-/// What became of an expression that is to be true.
-#[derive(Debug, PartialEq, Eq)]
+/// The result of an expression that must be true.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CelOutcome {
     Kept,
     Broken,
-    /// A server cannot evaluate it either: something that it needs is not there.
+    /// A key is missing, so that a server cannot evaluate it.
+    Missing(String),
+    /// A server cannot evaluate it either.
     Failed(String),
     /// We cannot tell.
     Unknown(String),
 }
 
-/// Whether it would take too much of the stack to read an expression.
-fn is_too_large(text: &str) -> bool {
-    text.len() > LONGEST || depth(text) > DEEPEST
+impl CelOutcome {
+    /// Why there is no result.
+    pub(super) fn why(&self) -> String {
+        match self {
+            Self::Missing(key) => format!("there is no `{key}`"),
+            Self::Failed(why) | Self::Unknown(why) => why.clone(),
+            Self::Kept | Self::Broken => String::new(),
+        }
+    }
 }
 
 /// Whether a text can be an expression. What the crate does not read of the language (`a.?b`, `a[?b]`) can.
 pub(super) fn may_be_expression(text: &str) -> bool {
-    if is_too_large(text) {
-        return true;
+    match TimedProgram::compile(text, LIMIT) {
+        Err(NotCompiled::Invalid { all, .. }) => {
+            all.contains("unsupported syntax") || !all.contains("Syntax error")
+        }
+        Ok(_) | Err(NotCompiled::TooLarge | NotCompiled::Unsupported) => true,
     }
-    let Err(errors) = TimedProgram::compile(text, LIMIT) else { return true };
-    let errors = errors.to_string();
-    errors.contains("unsupported syntax") || !errors.contains("Syntax error")
 }
 
 impl Expression {
     pub(super) fn compile(text: &str) -> Self {
-        if is_too_large(text) {
-            return Self { program: Err("it is too long, or nested too deeply".into()) };
-        }
-        let why = |error: kube_cel::cel::ParseErrors| {
-            error.to_string().lines().next().unwrap_or_default().to_string()
+        let why = |problem| match problem {
+            NotCompiled::TooLarge => "it is too long, or nested too deeply".to_string(),
+            NotCompiled::Unsupported => "it uses what is not supported here".into(),
+            NotCompiled::Invalid { all, .. } => all.lines().next().unwrap_or_default().into(),
         };
         Self { program: TimedProgram::compile(text, LIMIT).map_err(why) }
     }
@@ -76,40 +79,59 @@ impl Expression {
 
     /// The message that the expression makes; none where a server falls back to another one: it has no value, is no
     /// text, is empty or has several lines.
-    pub(super) fn message(&self, context: &Context<'_>) -> Option<String> {
-        let Ok(CelValue::String(text)) = self.value(context) else { return None };
+    pub(super) fn message(&self, variables: &Variables<'_>) -> Option<String> {
+        let Ok(CelValue::String(text)) = self.value(variables) else { return None };
         let text = text.trim();
         (!text.is_empty() && !text.contains('\n')).then(|| text.to_string())
     }
 
     /// The value of the expression.
-    pub(super) fn value(&self, context: &Context<'_>) -> Result<CelValue, CelOutcome> {
+    pub(super) fn value(&self, variables: &Variables<'_>) -> Result<CelValue, CelOutcome> {
         let program = self.program.as_ref().map_err(|why| CelOutcome::Unknown(why.clone()))?;
-        program.execute(context).map_err(|error| match error {
-            ExecutionError::NoSuchKey(key) => CelOutcome::Failed(format!("there is no `{key}`")),
-            ExecutionError::IndexOutOfBounds(_) => CelOutcome::Failed("a list has too few entries".into()),
-            ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
-                CelOutcome::Failed("it divides by zero".into())
-            }
-            ExecutionError::UndeclaredReference(name) => {
-                CelOutcome::Unknown(format!("`{name}` is not known"))
-            }
-            error if is_too_slow(&error) => {
-                CelOutcome::Unknown(format!("it takes longer than {} s", LIMIT.as_secs()))
-            }
-            // Others quote values.
-            _ => CelOutcome::Unknown("it uses what is not supported here".into()),
-        })
+        program.execute(variables).map_err(|error| failure(error, program.is_plain()))
     }
 
-    /// Whether the expression is true.
-    pub(super) fn outcome(&self, context: &Context<'_>) -> CelOutcome {
-        match self.value(context) {
+    /// Whether the expression is true. A server takes any other value for false.
+    pub(super) fn outcome(&self, variables: &Variables<'_>) -> CelOutcome {
+        match self.value(variables) {
             Ok(CelValue::Bool(true)) => CelOutcome::Kept,
-            Ok(CelValue::Bool(false)) => CelOutcome::Broken,
-            Ok(_) => CelOutcome::Unknown("it is neither true nor false".into()),
+            Ok(_) => CelOutcome::Broken,
             Err(outcome) => outcome,
         }
+    }
+}
+
+/// Functions with texts in a syntax that this program may not know: regular expressions of Go.
+const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
+
+/// Why an expression has no value. Errors of the crate quote values, so they are not repeated.
+fn failure(error: ExecutionError, is_plain: bool) -> CelOutcome {
+    match error {
+        ExecutionError::NoSuchKey(key) => CelOutcome::Missing(key.to_string()),
+        ExecutionError::IndexOutOfBounds(_) => CelOutcome::Failed("a list has too few entries".into()),
+        ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
+            CelOutcome::Failed("it divides by zero".into())
+        }
+        ExecutionError::Overflow(..) => CelOutcome::Failed("a number is too large".into()),
+        ExecutionError::UndeclaredReference(name) => CelOutcome::Unknown(format!("`{name}` is not known")),
+        ExecutionError::FunctionError { message, .. } if is_over_limit(&error) => {
+            CelOutcome::Unknown(message)
+        }
+        ExecutionError::FunctionError { function, .. } if !PATTERNS.contains(&function.as_str()) => {
+            CelOutcome::Failed(format!("`{function}` does not accept its arguments"))
+        }
+        // Values of other types, such as times, may be compared by a server in more ways.
+        ExecutionError::NoSuchOverload
+        | ExecutionError::UnexpectedType { .. }
+        | ExecutionError::UnsupportedBinaryOperator(..)
+        | ExecutionError::UnsupportedUnaryOperator(..)
+        | ExecutionError::ValuesNotComparable(..)
+        | ExecutionError::UnsupportedIndex(..)
+            if is_plain =>
+        {
+            CelOutcome::Failed("a value has another type than it needs".into())
+        }
+        _ => CelOutcome::Unknown("it uses what is not supported here".into()),
     }
 }
 
@@ -149,54 +171,26 @@ pub(super) struct UnkeptRule<'r> {
     pub(super) message: Option<String>,
 }
 
-/// Asks the rules of a value.
+/// Evaluates the rules of a value.
 pub(super) fn unkept<'r>(rules: &'r [CompiledRule], node: &Node, cursor: Cursor<'_>) -> Vec<UnkeptRule<'r>> {
-    with_context(|base| {
-        let mut context = base.new_inner_scope();
-        context.add_variable_from_value("self", value_of(node, cursor));
-        let outcomes = rules.iter().map(|compiled| (compiled, compiled.expression.outcome(&context)));
-        let unkept = outcomes.filter(|(_, outcome)| *outcome != CelOutcome::Kept);
-        let told = unkept.map(|(compiled, outcome)| {
-            let rule = &compiled.rule;
-            let made = compiled.message.as_ref().and_then(|message| message.message(&context));
-            let plain = || Some(rule.message.trim().to_string()).filter(|message| !message.is_empty());
-            UnkeptRule { rule, outcome, message: made.or_else(plain) }
-        });
-        told.collect()
-    })
+    let mut variables = Variables::new();
+    if !rules.is_empty() {
+        variables.add("self", value_of(node, cursor));
+    }
+    let outcomes = rules.iter().map(|compiled| (compiled, compiled.expression.outcome(&variables)));
+    let unkept = outcomes.filter(|(_, outcome)| *outcome != CelOutcome::Kept);
+    let reported = unkept.map(|(compiled, outcome)| {
+        let rule = &compiled.rule;
+        let made = compiled.message.as_ref().and_then(|message| message.message(&variables));
+        let plain = || Some(rule.message.trim().to_string()).filter(|message| !message.is_empty());
+        UnkeptRule { rule, outcome, message: made.or_else(plain) }
+    });
+    reported.collect()
 }
 
 thread_local! {
-    static CONTEXT: Context<'static> = {
-        let mut context = functions();
-        context.add_function("size", size);
-        context
-    };
     static TIMESTAMP: Expression = Expression::compile("timestamp(text)");
     static DURATION: Expression = Expression::compile("duration(text)");
-}
-
-/// How many entries, fields, characters or bytes there are. The crate's own counts the bytes of texts, and hides why an
-/// argument has no value.
-fn size(call: &FunctionContext<'_, '_>) -> ResolveResult {
-    let value = match (&call.this, call.args.first()) {
-        (Some(value), _) => value.clone(),
-        (None, Some(argument)) => CelValue::resolve(argument, call.ptx)?,
-        (None, None) => return Err(call.error("an argument is missing")),
-    };
-    let count = match value {
-        CelValue::List(list) => list.len(),
-        CelValue::Map(map) => map.map.len(),
-        CelValue::String(text) => text.chars().count(),
-        CelValue::Bytes(bytes) => bytes.len(),
-        _ => return Err(call.error("this has no size")),
-    };
-    Ok(CelValue::Int(i64::try_from(count).unwrap_or(i64::MAX)))
-}
-
-/// Lends the functions of CEL, which are registered once for each thread.
-pub(super) fn with_context<T>(work: impl FnOnce(&Context<'static>) -> T) -> T {
-    CONTEXT.with(work)
 }
 
 /// The value of a node: fields have the names by which expressions know them.
@@ -250,11 +244,9 @@ fn text_value(text: &str, cursor: Cursor<'_>) -> CelValue {
     } else {
         return plain();
     };
-    with_context(|base| {
-        let mut context = base.new_inner_scope();
-        context.add_variable_from_value("text", plain());
-        format.with(|expression| expression.value(&context)).unwrap_or_else(|_| plain())
-    })
+    let mut variables = Variables::new();
+    variables.add("text", plain());
+    format.with(|expression| expression.value(&variables)).unwrap_or_else(|_| plain())
 }
 
 const RESERVED: [&str; 21] = [
@@ -301,11 +293,9 @@ mod tests {
 
     fn outcome(expression: &str, object: &str) -> CelOutcome {
         let node: Node = object.parse().expect("test text");
-        with_context(|base| {
-            let mut context = base.new_inner_scope();
-            context.add_variable_from_value("self", value_of(&node, Cursor::unknown()));
-            Expression::compile(expression).outcome(&context)
-        })
+        let mut variables = Variables::new();
+        variables.add("self", value_of(&node, Cursor::unknown()));
+        Expression::compile(expression).outcome(&variables)
     }
 
     #[test]
@@ -316,19 +306,24 @@ mod tests {
         assert_eq!(outcome("self.l.all(x, x.startsWith('a'))", "{l: [ab, ac]}"), CelOutcome::Kept);
         assert_eq!(outcome("quantity(self.q).isGreaterThan(quantity('1Gi'))", "{q: 2Gi}"), CelOutcome::Kept);
         assert_eq!(outcome("size(self.t) == 2 && self.t.size() == 2", "{t: \u{e4}\u{f6}}"), CelOutcome::Kept);
-        assert!(matches!(outcome("self.b == 1", "{a: 1}"), CelOutcome::Failed(_)));
+        let missing = |key: &str| CelOutcome::Missing(key.into());
+        assert_eq!(outcome("self.b == 1", "{a: 1}"), missing("b"));
         for text in [
             "size(self.b)",
             "size(self.b) > 0",
             "size(self.a) > 0 || size(self.b) > 0",
             "self.b > 0 || self.c > 0",
         ] {
-            assert!(
-                matches!(outcome(text, "{a: []}"), CelOutcome::Failed(_)),
-                "{text} {:?}",
-                outcome(text, "{a: []}")
-            );
+            assert!(matches!(outcome(text, "{a: []}"), CelOutcome::Missing(_)), "{text}");
         }
+        for text in
+            ["int(self.a) > 3", "self.a.b == 1", "self.l[2] == 1", "1 / size(self.l) == 1", "self.a < 3"]
+        {
+            let outcome = outcome(text, "{a: x, l: []}");
+            assert!(matches!(outcome, CelOutcome::Failed(_)), "{text} {outcome:?}");
+        }
+        assert!(matches!(outcome("self.a.matches('[')", "{a: x}"), CelOutcome::Unknown(_)));
+        assert_eq!(outcome("self.a", "{a: x}"), CelOutcome::Broken, "a server takes it for false");
         assert!(matches!(outcome("nobody(self)", "{a: 1}"), CelOutcome::Unknown(_)));
         assert!(matches!(outcome("self.a +", "{a: 1}"), CelOutcome::Unknown(_)));
         assert!(matches!(outcome(&"(".repeat(100_000), "{}"), CelOutcome::Unknown(_)));
@@ -395,10 +390,10 @@ mod tests {
 
     #[test]
     fn messages_quote_no_values() {
-        let CelOutcome::Unknown(why) = outcome("self.password + 1 == 2", "{password: hunter2}") else {
-            panic!("known")
-        };
-        assert!(!why.contains("hunter2"), "{why}");
+        for text in ["self.password + 1 == 2", "int(self.password) == 2", "self.password[0] == 'h'"] {
+            let why = outcome(text, "{password: hunter2}").why();
+            assert!(!why.is_empty() && !why.contains("hunter2"), "{text}: {why}");
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! behind the feature `cel`. Knows one object at a time; must not know resources, builds or clusters.
 //!
 //! A finding of severity error is what a server refuses, asked strictly (`fieldValidation: Strict`). A warning is what it
-//! takes, though another request for the same object, or the next release, fails. A note is what could not be checked.
+//! takes, though another request for the same object, or the next release, fails, or an expression that could not be
+//! judged. A note is a pattern that could not be checked, or what has no consequence.
 //! No message quotes a value, so none tells what is secret, but for what a definition or policy makes by a
 //! `messageExpression`: that has what its author wants to tell, and is not asked about Secrets.
 //!
@@ -22,6 +23,12 @@
 
 #[cfg(feature = "cel")]
 mod cel;
+#[cfg(feature = "cel")]
+mod cel_depth;
+#[cfg(feature = "cel")]
+mod cel_functions;
+#[cfg(feature = "cel")]
+mod cel_worker;
 mod defaults;
 mod demands;
 mod depth;
@@ -35,6 +42,8 @@ mod policy;
 mod quantity;
 mod rules;
 mod scalar;
+#[cfg(feature = "cel")]
+mod server_fields;
 #[cfg(feature = "cel")]
 pub(crate) mod timed_cel;
 mod unenforced;

@@ -1,16 +1,19 @@
 //! ValidatingAdmissionPolicies that are among the manifests, with their bindings and parameters.
 //!
-//! Asks them of what is created. Who creates it is not known, nor what else is in the cluster: an expression that needs
-//! that is told as a note.
+//! Evaluates them for the creation of an object. Who creates it is not known, nor what else is in the cluster: a policy
+//! that needs that cannot be judged, which is a warning.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use kube_cel::cel::Value as CelValue;
 use kube_cel::cel::objects::{Key, Map as CelMap};
-use kube_cel::cel::{Context, Value as CelValue};
 
-use super::cel::{CelOutcome, Expression, value_of, with_context};
+use super::cel::{CelOutcome, Expression, value_of};
+use super::defaults::filled;
 use super::labels::selects;
+use super::server_fields::may_be_filled_in;
+use super::timed_cel::Variables;
 use super::violation::{Violation, ViolationRule};
 use crate::diagnostic::Severity;
 use crate::path::FieldPath;
@@ -225,6 +228,14 @@ impl Created<'_> {
             && (names.is_empty() || names.iter().any(|name| name.as_str() == Some(self.name)))
     }
 
+    /// The variable `object`, with the defaults of its definition.
+    fn value(&self) -> CelValue {
+        if is_built_in_group(&self.gvk.group) {
+            return value_of(self.object, self.cursor);
+        }
+        value_of(&filled(self.object, self.cursor), self.cursor)
+    }
+
     /// The variable `request`, without who asks.
     fn request(&self) -> CelValue {
         let group = self.gvk.group.as_str();
@@ -244,6 +255,9 @@ impl Created<'_> {
             ("name", string(self.name)),
             ("namespace", string(self.namespace.unwrap_or_default())),
             ("dryRun", CelValue::Bool(false)),
+            ("subResource", string("")),
+            ("requestKind", kind.clone()),
+            ("requestResource", resource.clone()),
             ("kind", kind),
             ("resource", resource),
         ])
@@ -292,77 +306,84 @@ impl AdmissionPolicy {
         namespace: Option<&Node>,
         severity: Severity,
     ) -> Vec<Violation> {
-        with_context(|base| {
-            let mut context = base.new_inner_scope();
-            context.add_variable_from_value("object", value_of(created.object, created.cursor));
-            context.add_variable_from_value("oldObject", CelValue::Null);
-            context.add_variable_from_value("request", created.request());
-            let untyped = |node: &Node| value_of(node, Cursor::unknown());
-            context.add_variable_from_value("params", parameter.map_or(CelValue::Null, untyped));
-            if let Some(namespace) = namespace {
-                context.add_variable_from_value("namespaceObject", untyped(namespace));
-            }
-            self.bind_variables(&mut context);
-            self.ask_in(&context, created, severity)
-        })
+        let mut variables = Variables::new();
+        variables.add("object", created.value());
+        variables.add("oldObject", CelValue::Null);
+        variables.add("request", created.request());
+        let untyped = |node: &Node| value_of(node, Cursor::unknown());
+        variables.add("params", parameter.map_or(CelValue::Null, untyped));
+        match namespace {
+            Some(namespace) => variables.add("namespaceObject", untyped(namespace)),
+            None if created.namespace.is_none() => variables.add("namespaceObject", CelValue::Null),
+            None => {}
+        }
+        let failed = self.bind_variables(&mut variables);
+        self.ask_in(&PolicyInput { variables, failed, created }, severity)
     }
 
-    /// What cannot be computed is not there; who uses it fails then, as on a server.
-    fn bind_variables(&self, context: &mut Context<'_>) {
+    /// Computes the variables. One that has no value fails where it is used, as on a server.
+    fn bind_variables(&self, variables: &mut Variables<'_>) -> Vec<(&str, CelOutcome)> {
         let mut known: Vec<(&str, CelValue)> = Vec::new();
+        let mut failed = Vec::new();
         for (name, expression) in &self.variables {
-            context.add_variable_from_value("variables", map_of(known.iter().cloned()));
-            if let Ok(value) = expression.value(context) {
-                known.push((name, value));
+            let mut inner = variables.inner();
+            inner.add("variables", map_of(known.iter().cloned()));
+            match expression.value(&inner) {
+                Ok(value) => known.push((name, value)),
+                Err(outcome) => failed.push((name.as_str(), cause_of(outcome, &failed))),
             }
         }
-        context.add_variable_from_value("variables", map_of(known));
+        variables.add("variables", map_of(known));
+        failed
     }
 
-    fn ask_in(&self, context: &Context<'_>, created: &Created<'_>, severity: Severity) -> Vec<Violation> {
+    fn ask_in(&self, input: &PolicyInput<'_, '_>, severity: Severity) -> Vec<Violation> {
         for condition in &self.conditions {
-            match condition.outcome(context) {
+            match input.outcome(condition) {
                 CelOutcome::Kept => {}
                 CelOutcome::Broken => return Vec::new(),
-                CelOutcome::Failed(why) | CelOutcome::Unknown(why) => {
-                    return vec![self.unchecked(created, &why)];
-                }
+                outcome => return vec![self.unevaluated(input.created, &outcome, severity)],
             }
         }
         let mut found = Vec::new();
         for validation in &self.validations {
-            match validation.expression.outcome(context) {
+            match input.outcome(&validation.expression) {
                 CelOutcome::Kept => {}
                 CelOutcome::Broken => {
                     let said = || format!("`{}` is not true", validation.text);
-                    // What a Secret has is told nowhere.
-                    let made = validation.made.as_ref().filter(|_| created.gvk.kind != "Secret");
-                    let made = made.and_then(|made| made.message(context));
+                    // A message made from a Secret is never shown.
+                    let made = validation.made.as_ref().filter(|_| input.created.gvk.kind != "Secret");
+                    let made = made.and_then(|made| made.message(&input.variables));
                     let said = made.or_else(|| validation.message.clone()).unwrap_or_else(said);
                     let message = format!("the policy {} refuses this: {said}", self.name);
-                    found.push(self.violation(created, message, severity));
+                    found.push(self.violation(input.created, message, severity));
                 }
-                CelOutcome::Failed(_) if text(&self.spec, &["failurePolicy"]) == "Ignore" => {}
-                CelOutcome::Failed(why) if self.is_certain(created) => {
-                    let message = format!("the policy {} cannot be evaluated: {why}", self.name);
-                    found.push(self.violation(created, message, severity));
-                }
-                CelOutcome::Failed(why) | CelOutcome::Unknown(why) => {
-                    found.push(self.unchecked(created, &why));
-                }
+                outcome => found.push(self.unevaluated(input.created, &outcome, severity)),
             }
         }
         found
     }
 
-    /// Whether what is missing here is missing on a server: it fills in defaults of its own kinds, and knows who asks.
-    fn is_certain(&self, created: &Created<'_>) -> bool {
-        !is_built_in_group(&created.gvk.group) && self.variables.is_empty()
+    /// An expression without a value: a server rejects the object then, unless `failurePolicy` is `Ignore`.
+    fn unevaluated(&self, created: &Created<'_>, outcome: &CelOutcome, severity: Severity) -> Violation {
+        let why = outcome.why();
+        match outcome {
+            CelOutcome::Missing(_) | CelOutcome::Failed(_) => {
+                let is_ignored = text(&self.spec, &["failurePolicy"]) == "Ignore";
+                let (ending, severity) = match is_ignored {
+                    true => (" (`failurePolicy` is `Ignore`)", Severity::Note),
+                    false => ("", severity),
+                };
+                let message = format!("the policy {} cannot be evaluated: {why}{ending}", self.name);
+                self.violation(created, message, severity)
+            }
+            _ => self.unchecked(created, &why),
+        }
     }
 
     fn unchecked(&self, created: &Created<'_>, why: &str) -> Violation {
         let message = format!("the policy {} was not checked: {why}", self.name);
-        self.violation(created, message, Severity::Note)
+        self.violation(created, message, Severity::Warning)
     }
 
     #[expect(clippy::unused_self, reason = "all that a policy says is said in one way")]
@@ -370,6 +391,35 @@ impl AdmissionPolicy {
         let at = created.object.span();
         Violation::error(ViolationRule::Cel, FieldPath::root(), at, message).severity(severity)
     }
+}
+
+/// What the expressions of a policy see of an object.
+struct PolicyInput<'s, 'o> {
+    variables: Variables<'s>,
+    /// The variables that have no value, and why.
+    failed: Vec<(&'s str, CelOutcome)>,
+    created: &'s Created<'o>,
+}
+
+impl PolicyInput<'_, '_> {
+    /// The result of an expression. A key that a server fills in, or that only a cluster knows, says nothing.
+    fn outcome(&self, expression: &Expression) -> CelOutcome {
+        match cause_of(expression.outcome(&self.variables), &self.failed) {
+            CelOutcome::Missing(key) if may_be_filled_in(&self.created.gvk, &key) => {
+                CelOutcome::Unknown(format!("there is no `{key}` here, and a server may fill it in"))
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// The reason why a variable that an expression uses has no value, or the outcome itself.
+fn cause_of(outcome: CelOutcome, failed: &[(&str, CelOutcome)]) -> CelOutcome {
+    let cause = match &outcome {
+        CelOutcome::Missing(key) => failed.iter().find(|(name, _)| name == key),
+        _ => None,
+    };
+    cause.map_or(outcome, |(_, cause)| cause.clone())
 }
 
 #[cfg(test)]

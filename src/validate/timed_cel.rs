@@ -1,125 +1,368 @@
-//! Expressions of CEL that end in time, whoever wrote them: loops within loops are a few letters.
+//! CEL expressions that are evaluated within limits of time and memory, whoever wrote them.
+//!
+//! The crate has no hook for costs. A compiled expression is rewritten: what makes new values is wrapped in a function
+//! that counts their size and looks at the clock, so that neither loops nor long sums run on. Functions whose own work
+//! is not linear (regular expressions, sets) run on a worker thread that the caller leaves behind in time.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use kube_cel::KubeCelExt as _;
-use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr};
-use kube_cel::cel::{Context, ExecutionError, IdedExpr, ParseErrors, Program, ResolveResult, Value};
+use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators};
+use kube_cel::cel::objects::Key;
+use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, Program, ResolveResult, Value};
 
-/// A function that gives back what it is given, while there is time; no expression can name it.
-const IN_TIME: &str = "@in_time";
+use super::cel_depth::depth;
+use super::cel_functions::FUNCTIONS;
+use super::cel_worker;
 
-thread_local! {
-    /// When the expression that this thread is evaluating must have an answer.
-    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+/// A function that returns its argument while there is time and memory left; no expression can name it.
+pub(super) const METERED: &str = "@metered";
+
+/// The most bytes that the values of one evaluation may take together.
+const MEMORY: usize = 16 << 20;
+
+/// Longer and more deeply nested expressions are not compiled.
+const LONGEST: usize = 16 * 1024;
+const DEEPEST: usize = 500;
+
+/// Expressions that nest deeper than this need the stack of a worker thread.
+const DEEPEST_INLINE: usize = 32;
+
+/// Functions that make values of types whose operators the crate knows only in part. They are linear.
+const TYPED: [&str; 2] = ["timestamp", "duration"];
+
+/// Functions whose time is linear in the size of their arguments. All others run on a worker thread.
+const LINEAR: [&str; 24] = [
+    "size",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "string",
+    "int",
+    "uint",
+    "double",
+    "bytes",
+    "bool",
+    "dyn",
+    "type",
+    "lowerAscii",
+    "upperAscii",
+    "trim",
+    "charAt",
+    "substring",
+    "split",
+    "value",
+    "hasValue",
+    "or",
+    "orValue",
+    "optional.none",
+    "optional.of",
+];
+
+/// What an evaluation may still use.
+#[derive(Clone, Copy)]
+struct Meter {
+    deadline: Instant,
+    memory: usize,
 }
 
-/// An expression that asks for the time in each turn of its loops.
+thread_local! {
+    /// The limits of the expression that this thread is evaluating.
+    static METER: Cell<Option<Meter>> = const { Cell::new(None) };
+    /// Why an argument has no value. Functions of the crate hide that.
+    static ARGUMENT_ERROR: RefCell<Option<ExecutionError>> = const { RefCell::new(None) };
+}
+
+/// The variables of an expression.
+pub(crate) struct Variables<'p> {
+    context: Context<'p>,
+    outer: Option<&'p Variables<'p>>,
+    values: Vec<(String, Value)>,
+}
+
+impl Variables<'_> {
+    /// A scope with the functions of CEL and Kubernetes, without variables.
+    pub(crate) fn new() -> Self {
+        Self { context: FUNCTIONS.new_inner_scope(), outer: None, values: Vec::new() }
+    }
+
+    /// A scope with the variables of this one.
+    pub(crate) fn inner(&self) -> Variables<'_> {
+        Variables { context: self.context.new_inner_scope(), outer: Some(self), values: Vec::new() }
+    }
+
+    /// Adds a variable.
+    pub(crate) fn add(&mut self, name: &str, value: Value) {
+        self.context.add_variable_from_value(name, value.clone());
+        self.values.push((name.into(), value));
+    }
+
+    /// All variables, those of outer scopes first.
+    fn all(&self) -> Vec<(String, Value)> {
+        let mut values = self.outer.map(Variables::all).unwrap_or_default();
+        values.extend(self.values.iter().cloned());
+        values
+    }
+}
+
+/// Why an expression was not compiled.
+#[derive(Debug)]
+pub(crate) enum NotCompiled {
+    TooLarge,
+    /// It has messages that the crate cannot read, such as `Foo{a: 1}`.
+    Unsupported,
+    /// It is no expression: the first message, and all of them as the crate reports them.
+    Invalid {
+        first: String,
+        all: String,
+    },
+}
+
+/// A compiled expression with its limits.
 #[derive(Debug)]
 pub(crate) struct TimedProgram {
     root: IdedExpr,
     limit: Duration,
-    /// Once it was too slow, it is not evaluated any more.
-    is_slow: AtomicBool,
+    /// Whether it is evaluated on a worker thread.
+    on_worker: bool,
+    /// Whether it calls only functions on plain values.
+    is_plain: bool,
+    /// Whether it exceeded its limits before. It is not evaluated again.
+    is_costly: AtomicBool,
 }
 
 impl TimedProgram {
-    /// Compiles an expression for contexts over [`functions`], and says how long each evaluation may take.
+    /// Compiles an expression; each evaluation of it may take as long as the limit.
     ///
     /// # Errors
-    /// Why it is no expression.
-    pub(crate) fn compile(text: &str, limit: Duration) -> Result<Self, ParseErrors> {
-        let program = Program::compile(text)?;
-        let mut root = program.expression().clone();
-        time_loops(&mut root);
-        Ok(Self { root, limit, is_slow: AtomicBool::new(false) })
+    /// The text is no expression, too large, or not supported.
+    pub(crate) fn compile(text: &str, limit: Duration) -> Result<Arc<Self>, NotCompiled> {
+        let depth = depth(text);
+        if text.len() > LONGEST || depth > DEEPEST {
+            return Err(NotCompiled::TooLarge);
+        }
+        let parse = || {
+            let program = Program::compile(text).map_err(|errors| NotCompiled::Invalid {
+                first: errors.errors.first().map(|error| error.msg.clone()).unwrap_or_default(),
+                all: errors.to_string(),
+            })?;
+            let mut rewriting =
+                Rewriting { root: program.expression().clone(), is_plain: true, is_linear: true };
+            rewriting.run()?;
+            Ok(rewriting)
+        };
+        let is_deep = depth > DEEPEST_INLINE;
+        let parsed = if is_deep { cel_worker::with_stack(parse) } else { Some(parse()) };
+        let Rewriting { root, is_plain, is_linear } = parsed.unwrap_or(Err(NotCompiled::TooLarge))?;
+        let on_worker = is_deep || !is_linear;
+        Ok(Arc::new(Self { root, limit, on_worker, is_plain, is_costly: AtomicBool::new(false) }))
     }
 
-    /// The expression, for who looks at its names.
+    /// The expression, for callers that look at its names.
     #[cfg(feature = "cluster")]
     pub(crate) fn expression(&self) -> &IdedExpr {
         &self.root
     }
 
+    /// Whether it calls only functions on plain values, so that a wrong type is the expression's fault.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
     /// Its value.
-    pub(crate) fn execute(&self, context: &Context<'_>) -> ResolveResult {
-        if self.is_slow.load(Ordering::Relaxed) {
-            return Err(too_slow());
+    pub(crate) fn execute(self: &Arc<Self>, variables: &Variables<'_>) -> ResolveResult {
+        if self.is_costly.load(Ordering::Relaxed) {
+            return Err(limit_error(TOO_SLOW));
         }
-        let outer = DEADLINE.replace(Some(Instant::now() + self.limit));
-        let value = Value::resolve(&self.root, context);
-        DEADLINE.set(outer);
-        if value.as_ref().err().is_some_and(is_too_slow) {
-            self.is_slow.store(true, Ordering::Relaxed);
+        let value = match self.on_worker {
+            true => cel_worker::evaluate(self, variables.all(), self.limit),
+            false => self.evaluate(variables),
+        };
+        if value.as_ref().err().is_some_and(is_over_limit) {
+            self.is_costly.store(true, Ordering::Relaxed);
         }
         value
     }
-}
 
-/// The functions of CEL and of Kubernetes, and what asks for the time.
-pub(crate) fn functions<'c>() -> Context<'c> {
-    let mut context = Context::default().with_all();
-    context.add_function(IN_TIME, |goes_on: bool| -> ResolveResult {
-        let is_over = DEADLINE.get().is_some_and(|deadline| Instant::now() >= deadline);
-        if is_over { Err(too_slow()) } else { Ok(Value::Bool(goes_on)) }
-    });
-    context
-}
-
-fn too_slow() -> ExecutionError {
-    ExecutionError::function_error(IN_TIME, "the time is over")
-}
-
-/// Whether an expression has no value since it takes too long.
-pub(crate) fn is_too_slow(error: &ExecutionError) -> bool {
-    matches!(error, ExecutionError::FunctionError { function, .. } if function == IN_TIME)
-}
-
-/// How deep brackets are nested; those in texts are counted, too.
-pub(crate) fn depth(text: &str) -> usize {
-    let mut depth: usize = 0;
-    let depths = text.bytes().map(|byte| {
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth
-    });
-    depths.max().unwrap_or_default()
-}
-
-/// Has all loops ask for the time before each turn.
-fn time_loops(expression: &mut IdedExpr) {
-    match &mut expression.expr {
-        Expr::Unspecified | Expr::Literal(_) | Expr::Ident(_) => {}
-        Expr::Select(select) => time_loops(&mut select.operand),
-        Expr::Call(call) => {
-            call.target.as_deref_mut().into_iter().chain(&mut call.args).for_each(time_loops);
-        }
-        Expr::List(list) => list.elements.iter_mut().for_each(time_loops),
-        Expr::Map(map) => map.entries.iter_mut().for_each(|entry| time_entry(&mut entry.expr)),
-        Expr::Struct(made) => made.entries.iter_mut().for_each(|entry| time_entry(&mut entry.expr)),
-        Expr::Comprehension(all) => {
-            let parts = [&mut all.iter_range, &mut all.accu_init, &mut all.loop_step, &mut all.result];
-            parts.into_iter().for_each(time_loops);
-            time_loops(&mut all.loop_cond);
-            let condition = std::mem::take(&mut all.loop_cond);
-            let call = CallExpr { func_name: IN_TIME.into(), target: None, args: vec![condition] };
-            all.loop_cond = IdedExpr { id: 0, expr: Expr::Call(call) };
-        }
+    /// Evaluates it on this thread. Only its own steps look at the clock.
+    pub(super) fn evaluate(&self, variables: &Variables<'_>) -> ResolveResult {
+        let meter = Meter { deadline: Instant::now() + self.limit, memory: MEMORY };
+        let outer = METER.replace(Some(meter));
+        ARGUMENT_ERROR.set(None);
+        let value = Value::resolve(&self.root, &variables.context);
+        METER.set(outer);
+        let hidden = |error| match error {
+            ExecutionError::MissingArgumentOrTarget => ARGUMENT_ERROR.take().unwrap_or(error),
+            error => error,
+        };
+        value.map_err(hidden)
     }
 }
 
-fn time_entry(entry: &mut EntryExpr) {
-    match entry {
-        EntryExpr::StructField(field) => time_loops(&mut field.value),
-        EntryExpr::MapEntry(entry) => {
-            time_loops(&mut entry.key);
-            time_loops(&mut entry.value);
+const TOO_SLOW: &str = "it takes too long";
+const TOO_LARGE: &str = "it needs too much memory";
+
+fn limit_error(why: &str) -> ExecutionError {
+    ExecutionError::function_error(METERED, why)
+}
+
+/// The error of a worker thread that does not answer in time.
+pub(super) fn too_slow() -> ExecutionError {
+    limit_error(TOO_SLOW)
+}
+
+/// Whether an expression has no value since it exceeds the limits.
+pub(crate) fn is_over_limit(error: &ExecutionError) -> bool {
+    matches!(error, ExecutionError::FunctionError { function, .. } if function == METERED)
+}
+
+/// Counts bytes that an evaluation makes, and looks at the clock.
+///
+/// # Errors
+/// A limit is exceeded.
+pub(super) fn charge(bytes: usize) -> Result<(), ExecutionError> {
+    let Some(mut meter) = METER.get() else { return Ok(()) };
+    if Instant::now() >= meter.deadline {
+        return Err(limit_error(TOO_SLOW));
+    }
+    let left = meter.memory.checked_sub(bytes);
+    meter.memory = left.unwrap_or_default();
+    METER.set(Some(meter));
+    left.map(|_| ()).ok_or_else(|| limit_error(TOO_LARGE))
+}
+
+/// The value of an argument, if its size is within the limits.
+pub(super) fn metered(call: &FunctionContext<'_, '_>) -> ResolveResult {
+    let argument = call.args.first().ok_or(ExecutionError::MissingArgumentOrTarget)?;
+    let value = Value::resolve(argument, call.ptx).and_then(|value| charge(size(&value)).map(|()| value));
+    if let Err(error) = &value
+        && !matches!(error, ExecutionError::MissingArgumentOrTarget)
+    {
+        ARGUMENT_ERROR.set(Some(error.clone()));
+    }
+    value
+}
+
+/// About how many bytes a value takes.
+fn size(value: &Value) -> usize {
+    const ENTRY: usize = 32;
+    match value {
+        Value::String(text) => ENTRY + text.len(),
+        Value::Bytes(bytes) => ENTRY + bytes.len(),
+        Value::List(list) => list.iter().map(size).sum::<usize>() + ENTRY,
+        Value::Map(map) => {
+            let key = |key: &Key| if let Key::String(text) = key { text.len() } else { 0 };
+            map.map.iter().map(|(name, value)| ENTRY + key(name) + size(value)).sum::<usize>() + ENTRY
         }
+        _ => ENTRY,
+    }
+}
+
+/// An expression whose steps become metered.
+struct Rewriting {
+    root: IdedExpr,
+    is_plain: bool,
+    /// Whether all functions are linear.
+    is_linear: bool,
+}
+
+impl Rewriting {
+    fn run(&mut self) -> Result<(), NotCompiled> {
+        let mut root = std::mem::take(&mut self.root);
+        self.rewrite(&mut root)?;
+        self.root = root;
+        Ok(())
+    }
+
+    fn rewrite(&mut self, expression: &mut IdedExpr) -> Result<(), NotCompiled> {
+        match &mut expression.expr {
+            Expr::Literal(_) | Expr::Ident(_) => {}
+            Expr::Unspecified | Expr::Struct(_) => return Err(NotCompiled::Unsupported),
+            Expr::Select(select) => {
+                self.rewrite(&mut select.operand)?;
+                if !select.test {
+                    // The crate's own selection copies what it selects, and has `false` for fields of what is no map.
+                    let field = Expr::Literal(LiteralValue::String(select.field.as_str().into()));
+                    let operand = std::mem::take(&mut *select.operand);
+                    expression.expr = call(operators::INDEX, vec![operand, IdedExpr { id: 0, expr: field }]);
+                }
+            }
+            Expr::Call(_) => self.rewrite_call(expression)?,
+            Expr::List(list) => {
+                for element in &mut list.elements {
+                    self.rewrite(element)?;
+                    meter(element);
+                }
+            }
+            Expr::Map(map) => {
+                for entry in &mut map.entries {
+                    let EntryExpr::MapEntry(entry) = &mut entry.expr else {
+                        return Err(NotCompiled::Unsupported);
+                    };
+                    for part in [&mut entry.key, &mut entry.value] {
+                        self.rewrite(part)?;
+                        meter(part);
+                    }
+                }
+            }
+            Expr::Comprehension(all) => {
+                let outside = [&mut all.iter_range, &mut all.accu_init];
+                let inside = [&mut all.loop_cond, &mut all.loop_step, &mut all.result];
+                outside.into_iter().chain(inside).try_for_each(|part| self.rewrite(part))?;
+                meter(&mut all.loop_cond);
+            }
+        }
+        Ok(())
+    }
+
+    fn rewrite_call(&mut self, expression: &mut IdedExpr) -> Result<(), NotCompiled> {
+        let Expr::Call(called) = &mut expression.expr else { return Ok(()) };
+        let parts = called.target.as_deref_mut().into_iter().chain(&mut called.args);
+        parts.into_iter().try_for_each(|part| self.rewrite(part))?;
+        match called.func_name.as_str() {
+            operators::EQUALS
+            | operators::NOT_EQUALS
+            | operators::LESS
+            | operators::LESS_EQUALS
+            | operators::GREATER
+            | operators::GREATER_EQUALS
+            | operators::IN => meter(expression),
+            operators::ADD => called.args.iter_mut().for_each(meter_made),
+            name if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => {}
+            name => {
+                let namespace = match called.target.as_deref() {
+                    Some(IdedExpr { expr: Expr::Ident(prefix), .. }) => format!("{prefix}.{name}"),
+                    _ => String::new(),
+                };
+                let is_simple = LINEAR.contains(&name) || LINEAR.contains(&namespace.as_str());
+                self.is_plain &= is_simple;
+                self.is_linear &= is_simple || TYPED.contains(&name);
+                called.target.as_deref_mut().into_iter().for_each(meter_made);
+                called.args.iter_mut().for_each(meter_made);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn call(name: &str, args: Vec<IdedExpr>) -> Expr {
+    Expr::Call(CallExpr { func_name: name.into(), target: None, args })
+}
+
+/// Has the value of an expression counted.
+fn meter(expression: &mut IdedExpr) {
+    if !matches!(expression.expr, Expr::Literal(_)) {
+        let inner = std::mem::take(expression);
+        expression.expr = call(METERED, vec![inner]);
+    }
+}
+
+/// The same where it makes a value. What a variable has is there already.
+fn meter_made(expression: &mut IdedExpr) {
+    if !matches!(expression.expr, Expr::Ident(_)) {
+        meter(expression);
     }
 }
 
@@ -127,17 +370,57 @@ fn time_entry(entry: &mut EntryExpr) {
 mod tests {
     use super::*;
 
+    fn value(text: &str, variables: &Variables<'_>) -> ResolveResult {
+        TimedProgram::compile(text, Duration::from_millis(200)).expect("an expression").execute(variables)
+    }
+
+    fn is_stopped(text: &str, variables: &Variables<'_>) -> bool {
+        let start = Instant::now();
+        let stopped = value(text, variables).as_ref().err().is_some_and(is_over_limit);
+        stopped && start.elapsed() < Duration::from_secs(5)
+    }
+
     #[test]
     fn loops_end_in_time_and_are_not_begun_again() {
         let digits = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]";
         let nested = (0..12).fold("true".to_string(), |inner, i| format!("{digits}.all(v{i}, {inner})"));
         let program = TimedProgram::compile(&nested, Duration::from_millis(50)).expect("an expression");
-        let context = functions();
+        let variables = Variables::new();
         for _ in 0..100 {
-            let problem = program.execute(&context).expect_err("too many turns");
-            assert!(is_too_slow(&problem), "{problem:?}");
+            let problem = program.execute(&variables).expect_err("too many turns");
+            assert!(is_over_limit(&problem), "{problem:?}");
         }
-        let short = TimedProgram::compile("[1, 2].map(n, n + 1) == [2, 3]", Duration::from_secs(1));
-        assert_eq!(short.expect("an expression").execute(&context), Ok(Value::Bool(true)));
+        assert_eq!(value("[1, 2].map(n, n + 1) == [2, 3]", &variables), Ok(Value::Bool(true)));
+    }
+
+    #[test]
+    fn one_expression_ends_in_time_and_memory() {
+        let mut variables = Variables::new();
+        variables.add("s", Value::from("x".repeat(100_000).as_str()));
+        let sum = vec!["a"; 400].join(" + ");
+        let copies = vec!["s"; 2000].join(", ");
+        for text in [
+            format!("[s].map(a, {sum}) == []"),
+            format!("size([{copies}]) == 1"),
+            "s.replace('', s) == ''".into(),
+            "s.split('').join(s) == ''".into(),
+            "lists.range(10000000000).size() == 1".into(),
+            "s.matches('(x+x+)+y') || sets.contains(s.split(''), s.split('').map(a, a + 'b'))".into(),
+        ] {
+            assert!(is_stopped(&text, &variables), "{}: {:?}", &text[..40], value(&text, &variables).err());
+        }
+        assert_eq!(value("size(s + s) == 200000", &variables), Ok(Value::Bool(true)));
+    }
+
+    #[test]
+    fn large_and_unsupported_expressions_are_not_compiled() {
+        let limit = Duration::from_secs(1);
+        for text in ["Foo{a: 1}.a == 1", &"(".repeat(1000), &format!("a{}", ".a".repeat(2000))] {
+            let problem = TimedProgram::compile(text, limit).expect_err("too large");
+            assert!(!matches!(problem, NotCompiled::Invalid { .. }), "{problem:?}");
+        }
+        let deep = format!("1{} == 401", " + 1".repeat(400));
+        assert_eq!(value(&deep, &Variables::new()), Ok(Value::Bool(true)));
+        assert!(value("'%.1000000000f'.format([1.5]) == ''", &Variables::new()).is_err());
     }
 }

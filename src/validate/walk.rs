@@ -216,11 +216,12 @@ impl<'n> SchemaWalk<'n> {
             let (message, severity) = match unkept.outcome {
                 CelOutcome::Kept => continue,
                 CelOutcome::Broken => (said(), Severity::Error),
-                CelOutcome::Failed(why) => {
+                outcome @ (CelOutcome::Missing(_) | CelOutcome::Failed(_)) => {
+                    let why = outcome.why();
                     (format!("the rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
                 }
                 CelOutcome::Unknown(why) => {
-                    (format!("the rule `{expression}` was not checked: {why}"), Severity::Note)
+                    (format!("the rule `{expression}` was not checked: {why}"), Severity::Warning)
                 }
             };
             self.tell(ViolationRule::Cel, node.span(), message).severity = severity;
@@ -232,7 +233,7 @@ impl<'n> SchemaWalk<'n> {
     fn expressions(&mut self, node: &'n Node, _: Cursor<'n>, demands: &Demands) {
         let count = demands.own.rules.len();
         let message = format!("{count} rules of the definition were not checked: this program has no CEL");
-        self.tell(ViolationRule::Cel, node.span(), message).severity = Severity::Note;
+        self.tell(ViolationRule::Cel, node.span(), message).severity = Severity::Warning;
     }
 
     fn map(&mut self, node: &'n Node, map: &'n Map, cursor: Cursor<'n>) {

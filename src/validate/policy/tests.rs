@@ -46,13 +46,47 @@ fn policies_are_asked_of_what_their_bindings_select() {
 }
 
 #[test]
-fn what_cannot_be_known_is_a_note() {
-    let note = |why: &str| vec![(Severity::Note, format!("the policy few was not checked: {why}"))];
+fn what_cannot_be_judged_is_a_warning() {
+    let warning = |why: &str| vec![(Severity::Warning, format!("the policy few was not checked: {why}"))];
     let lone = [POLICY, BINDING, NAMESPACE];
-    assert_eq!(found(&lone, "web", "a", "replicas: 5,"), note("its parameters are not among the manifests"));
+    assert_eq!(
+        found(&lone, "web", "a", "replicas: 5,"),
+        warning("its parameters are not among the manifests")
+    );
     let all = [POLICY, BINDING, PARAMETER, NAMESPACE];
-    assert_eq!(found(&all, "web", "a", ""), note("there is no `replicas`"), "a server fills it in");
-    let unknown = POLICY
-        .replace("object.spec.replicas <= variables.most", "authorizer.path('/x').check('get').allowed()");
-    assert_eq!(found(&[&unknown, BINDING, PARAMETER, NAMESPACE], "web", "a", "")[0].0, Severity::Note);
+    let default = "there is no `replicas` here, and a server may fill it in";
+    assert_eq!(found(&all, "web", "a", ""), warning(default));
+    for expression in [
+        "authorizer.path('/x').check('get').allowed()",
+        "request.userInfo.username == 'me'",
+        "variables.most < 1 || object.metadata.uid != ''",
+        "object.metadata.name.matches('[')",
+    ] {
+        let unknown = POLICY.replace("object.spec.replicas <= variables.most", &format!("\"{expression}\""));
+        let found = found(&[&unknown, BINDING, PARAMETER, NAMESPACE], "web", "a", "");
+        assert_eq!(found[0].0, Severity::Warning, "{expression}");
+    }
+}
+
+#[test]
+fn evaluation_errors_are_refusals_unless_the_policy_ignores_them() {
+    let refused = |why: &str| vec![(Severity::Error, format!("the policy few cannot be evaluated: {why}"))];
+    let with = |expression: &str, failure: &str| {
+        let policy = POLICY
+            .replace("object.spec.replicas <= variables.most", &format!("\"{expression}\""))
+            .replace("spec: {paramKind", &format!("spec: {{{failure}paramKind"));
+        found(&[&policy, BINDING, PARAMETER, NAMESPACE], "web", "a", "replicas: 5,")
+    };
+    let missing = "object.metadata.labels.owner == 'me'";
+    assert_eq!(with(missing, ""), refused("there is no `labels`"));
+    assert_eq!(with(missing, "failurePolicy: Fail, "), refused("there is no `labels`"));
+    assert_eq!(with("int(object.metadata.name) > 3", ""), refused("`int` does not accept its arguments"));
+    assert_eq!(with("params.data.least <= '3'", ""), refused("there is no `least`"));
+    assert_eq!(with("object.metadata.name > 3", ""), refused("a value has another type than it needs"));
+    let ignored = with(missing, "failurePolicy: Ignore, ");
+    assert_eq!(ignored.len(), 1);
+    assert_eq!(ignored[0].0, Severity::Note);
+    let variable = POLICY.replace("int(params.data.most)", "int(params.data.name)");
+    let found = found(&[&variable, BINDING, PARAMETER, NAMESPACE], "web", "a", "replicas: 5,");
+    assert_eq!(found, refused("there is no `name`"), "the variable has no value");
 }

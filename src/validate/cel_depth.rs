@@ -1,0 +1,139 @@
+//! Estimates how deeply the tree of a CEL expression nests, before it is parsed.
+//!
+//! Parsing and evaluating recurse, so the depth decides which stack they need. The estimate is never too low: text in
+//! string literals and comments is skipped only where the literal certainly ends.
+
+/// Returns an upper bound for the depth of an expression's tree.
+pub(super) fn depth(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut depth, mut deepest, mut at) = (Depth::default(), 0, 0);
+    while let Some(byte) = bytes.get(at) {
+        match Token::at(bytes, at) {
+            Token::Skipped(end) => {
+                at = end;
+                continue;
+            }
+            Token::Unclear => return usize::MAX,
+            Token::Other => {}
+        }
+        depth.token(*byte, bytes, at);
+        deepest = deepest.max(depth.now);
+        at += 1;
+    }
+    deepest
+}
+
+/// The depth while a text is read.
+#[derive(Default)]
+struct Depth {
+    now: usize,
+    /// The depth at which the operands of the current brackets begin.
+    base: usize,
+    outer: Vec<usize>,
+}
+
+impl Depth {
+    fn token(&mut self, byte: u8, bytes: &[u8], at: usize) {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                self.outer.push(self.base);
+                self.now += 2;
+                self.base = self.now;
+            }
+            b')' | b']' | b'}' => self.base = self.outer.pop().unwrap_or_default(),
+            // The alternatives of a conditional nest to the right.
+            b'?' => {
+                self.base += 2;
+                self.now = self.base;
+            }
+            // The operands of `&&` and `||` become a balanced tree.
+            b',' => self.now = self.base,
+            b'&' | b'|' if at > 0 && bytes[at - 1] == byte => self.now = self.base + 2,
+            b'.' | b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' => self.now += 1,
+            b'n' if is_in_operator(bytes, at) => self.now += 1,
+            _ => {}
+        }
+    }
+}
+
+/// Whether the `n` at an offset ends the operator `in`.
+fn is_in_operator(bytes: &[u8], at: usize) -> bool {
+    let is_name = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    at > 0
+        && bytes[at - 1] == b'i'
+        && !is_name(bytes.get(at + 1))
+        && !is_name(at.checked_sub(2).and_then(|before| bytes.get(before)))
+}
+
+/// What begins at an offset of a text.
+enum Token {
+    /// A string literal or comment, and where it ends.
+    Skipped(usize),
+    /// A string literal that another reader may see otherwise.
+    Unclear,
+    Other,
+}
+
+impl Token {
+    fn at(bytes: &[u8], at: usize) -> Self {
+        let rest = &bytes[at..];
+        if rest.starts_with(b"//") {
+            let length = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            return Self::Skipped(at + length.unwrap_or(rest.len()));
+        }
+        match rest.first() {
+            Some(b'"' | b'\'') => Self::literal(bytes, at),
+            _ => Self::Other,
+        }
+    }
+
+    fn literal(bytes: &[u8], at: usize) -> Self {
+        let rest = &bytes[at..];
+        let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+        let prefix = &bytes[at - bytes[..at].iter().rev().take_while(is_name).count()..at];
+        let is_raw = match prefix {
+            b"" | b"b" | b"B" => false,
+            b"r" | b"R" | b"br" | b"bR" | b"Br" | b"BR" | b"rb" | b"rB" | b"Rb" | b"RB" => true,
+            _ => return Self::Unclear,
+        };
+        let is_triple = rest.starts_with(&[rest[0]; 3]);
+        let close = &rest[..if is_triple { 3 } else { 1 }];
+        let mut next = close.len();
+        while next < rest.len() {
+            match rest[next] {
+                _ if rest[next..].starts_with(close) => return Self::Skipped(at + next + close.len()),
+                b'\\' if !is_raw => next += 2,
+                b'\n' | b'\r' if !is_triple => break,
+                _ => next += 1,
+            }
+        }
+        if is_triple { Self::Unclear } else { Self::Other }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::depth;
+
+    #[test]
+    fn chains_brackets_and_conditionals_are_counted() {
+        assert_eq!(depth("a.b.c"), 2);
+        assert_eq!(depth("1 + 2 - 3"), 2);
+        assert!(depth("a in b in c in d") >= 3);
+        assert!(depth("a ? b : a ? b : a ? b : c") >= 3);
+        assert!(depth("a && b ? c : a && b ? c : a && b ? c : d") >= 3);
+        assert!(depth(&"(".repeat(100)) >= 100);
+        assert!(depth(&format!("f({})", vec!["a.b"; 100].join(", "))) < 6);
+        assert!(depth(&vec!["a.b == c.d"; 100].join(" && ")) < 8);
+    }
+
+    #[test]
+    fn literals_are_skipped_only_where_they_end() {
+        assert_eq!(depth("'((((.+' == x"), 2);
+        assert_eq!(depth(r"'\'((' == x // ((( "), 2);
+        assert_eq!(depth("'''(\n''(''' == x"), 2);
+        for level in ["(')'==", "(\"))))\"+", "(r')\\'+", "('\n)+", "(//'\n"] {
+            assert!(depth(&level.repeat(100)) >= 100, "{level}");
+        }
+    }
+}
