@@ -121,12 +121,18 @@ fn nothing_hides_that_a_target_does_not_build() {
         ("kustomization.yaml", "resources: [none.yaml] # smp:ignore io later\n"),
         (".smp.yaml", "check: {ignore: [{code: io}]}\n"),
     ]);
-    for _ in ["written", "read"] {
-        let (told, status) = found(home.path(), &[".", "--ignore", "io", "--baseline", "known.json"]);
+    let (told, status) = found(home.path(), &[".", "--ignore", "io", "--baseline", "known.json", UPDATE]);
+    assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
+    assert!(!home.path().join("known.json").exists());
+    fs::write(home.path().join("known.json"), "{\"version\": 1, \"findings\": []}").expect("written");
+    for words in [&[][..], &[UPDATE]] {
+        let (told, status) =
+            found(home.path(), &[&[".", "--ignore", "io", "--baseline", "known.json"], words].concat());
         assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
     }
-    assert_eq!(found(home.path(), &["nowhere", "--baseline", "other.json"]).0.len(), 1);
-    assert_eq!(found(home.path(), &["nowhere", "--baseline", "other.json"]).1, Some(1));
+    let (told, status) = found(home.path(), &["nowhere", "--baseline", "other.json", UPDATE]);
+    assert_eq!((told.len(), status), (1, Some(1)));
+    assert!(!home.path().join("other.json").exists());
 }
 
 #[test]
@@ -151,11 +157,96 @@ fn fetched_files_and_streams_are_not_mended() {
     assert_eq!(run(home.path(), &["check", "-", "--fix"]).status.code(), Some(2));
 }
 
+const UPDATE: &str = "--update-baseline";
+
+#[test]
+fn a_missing_baseline_is_an_error_that_names_the_flag() {
+    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED), ("conf/.smp.yaml", "")]);
+    let home = home.path();
+    let output = run(home, &["check", "--baseline", "known.json"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
+    assert!(said.contains("known.json does not exist") && said.contains(UPDATE), "{said}");
+    assert!(!home.join("known.json").exists());
+    let none = run(home, &["check", UPDATE]);
+    assert_eq!(none.status.code(), Some(2), "there is none to update");
+}
+
+#[test]
+fn a_baseline_of_a_target_that_does_not_build_is_left_alone() {
+    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
+    let home = home.path();
+    assert_eq!(found(home, &["--baseline", "known.json", UPDATE]).0, [""; 0]);
+    let written = fs::read_to_string(home.join("known.json")).expect("read");
+    fs::write(home.join("kustomization.yaml"), "resources: [none.yaml]\n").expect("written");
+    let output = run(home, &["check", "--baseline", "known.json", UPDATE]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("was not updated"));
+    assert_eq!(fs::read_to_string(home.join("known.json")).expect("read"), written);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_dangling_symlink_is_no_place_for_a_baseline() {
+    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
+    let home = home.path();
+    std::os::unix::fs::symlink("elsewhere.json", home.join("known.json")).expect("linked");
+    for words in [&[][..], &[UPDATE]] {
+        let output = run(home, &[&["check", "--baseline", "known.json"], words].concat());
+        assert!(!output.status.success() && stdout(&output).is_empty(), "{words:?}");
+        assert!(!home.join("elsewhere.json").exists(), "{words:?}");
+    }
+}
+
+#[test]
+fn configurations_name_baselines_and_require_reasons() {
+    let other = UNMATCHED.replace("ngnix", "other");
+    let home = folder(&[
+        ("a/.smp.yaml", "check: {baseline: known/a.json}\n"),
+        ("a/known/README", ""),
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", UNMATCHED),
+        ("b/.smp.yaml", "check: {baseline: b.json}\n"),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", &other),
+        ("c/pod.yaml", POD),
+        ("c/kustomization.yaml", UNMATCHED),
+        ("out/.smp.yaml", "check: {baseline: ../out.json}\n"),
+        ("out/pod.yaml", POD),
+        ("out/kustomization.yaml", UNMATCHED),
+    ]);
+    let home = home.path();
+    let missing = run(home, &["check", "a"]);
+    let said = String::from_utf8_lossy(&missing.stderr);
+    assert_eq!(missing.status.code(), Some(2));
+    assert!(said.contains("a/.smp.yaml:1") && said.contains(UPDATE), "{said}");
+    assert_eq!(found(home, &["a", "b", "c", UPDATE]).0, ["unmatched-image c/kustomization.yaml:3"]);
+    assert_eq!(found(home, &["a", "b"]).0, [""; 0]);
+    assert_eq!(found(&home.join("a"), &["."]).0, [""; 0]);
+    fs::copy(home.join("b/b.json"), home.join("a/known/a.json")).expect("copied");
+    assert_eq!(found(home, &["a", "b"]).0, ["unmatched-image a/kustomization.yaml:3"]);
+    assert_eq!(run(home, &["check", "out", UPDATE]).status.code(), Some(2), "it leads out of its directory");
+    assert!(!home.join("out.json").exists());
+
+    let entry = |more: &str, entry: &str| {
+        let text = format!("check: {{{more}: true, ignore: [{{code: unmatched-image{entry}}}]}}\n");
+        fs::write(home.join("c/.smp.yaml"), text).expect("written");
+        run(home, &["check", "c"])
+    };
+    assert_eq!(entry("require-why", ", why: later").status.code(), Some(0));
+    assert_eq!(entry("require-owner", ", owner: team-a").status.code(), Some(0));
+    for (key, field) in [("require-why", ""), ("require-why", ", why: ''"), ("require-owner", ", why: x")] {
+        let output = entry(key, field);
+        assert_eq!(output.status.code(), Some(2), "{key}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("c/.smp.yaml:1"), "{key}");
+    }
+}
+
 #[test]
 fn a_baseline_holds_what_is_known() {
     let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let home = home.path();
-    assert_eq!(found(home, &["--baseline", "known.json"]).0, [""; 0], "written");
+    assert_eq!(found(home, &["--baseline", "known.json", UPDATE]).0, [""; 0], "written");
     // Lines move.
     fs::write(
         home.join("kustomization.yaml"),
@@ -326,6 +417,7 @@ fn policies_are_asked_that_are_built_or_named() {
         ("both/policy.yaml", POLICY),
         ("policies/policy.yaml", POLICY),
         ("empty/README", ""),
+        ("other/web.yaml", DEPLOYMENT),
     ]);
     let home = home.path();
     assert_eq!(found(home, &["app"]).0, [""; 0]);
@@ -334,6 +426,30 @@ fn policies_are_asked_that_are_built_or_named() {
     assert!(told[0].starts_with("cel app/web.yaml:"), "{told:?}");
     assert_eq!(found(home, &["both"]).0, told);
     assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(2));
+    assert_eq!(run(home, &["check", "app", "--policies", "other"]).status.code(), Some(2), "no policy");
+    // What a server refuses is an error, and what cannot be judged counts under `--strict`.
+    for (expression, policy, statuses) in [
+        ("object.metadata.labels.owner == 'a'", "Fail", [1, 1]),
+        ("object.metadata.labels.owner == 'a'", "Ignore", [0, 0]),
+        ("int(object.metadata.name) > 3", "Fail", [1, 1]),
+        ("request.userInfo.username == 'a'", "Fail", [0, 1]),
+        ("[object.metadata.name].map(a, LONG) == []", "Fail", [0, 1]),
+        ("Foo{a: 1}.a == 1", "Fail", [0, 1]),
+        ("DEEP == 1", "Fail", [0, 1]),
+    ] {
+        let long = format!("[{}].size()", vec!["object.spec"; 900].join(", "));
+        let long = format!("{long} + {digits}.map(b, {digits}.map(c, {long})).size()", digits = "[1, 2, 3]");
+        let deep = format!("object{}", ".a".repeat(5000));
+        let expression = expression.replace("LONG", &long).replace("DEEP", &deep);
+        let text = POLICY
+            .replace("object.spec.replicas <= 5", &format!("\"{expression}\""))
+            .replace("failurePolicy: Fail", &format!("failurePolicy: {policy}"));
+        fs::write(home.join("policies/policy.yaml"), text).expect("written");
+        let args = ["check", "app", "--policies", "policies"];
+        let plain = run(home, &args).status.code();
+        let strict = run(home, &[&args[..], &["--strict"]].concat()).status.code();
+        assert_eq!([plain, strict], statuses.map(Some), "{}", &expression[..30.min(expression.len())]);
+    }
 }
 
 const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";

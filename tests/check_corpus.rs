@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use kubectl_smp::check::{
-    CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings, look_at,
+    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings, look_at,
 };
 use kubectl_smp::diagnostic::{MessageFormat, MessageRenderer};
 use kubectl_smp::files::{FileTree, MemoryTree};
@@ -173,7 +173,7 @@ impl Overlay {
         let [patches, contents] = named_files(&files);
         let known = Checked::default();
         let mut overlay = Self { target: target.into(), files, known, patches, contents };
-        overlay.known = overlay.checked(None);
+        overlay.known = overlay.checked(Baselines::default());
         overlay.known.built.is_some().then_some(overlay)
     }
 

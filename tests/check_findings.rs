@@ -859,7 +859,7 @@ fn declared_objects_that_nobody_misses_are_told() {
 fn a_baseline_means_the_same_wherever_it_is_used() {
     let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", UNMATCHED), ("known/x", "")]);
     let home = home.path();
-    assert_eq!(found(home, &["app", "--baseline", "known/b.json"]).0, [""; 0]);
+    assert_eq!(found(home, &["app", "--baseline", "known/b.json", "--update-baseline"]).0, [""; 0]);
     let text = fs::read_to_string(home.join("known/b.json")).expect("a file");
     assert!(text.contains("\"../app/kustomization.yaml\""), "{text}");
     assert_eq!(found(&home.join("app"), &[".", "--baseline", "../known/b.json"]).0, [""; 0]);

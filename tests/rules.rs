@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kubectl_smp::check::{
-    CheckConfig, CheckedTarget, Conclusion, LocalFiles, RULES, Rule, RuleExample, RuleGroup, RuleSelection,
-    look_at,
+    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RULES, Rule, RuleExample, RuleGroup,
+    RuleSelection, look_at,
 };
 use kubectl_smp::diagnostic::{Code, MessageFormat, MessageRenderer};
 use kubectl_smp::files::MemoryTree;
@@ -33,7 +33,7 @@ fn found(example: RuleExample) -> Vec<&'static str> {
     let renderer = MessageRenderer::new(sources, MessageFormat::Short);
     let files = LocalFiles { tree: &*tree, fetched: None };
     let conclusion = Conclusion { sources, selection: &selection, renderer: &renderer, files };
-    let report = conclusion.report(vec![findings], None);
+    let report = conclusion.report(vec![findings], Baselines::default());
     let mut codes: Vec<&str> = report.findings.iter().map(|finding| finding.code().name()).collect();
     // `vars` are deprecated, and what is said of them is about them.
     codes.retain(|code| *code != Code::DeprecatedField.name());

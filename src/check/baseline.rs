@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::config::CheckConfig;
 use crate::diagnostic::{Code, Diagnostic, RenderedPlace, Result};
 use crate::files::{FileTree, Located};
 use crate::source::as_seen_from;
@@ -14,6 +15,32 @@ use crate::source::as_seen_from;
 pub struct Baseline {
     known: BTreeMap<KnownFinding, usize>,
     home: BaselineHome,
+}
+
+/// The baselines of a run: one for all targets, or those that the targets' configurations name.
+#[derive(Debug, Clone, Default)]
+pub struct Baselines {
+    common: Option<Baseline>,
+    configured: BTreeMap<PathBuf, Baseline>,
+}
+
+impl Baselines {
+    /// One baseline for all targets.
+    #[must_use]
+    pub fn common(baseline: Baseline) -> Self {
+        Self { common: Some(baseline), configured: BTreeMap::new() }
+    }
+
+    /// Adds the baseline in a file that configurations name.
+    pub fn insert(&mut self, file: PathBuf, baseline: Baseline) {
+        self.configured.insert(file, baseline);
+    }
+
+    /// The baseline for targets of a configuration.
+    pub(super) fn for_config(&mut self, config: &CheckConfig) -> Option<&mut Baseline> {
+        let Self { common, configured } = self;
+        common.as_mut().or_else(|| configured.get_mut(&config.baseline.as_ref()?.file))
+    }
 }
 
 /// From where the files of a baseline are seen: its own directory, so that it means the same wherever it is used.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::baseline::Baseline;
+use super::baseline::Baselines;
 use super::beside::{LocalFiles, RunTexts};
-use super::config::CheckConfig;
+use super::config::{CheckConfig, ConfiguredBaseline};
 use super::findings::{CheckReport, main_place};
 use super::registry::{RULES, rule_of};
 use super::rule::{Finder, Rule, RuleReach};
@@ -51,6 +51,12 @@ impl TargetFindings {
     fn is_built_over(&self, other: &Self) -> bool {
         let more = self.entries.len() + self.files.len() > other.entries.len() + other.files.len();
         more && self.entries.is_superset(&other.entries) && self.files.is_superset(&other.files)
+    }
+
+    /// The baseline that the target's configuration names.
+    #[must_use]
+    pub fn configured_baseline(&self) -> Option<&ConfiguredBaseline> {
+        self.config.baseline.as_ref()
     }
 
     /// Those of a target that does not build. Nothing silences them.
@@ -143,7 +149,7 @@ pub struct Conclusion<'c> {
 impl Conclusion<'_> {
     /// The report on all targets.
     #[must_use]
-    pub fn report(&self, mut all: Vec<TargetFindings>, mut baseline: Option<Baseline>) -> CheckReport {
+    pub fn report(&self, mut all: Vec<TargetFindings>, mut baselines: Baselines) -> CheckReport {
         self.look_beside(&mut all);
         let agreed = Agreement { unknown: self.used_by_unbuilt(&all), ..Agreement::of(&all, self.sources) };
         let unused = Unsilenced::of(&all);
@@ -171,7 +177,9 @@ impl Conclusion<'_> {
                 if is_silenced {
                     report.silenced += 1;
                 } else if one.asked.is_some()
-                    && baseline.as_mut().is_some_and(|known| known.takes(&finding, place.as_ref()))
+                    && baselines
+                        .for_config(&one.config)
+                        .is_some_and(|known| known.takes(&finding, place.as_ref()))
                 {
                     report.known += 1;
                 } else {

@@ -1,6 +1,6 @@
 //! `.smp.yaml`: what a directory and all below it say of checks.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use regex::Regex;
@@ -26,6 +26,19 @@ pub struct CheckConfig {
     pub ignored: Vec<IgnoredRule>,
     /// What is there though no build makes it.
     pub outside: Outside,
+    /// The baseline.
+    pub baseline: Option<ConfiguredBaseline>,
+}
+
+/// The baseline that a configuration names.
+#[derive(Debug, Clone)]
+pub struct ConfiguredBaseline {
+    /// Its path, as users see it. It has no links and stays in the directory of the configuration.
+    pub file: PathBuf,
+    /// The directory of the configuration.
+    pub directory: PathBuf,
+    /// Where it is named.
+    pub at: Span,
 }
 
 /// Findings of a rule that are not told.
@@ -59,6 +72,11 @@ struct ConfigFile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Section {
+    baseline: Option<Spanned<String>>,
+    #[serde(rename = "require-why")]
+    require_why: bool,
+    #[serde(rename = "require-owner")]
+    require_owner: bool,
     select: Vec<Spanned<String>>,
     ignore: Vec<IgnoreEntry>,
     external: Vec<ExternalEntry>,
@@ -70,9 +88,9 @@ struct Section {
 struct IgnoreEntry {
     code: Spanned<String>,
     files: Vec<Spanned<String>>,
-    /// For those who read the file.
-    #[serde(rename = "why")]
-    _why: String,
+    /// Why findings are ignored, and who decided it: for readers of the file.
+    why: String,
+    owner: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -138,7 +156,19 @@ impl Section {
             let selected = RuleSelection::new([code.as_str()], []).map_err(|error| error.at(code.span))?;
             config.rules = config.rules.then(&selected);
         }
+        config.baseline = self.baseline.map(|file| configured_baseline(&file, directory)).transpose()?;
         for entry in self.ignore {
+            for (is_required, field, text) in
+                [(self.require_why, "why", &entry.why), (self.require_owner, "owner", &entry.owner)]
+            {
+                if is_required && text.trim().is_empty() {
+                    let message =
+                        format!("this entry has no `{field}`, which `check.require-{field}` requires");
+                    return Err(Diagnostic::error(Code::MissingField, message)
+                        .at(entry.code.span)
+                        .help(format!("add `{field}: TEXT` to the entry")));
+                }
+            }
             let code = code_of(&entry.code).map_err(|error| error.at(entry.code.span))?;
             let files = entry.files.iter().map(pattern).collect::<Result<_>>()?;
             let (at, directory) = (entry.code.span, directory.to_path_buf());
@@ -157,6 +187,19 @@ impl Section {
         }
         Ok(config)
     }
+}
+
+/// The baseline that a configuration names. One that somebody else wrote must not lead anywhere else.
+fn configured_baseline(file: &Spanned<String>, directory: &Path) -> Result<ConfiguredBaseline> {
+    let path = Path::new(file.as_str());
+    let stays = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !stays || path.file_name().is_none() {
+        let message = format!("`check.baseline` must be a path below the directory of {FILE}");
+        return Err(Diagnostic::error(Code::InvalidValue, message)
+            .at(file.span)
+            .help("move the baseline there, or pass it as `--baseline FILE`"));
+    }
+    Ok(ConfiguredBaseline { file: directory.join(path), directory: directory.into(), at: file.span })
 }
 
 fn needed(text: &Spanned<String>, field: &str) -> Result<SmolStr> {

@@ -30,14 +30,12 @@ impl CheckReport {
         self.findings.iter().any(|finding| finding.severity() != Severity::Note)
     }
 
-    /// The findings that a baseline may have.
+    /// Takes findings out of the report.
     #[must_use]
-    pub fn take_known(&mut self) -> Vec<Diagnostic> {
-        let is_of_failure =
-            |finding: &Diagnostic| finding.target_path().is_some_and(|path| self.unbuilt.contains(path));
-        let (kept, known) = std::mem::take(&mut self.findings).into_iter().partition(is_of_failure);
+    pub fn take(&mut self, is_taken: impl Fn(&Diagnostic) -> bool) -> Vec<Diagnostic> {
+        let (taken, kept) = std::mem::take(&mut self.findings).into_iter().partition(is_taken);
         self.findings = kept;
-        known
+        taken
     }
 
     /// Whether one of the findings is an error.

@@ -31,10 +31,10 @@ mod unbuilt;
 mod walk;
 mod workloads;
 
-pub use self::baseline::{Baseline, BaselineHome};
+pub use self::baseline::{Baseline, BaselineHome, Baselines};
 pub use self::beside::LocalFiles;
 pub use self::conclude::{Conclusion, TargetFindings, look_at};
-pub use self::config::{CheckConfig, IgnoredRule};
+pub use self::config::{CheckConfig, ConfiguredBaseline, IgnoredRule};
 pub use self::findings::CheckReport;
 pub use self::fix::{FixedFile, fixed_files};
 pub use self::outside::{ControllerOutput, External, Outside};

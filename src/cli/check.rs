@@ -1,5 +1,6 @@
 //! `kubectl smp check`: what is wrong with overlays, though they build.
 
+mod baseline;
 mod explain;
 mod mend;
 
@@ -12,6 +13,7 @@ use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use self::baseline::KnownFindings;
 use super::report::print;
 use super::select::{SelectArgs, Selection, is_stream};
 use super::target::{ClusterUse, TargetArgs};
@@ -19,19 +21,28 @@ use super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::{Failure, Outcome, render};
 use crate::check::report::{CheckForm, render as render_report, summary};
 use crate::check::{
-    Baseline, BaselineHome, CheckConfig, CheckReport, CheckedTarget, Conclusion, LocalFiles, PlainObjects,
-    RuleSelection, TargetFindings, look_at, tell_twins,
+    CheckConfig, CheckReport, CheckedTarget, Conclusion, LocalFiles, PlainObjects, RuleSelection,
+    TargetFindings, look_at, tell_twins,
 };
-use crate::diagnostic::{Code, Diagnostic, Result, Severity};
-use crate::files::{DiskTree, FileTree as _, Located, replace_file};
+use crate::diagnostic::{Diagnostic, Result, Severity};
+use crate::files::{DiskTree, FileTree as _, Located};
 use crate::overlay::{Builder, Histories};
 use crate::source::{SourceMap, as_seen_from};
 use crate::validate::ValidateOptions;
 use crate::yaml::Node;
 
 /// What asks for a check, and not for what rules are about. What the environment says is no part of it.
-const CHECKING: [&str; 8] =
-    ["targets", "kustomize", "recursive", "rules", "ignore", "fix", "baseline", "kubernetes"];
+const CHECKING: [&str; 9] = [
+    "targets",
+    "kustomize",
+    "recursive",
+    "rules",
+    "ignore",
+    "fix",
+    "baseline",
+    "update_baseline",
+    "kubernetes",
+];
 
 /// Say what is wrong with overlays, or most likely is, though they build.
 #[derive(Debug, Args)]
@@ -55,12 +66,12 @@ pub(super) struct CheckArgs {
     #[arg(long, conflicts_with = "baseline")]
     fix: bool,
 
-    /// Tell no findings that are in this file; written when it is not there
+    /// Baseline file: hide findings listed in it (create it with `--update-baseline`)
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
-    /// Write the baseline anew
-    #[arg(long, requires = "baseline")]
+    /// Write the current findings to the baseline
+    #[arg(long, conflicts_with = "fix")]
     update_baseline: bool,
 
     /// The release of Kubernetes that objects are for, such as 1.34
@@ -145,8 +156,7 @@ fn reported(
 ) -> std::result::Result<(CheckReport, Option<PathBuf>), Failure> {
     let [select, ignore] = [&args.rules, &args.ignore].map(|names| names.iter().map(String::as_str));
     let wanted = RuleSelection::new(select, ignore).map_err(|problem| usage(&problem))?;
-    let baseline = args.baseline.as_deref().map(|file| known(file, args.update_baseline)).transpose();
-    let baseline = baseline.map_err(Failure::WrongUse)?.flatten();
+    let known = KnownFindings::new(args.baseline.as_deref(), args.update_baseline)?;
     let builder = args.target.builder(Histories::Kept, sources, &selection.targets, ClusterUse::Asked)?;
     let options = KubernetesVersion::options(args.kubernetes);
     let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose();
@@ -161,13 +171,10 @@ fn reported(
     let fetched = builder.cache().and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
     let files = LocalFiles { tree: &DiskTree, fetched: fetched.as_ref().map(Located::path) };
     let conclusion = Conclusion { sources, selection: &wanted, renderer: &renderer, files };
-    let mut report = conclusion.report(found, baseline);
-    if let Some(file) = args.baseline.as_deref().filter(|file| args.update_baseline || !DiskTree.has(file)) {
-        let known = report.take_known();
-        let findings = known.iter().map(|finding| (finding, conclusion.place(finding)));
-        let written = Baseline::of(findings, BaselineHome::of(&DiskTree, file));
-        replace_file(file, written.to_json().as_bytes())?;
-        report.known += written.len();
+    let (files, baselines) = known.of(&found).map_err(Failure::WrongUse)?;
+    let mut report = conclusion.report(found, baselines);
+    if args.update_baseline {
+        known.update(&files, &mut report, &conclusion)?;
     }
     Ok((report, builder.cache().map(Path::to_path_buf)))
 }
@@ -178,19 +185,6 @@ fn usage(problem: &Diagnostic) -> Failure {
         Some(help) => Failure::Usage(format!("{}: {help}", problem.message())),
         None => Failure::Usage(problem.message().to_string()),
     }
-}
-
-/// The baseline in a file; none when it is to be written.
-fn known(file: &Path, update: bool) -> Result<Option<Baseline>> {
-    if update || !DiskTree.has(file) {
-        return Ok(None);
-    }
-    let text = DiskTree.read_text(file).map_err(|error| {
-        Diagnostic::error(Code::of_reading(&error), format!("{} cannot be read: {error}", file.display()))
-    })?;
-    Baseline::read(&text, BaselineHome::of(&DiskTree, file))
-        .map(Some)
-        .map_err(|error| error.note(format!("in {}", file.display())))
 }
 
 /// What is found in a target, and its objects, if it is manifests alone.

@@ -1,0 +1,143 @@
+//! Reading and updating baselines: the one that the user names, or those that configurations name.
+
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+
+use super::super::{Failure, render};
+use crate::check::{
+    Baseline, BaselineHome, Baselines, CheckReport, Conclusion, ConfiguredBaseline, TargetFindings,
+};
+use crate::diagnostic::{Code, Diagnostic, Result, Severity};
+use crate::files::{DiskTree, FileTree as _, Located, replace_file};
+
+/// The baselines of a run.
+pub(super) struct KnownFindings<'a> {
+    /// The one that the user names, for all targets.
+    named: Option<(&'a Path, Baseline)>,
+    is_updated: bool,
+}
+
+/// The baselines that the configurations of targets name, by target.
+pub(super) type TargetBaselines = FxHashMap<PathBuf, ConfiguredBaseline>;
+
+impl<'a> KnownFindings<'a> {
+    /// Reads the baseline that the user names, unless it is updated.
+    pub(super) fn new(file: Option<&'a Path>, is_updated: bool) -> std::result::Result<Self, Failure> {
+        let read = |file| Ok((file, if is_updated { Baseline::default() } else { read(file)? }));
+        let named = file.map(read).transpose().map_err(Failure::WrongUse)?;
+        Ok(Self { named, is_updated })
+    }
+
+    /// The baselines for targets, and where their configurations name them.
+    ///
+    /// # Errors
+    /// One that a configuration names cannot be read; there is none to update.
+    pub(super) fn of(&self, found: &[TargetFindings]) -> Result<(TargetBaselines, Baselines)> {
+        if let Some((_, baseline)) = &self.named {
+            let read =
+                if self.is_updated { Baselines::default() } else { Baselines::common(baseline.clone()) };
+            return Ok((TargetBaselines::default(), read));
+        }
+        let named = |one: &TargetFindings| Some((one.target.clone(), one.configured_baseline()?.clone()));
+        let files: TargetBaselines = found.iter().filter_map(named).collect();
+        if self.is_updated && files.is_empty() {
+            let message = "there is no baseline to update";
+            return Err(Diagnostic::error(Code::MissingField, message)
+                .help("pass `--baseline FILE`, or set `check.baseline` in .smp.yaml"));
+        }
+        let mut read_ones = Baselines::default();
+        for configured in files.values() {
+            check_links(configured)?;
+            if !self.is_updated {
+                let baseline = read(&configured.file).map_err(|error| error.at(configured.at))?;
+                read_ones.insert(configured.file.clone(), baseline);
+            }
+        }
+        Ok((files, read_ones))
+    }
+
+    /// Writes the findings of a report to their baselines, and takes them out of it.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub(super) fn update(
+        &self,
+        files: &TargetBaselines,
+        report: &mut CheckReport,
+        conclusion: &Conclusion<'_>,
+    ) -> Result<()> {
+        if !report.unbuilt.is_empty() {
+            let message = "the baseline was not updated, since not all targets build";
+            render::print_plain(Severity::Warning, message);
+            return Ok(());
+        }
+        if let Some((file, _)) = &self.named {
+            return write(file, report, conclusion, |_| true);
+        }
+        let mut written: Vec<&Path> = files.values().map(|configured| configured.file.as_path()).collect();
+        written.sort_unstable();
+        written.dedup();
+        written.into_iter().try_for_each(|file| {
+            write(file, report, conclusion, |finding| {
+                let of_target = finding.target_path().and_then(|target| files.get(target));
+                of_target.is_some_and(|configured| configured.file == file)
+            })
+        })
+    }
+}
+
+/// The baseline in a file.
+fn read(file: &Path) -> Result<Baseline> {
+    let shown = file.display();
+    if !DiskTree.has(file) {
+        return Err(Diagnostic::error(Code::Io, format!("the baseline {shown} does not exist"))
+            .help("create it with `--update-baseline`, or correct the path"));
+    }
+    let text = DiskTree.read_text(file).map_err(|error| {
+        Diagnostic::error(Code::of_reading(&error), format!("{shown} cannot be read: {error}"))
+    })?;
+    Baseline::read(&text, BaselineHome::of(&DiskTree, file))
+        .map_err(|error| error.note(format!("in {shown}")))
+}
+
+/// Writes those findings to a file that a rule takes for it.
+fn write(
+    file: &Path,
+    report: &mut CheckReport,
+    conclusion: &Conclusion<'_>,
+    is_taken: impl Fn(&Diagnostic) -> bool,
+) -> Result<()> {
+    if DiskTree::is_link(file) && !DiskTree.has(file) {
+        let message = format!("the baseline {} is a symlink to a file that does not exist", file.display());
+        return Err(Diagnostic::error(Code::Io, message).help("remove the symlink, or create its target"));
+    }
+    let known = report.take(is_taken);
+    let findings = known.iter().map(|finding| (finding, conclusion.place(finding)));
+    let written = Baseline::of(findings, BaselineHome::of(&DiskTree, file));
+    replace_file(file, written.to_json().as_bytes())?;
+    report.known += written.len();
+    Ok(())
+}
+
+/// A configuration may be somebody else's: no symlink may lead to the baseline that it names.
+fn check_links(configured: &ConfiguredBaseline) -> Result<()> {
+    let real = |path: &Path| {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        DiskTree.locate(Path::new(""), path).map(Located::into_path)
+    };
+    let below = configured.file.strip_prefix(&configured.directory).unwrap_or(&configured.file);
+    let above = below.parent().unwrap_or(Path::new(""));
+    // A directory that is not there is reported where the file is read or written.
+    let is_direct = match (real(&configured.directory), real(&configured.directory.join(above))) {
+        (Ok(directory), Ok(parent)) => parent == directory.join(above),
+        _ => true,
+    };
+    if is_direct && !DiskTree::is_link(&configured.file) {
+        return Ok(());
+    }
+    let message = format!("the baseline {} is behind a symlink", configured.file.display());
+    Err(Diagnostic::error(Code::Io, message)
+        .at(configured.at)
+        .help("name the file itself, or pass it as `--baseline FILE`"))
+}
