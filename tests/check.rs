@@ -96,6 +96,34 @@ fn what_is_silenced_is_not_told() {
 }
 
 #[test]
+fn only_comments_suppress() {
+    let joined = UNMATCHED.replace("ngnix", "ngnix # smp:ignoreunmatched-image later");
+    let patch = "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: \
+                 web}\n    spec:\n      # smp:ignore absent-deletion later\n      hostname: null\n      hostNetwork: true\n";
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  text: |\n    a\n    # smp:ignore wrong-type \
+                later\n  count: 3\n";
+    let in_patch = "resources: [map.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: \
+                    web}\n    data:\n      text: |\n        a\n        # smp:ignore absent-deletion later\n      gone: null\n";
+    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", &joined),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", patch),
+        ("c/map.yaml", text),
+        ("c/kustomization.yaml", "resources: [map.yaml]\n"),
+        ("d/map.yaml", map),
+        ("d/kustomization.yaml", in_patch),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["a"]).0, ["unmatched-image a/kustomization.yaml:3"]);
+    assert_eq!(found(home, &["b"]).0, [""; 0], "a comment of an inline patch");
+    assert_eq!(found(home, &["c"]).0, ["wrong-type c/map.yaml:8"]);
+    let told = found(home, &["d"]).0;
+    assert_eq!(told[..1], ["absent-deletion d/kustomization.yaml:11"], "{told:?}");
+}
+
+#[test]
 fn comments_of_rules_that_nobody_asks_are_not_called_idle() {
     let by_comment = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later");
     let off = "resources: [pod.yaml] # smp:ignore external-reference later\n";

@@ -23,8 +23,10 @@ struct Silence {
     line: usize,
     at: Span,
     is_used: bool,
-    /// Whether it stands in a text that may be for others, such as one of a ConfigMap.
+    /// Whether it is text of a scalar, which may be YAML itself.
     is_in_value: bool,
+    /// Whether such a text may be for other programs, as in a ConfigMap.
+    is_foreign: bool,
 }
 
 /// The comments of the texts of a run; each text is looked through when something is found in it.
@@ -34,17 +36,35 @@ pub(super) struct Silences {
 }
 
 impl Silences {
-    /// Whether a finding at a place is silenced; the comment counts as used then.
+    /// Whether a finding at a place is suppressed; the comment counts as used then.
+    ///
+    /// The text of a scalar has no comments, unless it is YAML in which the finding is, such as an inline patch.
     pub(super) fn cover(&mut self, code: Code, place: Span, sources: &SourceMap) -> bool {
         let outer = sources.outermost(place);
-        let Some(source) = sources.get(outer.source) else { return false };
-        let (line, _) = source.line_column(outer.start);
-        let silences = self.of(outer.source, &source);
+        let by_comment = self.use_at(code, outer, sources, |silence| !silence.is_in_value);
+        if outer.source == place.source || !self.use_at(code, place, sources, |silence| !silence.is_in_value) {
+            return by_comment;
+        }
+        self.use_at(code, outer, sources, |silence| silence.is_in_value);
+        true
+    }
+
+    /// Whether one of the comments for the line of a place suppresses a rule; all of them count as used.
+    fn use_at(
+        &mut self,
+        code: Code,
+        place: Span,
+        sources: &SourceMap,
+        may_cover: impl Fn(&Silence) -> bool,
+    ) -> bool {
+        let Some(source) = sources.get(place.source) else { return false };
+        let (line, _) = source.line_column(place.start);
+        let silences = self.of(place.source, &source);
         // They are sorted by line.
         let first = silences.partition_point(|silence| silence.line < line);
         let here = silences[first..].iter_mut().take_while(|silence| silence.line == line);
         let mut covers = false;
-        for silence in here.filter(|silence| silence.codes.contains(&Ok(code))) {
+        for silence in here.filter(|silence| may_cover(silence) && silence.codes.contains(&Ok(code))) {
             silence.is_used = true;
             covers = true;
         }
@@ -68,7 +88,8 @@ impl Silences {
             let Some(source) = sources.get(id) else { continue };
             self.of(id, &source);
         }
-        for silence in self.by_source.values().flatten() {
+        let is_outer = |silence: &&Silence| sources.outermost(silence.at).source == silence.at.source;
+        for silence in self.by_source.values().flatten().filter(is_outer) {
             let Some(source) = sources.get(silence.at.source) else { continue };
             let known = all.entry((source.name().to_path_buf(), silence.at.start)).or_insert(silence);
             if silence.is_used {
@@ -77,7 +98,7 @@ impl Silences {
         }
         let told = |silence: &&Silence| {
             let unknown = silence.codes.iter().find_map(|code| code.as_ref().err());
-            let unknown = unknown.filter(|_| !silence.is_in_value);
+            let unknown = unknown.filter(|_| !silence.is_foreign);
             if let Some(name) = unknown {
                 let message = match name.as_str() {
                     "" => "this comment names no rule".to_string(),
@@ -91,7 +112,7 @@ impl Silences {
             }
             let message = "this comment silences nothing";
             let codes = || silence.codes.iter().flatten().copied();
-            (!silence.is_used && !silence.is_in_value && codes().all(&is_asked))
+            (!silence.is_used && !silence.is_foreign && codes().all(&is_asked))
                 .then(|| Diagnostic::warning(unused, message).at(silence.at).help("remove the comment"))
         };
         all.values().filter_map(told).collect()
@@ -110,11 +131,11 @@ pub fn unsilenced(warnings: Vec<Diagnostic>, sources: &SourceMap) -> Vec<Diagnos
     warnings.into_iter().filter(is_kept).collect()
 }
 
-/// The comments of a text, by line. Patches that stand in a kustomization have their own.
+/// The comments of a text, and what looks like one in its scalars, by line.
 fn read(id: SourceId, source: &Source) -> Vec<Silence> {
     let text = source.text();
     let mut all = Vec::new();
-    let starts = LazyCell::new(|| comment_starts(text).filter(|_| !is_kustomization(source.name())));
+    let starts = LazyCell::new(|| comment_starts(text));
     for start in memmem::find_iter(text.as_bytes(), WORD) {
         let (line, _) = source.line_column(u32::try_from(start).unwrap_or(u32::MAX));
         let from = source.line_start(line);
@@ -128,6 +149,11 @@ fn read(id: SourceId, source: &Source) -> Vec<Silence> {
             continue;
         }
         let rest = source.line(line).get(start - from + WORD.len()..).unwrap_or_default();
+        if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
+            continue;
+        }
+        let is_in_value =
+            starts.as_ref().is_some_and(|starts| starts.binary_search(&(from + sign)).is_err());
         let codes = rest.split_whitespace().next().unwrap_or_default().split(',');
         all.push(Silence {
             codes: codes.map(|name| code_named(name).ok_or_else(|| name.to_string())).collect(),
@@ -135,7 +161,8 @@ fn read(id: SourceId, source: &Source) -> Vec<Silence> {
             line: if lead.trim().is_empty() { line + 1 } else { line },
             at: Span::new(id, from + sign, start + WORD.len()),
             is_used: false,
-            is_in_value: starts.as_ref().is_some_and(|starts| starts.binary_search(&(from + sign)).is_err()),
+            is_in_value,
+            is_foreign: is_in_value && !is_kustomization(source.name()),
         });
     }
     all.sort_by_key(|silence| silence.line);
