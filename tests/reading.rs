@@ -152,8 +152,58 @@ const MAPS: &[Row] = &[
     ("{z: {<<: [{<<: {a: 1}, b: 2}, {<<: {c: 3}, d: 4}]}}", REFUSED, r#"{"z":{"a":1,"b":2,"c":3,"d":4}}"#),
 ];
 
+/// Syntax that the YAML library of both programs accepts.
+const SYNTAX: &[Row] = &[
+    ("[cat, -]", r#"["cat","-"]"#, r#"["cat","-"]"#),
+    ("[-]", r#"["-"]"#, r#"["-"]"#),
+    ("{a: -, b: [ -,-]}", r#"{"a":"-","b":["-","-"]}"#, r#"{"a":"-","b":["-","-"]}"#),
+    ("[- ]", REFUSED, REFUSED),
+    ("\"v\"#c", r#""v""#, r#""v""#),
+    ("['v'#c\n]#d", r#"["v"]"#, r#"["v"]"#),
+    ("[a,#c\n b]", r#"["a","b"]"#, r#"["a","b"]"#),
+    ("|#c\n  x", r#""x\n""#, r#""x\n""#),
+    (">-#c\n  x", r#""x""#, r#""x""#),
+    ("|\n  \n # c", r#""""#, r#""""#),
+    ("!!str, x", r#""x""#, r#""x""#),
+    ("!!int, 5", r#""5""#, r#""5""#),
+    ("[!!str, x, z]", r#"["x","z"]"#, r#"["x","z"]"#),
+    ("[!!str,x]", REFUSED, REFUSED),
+    (r#""it\'s""#, r#""it's""#, r#""it's""#),
+    ("\u{feff}x", "\"\u{feff}x\"", "\"\u{feff}x\""),
+    ("!!merge <<", r#""\u003c\u003c""#, r#""\u003c\u003c""#),
+    (
+        "{x: &x {a: 1, b: 2}, z: {!!merge <<: *x, a: 3}}",
+        r#"{"x":{"a":1,"b":2},"z":{"a":3,"b":2}}"#,
+        r#"{"x":{"a":1,"b":2},"z":{"a":3,"b":2}}"#,
+    ),
+    ("{x: &x {a: 1}, z: {!!merge '<<': *x}}", r#"{"x":{"a":1},"z":{"a":1}}"#, r#"{"x":{"a":1},"z":{"a":1}}"#),
+    ("{x: &x {a: 1}, z: {! <<: *x}}", r#"{"x":{"a":1},"z":{"a":1}}"#, r#"{"x":{"a":1},"z":{"a":1}}"#),
+];
+
+/// Values at the end of a text that has no line break there.
+const ENDS: &[Row] = &[
+    ("|\n    x", r#""x""#, r#""x\n""#),
+    ("|+\n    x", r#""x""#, r#""x\n""#),
+    (">\n    x", r#""x""#, r#""x\n""#),
+    ("|-\n    x", r#""x""#, r#""x""#),
+    ("|\n    x\n  ", r#""x\n""#, r#""x\n""#),
+    ("|\n    x\n      ", r#""x\n  ""#, r#""x\n  \n""#),
+    ("|+\n    x\n  ", r#""x\n""#, r#""x\n\n""#),
+    (">\n    x\n  ", r#""x\n""#, r#""x\n""#),
+    (">+\n    x\n  ", r#""x\n""#, r#""x\n\n""#),
+    ("|+\n    x\n\n  ", r#""x\n\n""#, r#""x\n\n\n""#),
+    ("|+\n  ", r#""""#, r#""\n""#),
+    ("x  ", r#""x""#, r#""x""#),
+];
+
 fn rows() -> impl Iterator<Item = &'static Row> {
-    VALUES.iter().chain(MAPS)
+    VALUES.iter().chain(MAPS).chain(SYNTAX)
+}
+
+/// A manifest without a line break at its end.
+fn unended(value: &str) -> String {
+    let text = manifest(0, value);
+    text.strip_suffix('\n').unwrap_or_default().to_string()
 }
 
 /// A manifest of a kind that no schema knows.
@@ -178,6 +228,15 @@ fn values_are_read_as_by_each_of_the_two() {
         let text = manifest(number, value);
         assert_eq!(json_of(&text, Reading::Kustomize), *kustomize, "{value} by kustomize");
         assert_eq!(json_of(&text, Reading::Kubectl), *kubectl, "{value} by kubectl");
+    }
+}
+
+#[test]
+fn block_scalars_at_the_end_of_a_file_are_read_as_by_each_of_the_two() {
+    for (value, kustomize, kubectl) in ENDS {
+        let text = unended(value);
+        assert_eq!(json_of(&text, Reading::Kustomize), *kustomize, "{value:?} by kustomize");
+        assert_eq!(json_of(&text, Reading::Kubectl), *kubectl, "{value:?} by kubectl");
     }
 }
 
@@ -238,22 +297,29 @@ fn check(column: fn(&Row) -> &'static str, program: impl Fn(&[String]) -> Option
     }
 }
 
+/// As [`check`], for values at the end of a file.
+fn check_ends(column: fn(&Row) -> &'static str, program: impl Fn(&[String]) -> Option<Vec<Value>>) {
+    for row in ENDS {
+        let want: Value = serde_json::from_str(column(row)).expect("JSON in the table");
+        assert_eq!(program(&[unended(row.0)]), Some(vec![want]), "{:?}", row.0);
+    }
+}
+
 #[test]
 #[ignore = "needs kubectl, see .ci/tools"]
 fn kubectl_reads_the_same() {
     let folder = tempfile::tempdir().expect("a directory");
-    check(
-        |row| row.2,
-        |texts| {
-            let file = folder.path().join("rows.yaml");
-            fs::write(&file, texts.join("---\n")).expect("written");
-            let file = file.to_str().expect("a path");
-            let output = kubectl(&["annotate", "--local", "-o", "json", "-f", file, "read-by=kubectl"]);
-            let objects = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
-            let value = |object: Value| object["value"].clone();
-            output.status.success().then(|| objects.map(|object| value(object.expect("JSON"))).collect())
-        },
-    );
+    let program = |texts: &[String]| {
+        let file = folder.path().join("rows.yaml");
+        fs::write(&file, texts.join("---\n")).expect("written");
+        let file = file.to_str().expect("a path");
+        let output = kubectl(&["annotate", "--local", "-o", "json", "-f", file, "read-by=kubectl"]);
+        let objects = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<Value>();
+        let value = |object: Value| object["value"].clone();
+        output.status.success().then(|| objects.map(|object| value(object.expect("JSON"))).collect())
+    };
+    check(|row| row.2, program);
+    check_ends(|row| row.2, program);
 }
 
 #[test]
@@ -265,17 +331,16 @@ fn kustomize_reads_the_same() {
         "resources: [rows.yaml]\nsortOptions: {order: fifo}\n",
     )
     .expect("written");
-    check(
-        |row| row.1,
-        |texts| {
-            fs::write(folder.path().join("rows.yaml"), texts.join("---\n")).expect("written");
-            let output = kubectl(&["kustomize", folder.path().to_str().expect("a path")]);
-            let (sources, text) = (SourceMap::default(), String::from_utf8(output.stdout).expect("text"));
-            let objects = parse_documents(&sources, sources.add("built", text), ParseOptions::kubectl());
-            let value = |node: &Node| node.get("value").map_or(Value::Null, Node::to_json_value);
-            output.status.success().then(|| objects.expect("YAML").iter().map(value).collect())
-        },
-    );
+    let program = |texts: &[String]| {
+        fs::write(folder.path().join("rows.yaml"), texts.join("---\n")).expect("written");
+        let output = kubectl(&["kustomize", folder.path().to_str().expect("a path")]);
+        let (sources, text) = (SourceMap::default(), String::from_utf8(output.stdout).expect("text"));
+        let objects = parse_documents(&sources, sources.add("built", text), ParseOptions::kubectl());
+        let value = |node: &Node| node.get("value").map_or(Value::Null, Node::to_json_value);
+        output.status.success().then(|| objects.expect("YAML").iter().map(value).collect())
+    };
+    check(|row| row.1, program);
+    check_ends(|row| row.1, program);
 }
 
 /// What the commands read, and leave as it is written.
@@ -285,6 +350,7 @@ mod commands {
     use std::io::Write as _;
     use std::process::{Command, Stdio};
 
+    use kubectl_smp::yaml::Node;
     use tempfile::TempDir;
 
     const HEAD: &str = "apiVersion: example.com/v1\nkind: Row\nmetadata: {name: row}\n";
@@ -353,6 +419,38 @@ mod commands {
         let objects = "{\"a\": 1}{\"a\": 2}\n";
         let patched = run(&folder, &["patch", "-f", "-", "--all", "--type=merge", "-p", "a: y"], objects);
         assert_eq!(patched, "{\"a\": true}{\"a\": true}\n");
+    }
+
+    #[test]
+    fn final_block_scalars_have_a_line_break_in_manifests_and_none_in_patches() {
+        let text = format!("{HEAD}value: |\n  x");
+        let folder = folder(&[("o/row.yaml", &text), ("patch.yaml", "more: |\n  y")]);
+        assert!(run(&folder, &["build", "o"], "").ends_with("value: |\n  x\n"));
+        let patch = ["patch", "-f", "-", "--type=merge", "--patch-file=patch.yaml", "-o", "yaml"];
+        let patched = run(&folder, &patch, &text);
+        assert!(patched.contains("more: \"y\"\n") && patched.ends_with("value: |\n  x\n"), "{patched}");
+
+        let kustomization = "resources: [row.yaml]\n";
+        fs::write(folder.path().join("o/kustomization.yaml"), kustomization).expect("written");
+        assert!(run(&folder, &["build", "o"], "").ends_with("value: x\n"));
+    }
+
+    #[test]
+    fn edits_keep_the_end_of_a_file() {
+        for end in ["|\n  x", "|\n  x\n  ", "|+\n  x\n  ", "|+\n\n ", "[cat, -]#c", "|#c\n  x", "\"\\'\""] {
+            let text = format!("{HEAD}a: 1\nvalue: {end}");
+            let folder = folder(&[("row.yaml", &text)]);
+            let patch = ["patch", "-f", "row.yaml", "--type=merge", "--in-place", "-p"];
+            let run = |change: &str| run(&folder, &[&patch[..], &[change]].concat(), "");
+            let file = || fs::read_to_string(folder.path().join("row.yaml")).expect("there");
+            run("{}");
+            assert_eq!(file(), text);
+            run("a: 2");
+            assert_eq!(file(), text.replace("a: 1", "a: 2"));
+            let value = |text: &str| text.parse::<Node>().expect("YAML").get("value").cloned();
+            run("b: 3");
+            assert_eq!(value(&file()), value(&text), "{:?}", file());
+        }
     }
 
     #[test]

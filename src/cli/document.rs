@@ -10,25 +10,30 @@ use crate::source::SourceMap;
 use crate::yaml::{self, Node, ParseOptions};
 
 /// The documents of a file, or of standard input for `-`; empty ones as null.
-pub(super) fn read_documents(path: &Path, sources: &SourceMap) -> Result<Vec<Node>> {
+pub(super) fn read_documents(path: &Path, options: ParseOptions, sources: &SourceMap) -> Result<Vec<Node>> {
     if path == Path::new("-") {
-        return documents_of("<stdin>", read_stdin()?, sources);
+        return documents_of("<stdin>", read_stdin()?, options, sources);
     }
     let name = path.display().to_string();
     let bytes = DiskTree.read_stream(path).map_err(|error| io_error(&name, &error))?;
     let text = yaml::decode(bytes).map_err(|d| d.note(format!("in {name}")))?;
-    documents_of(&name, text, sources)
+    documents_of(&name, text, options, sources)
 }
 
 /// The documents of a text that has no file.
-pub(super) fn documents_of(name: &str, text: String, sources: &SourceMap) -> Result<Vec<Node>> {
+pub(super) fn documents_of(
+    name: &str,
+    text: String,
+    options: ParseOptions,
+    sources: &SourceMap,
+) -> Result<Vec<Node>> {
     let id = sources.add(name, text);
-    yaml::parse_documents(sources, id, ParseOptions::kubectl())
+    yaml::parse_documents(sources, id, options)
 }
 
 /// The only document of a file; null when there is none.
 pub(super) fn read_document(path: &Path, sources: &SourceMap) -> Result<Node> {
-    let mut documents = read_documents(path, sources)?;
+    let mut documents = read_documents(path, ParseOptions::kubectl(), sources)?;
     documents.retain(|d| !d.is_null());
     if let Some(second) = documents.get(1) {
         return Err(Diagnostic::error(Code::InvalidValue, "expected one document, found several")

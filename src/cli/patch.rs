@@ -22,7 +22,7 @@ use crate::patch::{PatchType, check_built_in};
 use crate::resource::{LabelSelector, ObjectWords};
 use crate::schema::SchemaChoice;
 use crate::source::{Reading, SourceMap, Span};
-use crate::yaml::{self, Node};
+use crate::yaml::{self, Node, ParseOptions};
 
 /// Patch manifests in files, without a cluster.
 #[derive(Debug, Args)]
@@ -270,9 +270,10 @@ fn print_removed(changed: &ChangedPackage) {
 }
 
 fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
+    let options = ParseOptions::kubectl().of_patch();
     match (&args.patch_file, &args.patch) {
-        (Some(path), _) => read_documents(path, sources),
-        (None, text) => documents_of("--patch", text.clone().unwrap_or_default(), sources),
+        (Some(path), _) => read_documents(path, options, sources),
+        (None, text) => documents_of("--patch", text.clone().unwrap_or_default(), options, sources),
     }
 }
 
@@ -309,7 +310,12 @@ fn print_canonical(
     let mut documents = Vec::new();
     for file in &changed.files {
         let text = file.text().unwrap_or_default().to_string();
-        documents.extend(documents_of(&file.path.display().to_string(), text, sources)?);
+        documents.extend(documents_of(
+            &file.path.display().to_string(),
+            text,
+            ParseOptions::kubectl(),
+            sources,
+        )?);
     }
     let documents = documents.iter().filter(|node| !node.is_null());
     print(&match format {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use granit_parser::Event;
 use rustc_hash::FxHashMap;
 
-use super::events::{CommentEvents, EventPlace, read_events};
+use super::events::{CommentEvents, EventOptions, EventPlace, read_events};
 use crate::source::Reading;
 
 /// What is known of a text's aliases on the way through it.
@@ -35,7 +35,8 @@ pub(crate) fn aliased_scalars(text: &str) -> FxHashMap<usize, Range<usize>> {
         }
         Ok(())
     };
-    let read = read_events(text, CommentEvents::PassedOver, Reading::Kustomize, AliasWalk::default, step);
+    let options = EventOptions::manifests(CommentEvents::PassedOver, Reading::Kustomize);
+    let read = read_events(text, options, AliasWalk::default, step);
     read.map(|aliases| aliases.found).unwrap_or_default()
 }
 

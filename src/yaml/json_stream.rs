@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 /// Where the second and each further value of a text begins that is several JSON values, the first of them an
 /// object; none when it is anything else.
 pub(super) fn further_values(text: &str) -> Option<Vec<usize>> {
-    if !text.trim_start().starts_with('{') {
+    if !is_json_like(text) {
         return None;
     }
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
@@ -20,6 +20,17 @@ pub(super) fn further_values(text: &str) -> Option<Vec<usize>> {
     // Behind the last one there is nothing.
     starts.pop();
     (!starts.is_empty()).then_some(starts)
+}
+
+/// Whether kubectl tries to read a text as JSON: it begins as an object does.
+pub(super) fn is_json_like(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+}
+
+/// Whether the first value of a text is JSON.
+pub(super) fn begins_with_json(text: &str) -> bool {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
+    matches!(values.next(), Some(Ok(_)))
 }
 
 #[cfg(test)]

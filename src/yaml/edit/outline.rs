@@ -12,8 +12,9 @@ use smol_str::SmolStr;
 use super::lines::{behind_blank_lines, line_end, line_start, next_line};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::Reading;
-use crate::yaml::events::{CommentEvents, EventPlace, Unreadable, mark_of, read_events};
+use crate::yaml::events::{CommentEvents, EventOptions, EventPlace, Unreadable, mark_of, read_events};
 use crate::yaml::meta::{Style, Tag};
+use crate::yaml::parse::is_merge_tag;
 use crate::yaml::yaml_1_1::key_text;
 
 /// One document of a text.
@@ -122,7 +123,7 @@ pub(super) fn outline(text: &str, reading: Reading) -> Result<Vec<DocumentOutlin
         Ok(())
     };
     let start = || Outline::of(text, reading);
-    let outline = read_events(text, CommentEvents::PassedOver, reading, start, step);
+    let outline = read_events(text, EventOptions::manifests(CommentEvents::PassedOver, reading), start, step);
     let mut documents = outline
         .map_err(|failure| match failure {
             Unreadable::Refused(diagnostic) => diagnostic,
@@ -206,6 +207,8 @@ struct OutlineEvent {
     at: Range<usize>,
     anchor: usize,
     tagged: bool,
+    /// Whether it is the merge key `<<`.
+    merges: bool,
     kind: EventKind,
 }
 
@@ -219,6 +222,13 @@ enum EventKind {
 
 impl OutlineEvent {
     fn of(event: Event<'_>, at: Range<usize>) -> Option<Self> {
+        let merges = match &event {
+            Event::Scalar(text, style, _, tag) => match tag {
+                Some(tag) => text == "<<" && is_merge_tag(tag),
+                None => text == "<<" && *style == ScalarStyle::Plain,
+            },
+            _ => false,
+        };
         let (kind, anchor, tagged) = match event {
             Event::Scalar(text, style, anchor, tag) => {
                 (EventKind::Scalar(text.into(), style), anchor, tag.is_some())
@@ -229,7 +239,7 @@ impl OutlineEvent {
             Event::MappingEnd | Event::SequenceEnd => (EventKind::End, 0, false),
             _ => return None,
         };
-        Some(Self { at, anchor, tagged, kind })
+        Some(Self { at, anchor, tagged, merges, kind })
     }
 
     /// Whether this is an empty scalar without quotes.
@@ -315,6 +325,7 @@ impl OutlineBuilder<'_> {
         let explicit = self.byte(start) == Some(b'?') && self.ends_word(start + 1);
         let event = self.events.peek()?;
         let plain = matches!(event.kind, EventKind::Scalar(_, ScalarStyle::Plain)) && !event.tagged;
+        let merge = event.merges;
         let name = match &event.kind {
             EventKind::Scalar(name, _) if plain && self.reading == Reading::Kubectl => {
                 key_text(name, Style::Plain, Tag::None)
@@ -329,7 +340,6 @@ impl OutlineBuilder<'_> {
         if !colon && !self.events.peek()?.is_empty() {
             return None;
         }
-        let merge = plain && name.as_deref() == Some("<<");
         let value = self.part(from)?;
         Some(FieldPart { start, name, merge, from, colon, value, comma: None })
     }
@@ -373,7 +383,7 @@ impl OutlineBuilder<'_> {
             return None;
         }
         let header_end = line_end(self.text, header);
-        let open = self.text[header..header_end].split(' ').next()?.contains('+');
+        let open = self.text[header..header_end].split([' ', '\t', '#']).next()?.contains('+');
         let content = self.text.get(..end.max(header_end))?.trim_end_matches([' ', '\t', '\r', '\n']);
         let mut end = line_end(self.text, content.len().max(header_end));
         if open {

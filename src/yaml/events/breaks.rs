@@ -1,44 +1,58 @@
-//! The line breaks of YAML 1.1 that the parser takes for letters: U+0085, U+2028 and U+2029.
+//! Characters that the parser does not take for what they are to libyaml: the line breaks of YAML 1.1 (U+0085, U+2028
+//! and U+2029) and byte order marks within a document.
 //!
-//! kubectl and kustomize end lines there, and keep the last two as what they are. The parser is shown a letter that
-//! the text does not have, and a line break behind it; in what it reads the letter becomes what libyaml makes of the
-//! break. Knows nothing of indentation.
+//! kubectl and kustomize end lines at the breaks, and keep the last two as what they are. The parser is shown a letter
+//! that the text does not have, and a line break behind it; in what it reads the letter becomes what libyaml makes of
+//! the break. A byte order mark is a letter like any other to libyaml. Knows nothing of indentation.
 
 use std::borrow::Cow;
 
 use granit_parser::{Event, ScalarStyle};
 
+use super::padding::{BOM, mark_of, without_later_marks};
+
 /// The breaks, and of how many bytes in UTF-8.
 const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
-/// Letters that may stand for them, as many bytes long: nobody uses these.
-const LETTERS: [std::ops::RangeInclusive<char>; 3] =
-    ['\u{7c0}'..='\u{7ea}', '\u{e000}'..='\u{e0ff}', '\u{e100}'..='\u{e1ff}'];
+/// Letters that may stand for them and for a byte order mark, as many bytes long: nobody uses these.
+const LETTERS: [std::ops::RangeInclusive<char>; 4] =
+    ['\u{7c0}'..='\u{7ea}', '\u{e000}'..='\u{e0ff}', '\u{e100}'..='\u{e1ff}', '\u{e200}'..='\u{e2ff}'];
 
-/// A text with such breaks as the parser is shown it.
+/// A text with such characters as the parser is shown it.
 pub(super) struct BrokenText {
     pub text: String,
+    /// The letters for the breaks.
     letters: [char; 3],
+    /// The letter for a byte order mark.
+    mark: char,
     /// Where line breaks were added, in the text as it is shown.
     added: Vec<usize>,
 }
 
 impl BrokenText {
-    /// None when the text has no such break, or all letters.
+    /// None when the text has no such character, or all letters.
     pub fn of(text: &str) -> Option<Self> {
-        if !text.contains(BREAKS) {
+        let has_marks = memchr::memmem::find(&text.as_bytes()[mark_of(text)..], BOM.as_bytes()).is_some();
+        if !has_marks && !text.contains(BREAKS) {
             return None;
         }
+        let marked = if has_marks { without_later_marks(text) } else { None };
+        Self::with_letters(marked.as_deref().unwrap_or(text))
+    }
+
+    fn with_letters(text: &str) -> Option<Self> {
         let lower = text.to_ascii_lowercase();
         let is_free =
             |letter: &char| !lower.contains(*letter) && !lower.contains(&format!("{:x}", u32::from(*letter)));
-        let [next, line, paragraph] = LETTERS.map(|mut letters| letters.find(is_free));
-        let letters = [next?, line?, paragraph?];
+        let [next, line, paragraph, mark] = LETTERS.map(|mut letters| letters.find(is_free));
+        let (letters, mark) = ([next?, line?, paragraph?], mark?);
         let (mut out, mut added) = (String::with_capacity(text.len() + 16), Vec::new());
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
             let Some(i) = BREAKS.iter().position(|known| *known == c) else {
-                out.push(c);
+                // The parser passes over those that begin a text.
+                let is_letter = BOM.starts_with(c) && !out.is_empty() && out != BOM;
+                out.push(if is_letter { mark } else { c });
                 continue;
             };
             // A line of nothing else is blank.
@@ -54,7 +68,7 @@ impl BrokenText {
             added.push(out.len());
             out.push('\n');
         }
-        Some(Self { text: out, letters, added })
+        Some(Self { text: out, letters, mark, added })
     }
 
     /// The place in the text of a place in what is shown.
@@ -64,6 +78,18 @@ impl BrokenText {
 
     /// An event with what libyaml reads.
     pub fn restored<'e>(&self, event: Event<'e>) -> Event<'e> {
+        let marked = |text: Cow<'e, str>| match text.contains(self.mark) {
+            true => Cow::Owned(text.replace(self.mark, BOM)),
+            false => text,
+        };
+        match self.with_breaks(event) {
+            Event::Scalar(text, style, anchor, tag) => Event::Scalar(marked(text), style, anchor, tag),
+            Event::Comment(text, placement) => Event::Comment(marked(text), placement),
+            other => other,
+        }
+    }
+
+    fn with_breaks<'e>(&self, event: Event<'e>) -> Event<'e> {
         match event {
             Event::Scalar(text, style, anchor, tag) if text.contains(self.letters) => {
                 let text = match style {

@@ -4,37 +4,33 @@ use std::ops::Range;
 
 use granit_parser::{Event, ScalarStyle, Span, StructureStyle};
 
-use super::padding::{Pad, Padded};
-
 /// The lines of a text whose indentation must not mean anything.
 pub(super) struct Lines<'t> {
     text: &'t str,
     /// Those that have a tab behind their first spaces and indicators of entries.
     tabs: Vec<Line>,
-    /// Those that are padded.
-    pub pads: Vec<Line>,
     /// The columns of the open block collections, and none for the flow collections.
     open: Vec<Option<usize>>,
     /// Where the outermost open flow collection begins.
     flow: usize,
 }
 
-#[derive(Default)]
-pub(super) struct Line {
+struct Line {
     start: usize,
     /// How many spaces it begins with.
     spaces: usize,
     /// Where its tab stands.
     tab: usize,
     /// Whether it lies inside of what may be indented in any way.
-    pub is_inside: bool,
+    is_inside: bool,
 }
 
 impl<'t> Lines<'t> {
-    pub fn of(text: &'t str, padded: &Padded<'_>) -> Self {
+    /// The lines of a text, in which tabs before the byte `from` mean nothing.
+    pub fn of(text: &'t str, from: usize) -> Self {
         let bytes = text.as_bytes();
         let mut tabs: Vec<Line> = Vec::new();
-        for tab in memchr::memchr_iter(b'\t', bytes) {
+        for tab in memchr::memchr_iter(b'\t', &bytes[from..]).map(|tab| from + tab) {
             let before = bytes[..tab].iter().rev().take_while(|byte| b" -?:".contains(byte)).count();
             let start = tab - before;
             if start == 0 || bytes[start - 1] == b'\n' {
@@ -42,8 +38,7 @@ impl<'t> Lines<'t> {
                 tabs.push(Line { start, spaces, tab, is_inside: false });
             }
         }
-        let pads = padded.lines.iter().map(|Pad { line, .. }| Line { start: *line, ..Line::default() });
-        Self { text, tabs, pads: pads.collect(), open: Vec::new(), flow: 0 }
+        Self { text, tabs, open: Vec::new(), flow: 0 }
     }
 
     /// A tab where indentation is looked for.
@@ -72,7 +67,7 @@ impl<'t> Lines<'t> {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.tabs.is_empty() && self.pads.is_empty()
+        self.tabs.is_empty()
     }
 
     pub fn event(&mut self, event: &Event<'_>, span: &Span, at: &Range<usize>) {
@@ -146,8 +141,7 @@ impl<'t> Lines<'t> {
     }
 
     fn accept_all(&mut self, range: Range<usize>) {
-        accept(&mut self.tabs, range.clone(), 0);
-        accept(&mut self.pads, range, 0);
+        accept(&mut self.tabs, range, 0);
     }
 }
 

@@ -1,33 +1,39 @@
 //! What stands in a text, event by event, as libyaml sees it.
 //!
-//! The parser is stricter than libyaml (and so than kubectl and kustomize) in two things and laxer in four.
-//! How far the further lines of quoted scalars and flow collections are indented means nothing to libyaml; when
-//! the parser complains, such lines are padded and read again. So are texts with a byte order mark at the start of
-//! a later document. On the other hand libyaml takes no tab where it looks for indentation, no document behind
-//! `...` that does not begin with `---`, no `...` where a document should stand, and no directive that it does not know.
-//! It knows more line breaks, too, and reads a few tokens otherwise.
+//! The parser is stricter than libyaml (and so than kubectl and kustomize) in some constructs, such as how far the
+//! further lines of quoted scalars and flow collections are indented. When the parser rejects one of them, the text is
+//! rewritten and read again (`rewrites`), with positions in the text as it is. On the other hand libyaml takes no tab
+//! where it looks for indentation, no document behind `...` that does not begin with `---`, no `...` where a document
+//! should stand, and no directive that it does not know. It knows more line breaks, too, and reads a few tokens otherwise.
 
 mod breaks;
+mod last_line;
 mod lines;
 mod markers;
 mod padding;
+mod rewrites;
+mod shown;
 #[cfg(test)]
 mod tests;
 mod tokens;
 
+pub(super) use last_line::LastBreak;
 pub(super) use padding::{BOM, mark_of};
 
 use std::ops::Range;
 
-use granit_parser::{ErrorKind, Event, Parser};
+use granit_parser::{Event, Parser, ScalarStyle, ScanError};
 
 use self::breaks::BrokenText;
+use self::last_line::LastLine;
 use self::lines::Lines;
 use self::markers::Markers;
-use self::padding::{FAR, Padded, pads, without_later_marks};
+use self::rewrites::{Quirk, Rewrites, Verdict, Verdicts};
+use self::shown::Shown;
 use self::tokens::Tokens;
 use crate::diagnostic::{self, Diagnostic};
 use crate::source::Reading;
+use crate::yaml::json_stream::{begins_with_json, is_json_like};
 
 /// How deep maps and lists may nest. What walks trees by recursion relies on this bound.
 pub(super) const MAX_DEPTH: usize = 250;
@@ -45,8 +51,8 @@ pub(super) struct EventPlace {
 
 /// Why the events of a text were not read to their end.
 pub(super) enum Unreadable {
-    /// The text is not YAML, as seen at the byte `at`.
-    Syntax { kind: Option<ErrorKind>, message: String, at: usize },
+    /// The text is not YAML, as seen at the byte `at`. It may be to libyaml if it has a quirk.
+    Syntax { quirk: Option<Quirk>, message: String, at: usize },
     /// Whom the events were shown refused one.
     Refused(Diagnostic),
 }
@@ -55,29 +61,27 @@ impl Unreadable {
     /// The same at another place.
     fn at(self, place: impl Fn(usize) -> usize) -> Self {
         match self {
-            Self::Syntax { kind, message, at } => Self::Syntax { kind, message, at: place(at) },
+            Self::Syntax { quirk, message, at } => Self::Syntax { quirk, message, at: place(at) },
             refused @ Self::Refused(_) => refused,
         }
     }
 
-    fn is_of_mark(&self) -> bool {
-        matches!(self, Self::Syntax { kind: Some(ErrorKind::BomInsideDocument), .. })
+    fn from_parser(error: &ScanError, shown: &Shown<'_>) -> Self {
+        let at = shown.original(error.marker().byte_offset().unwrap_or_default());
+        Self::Syntax { quirk: Quirk::of(error.kind()), message: error.info().clone(), at }
+    }
+
+    /// Where the text is not YAML.
+    fn position(&self) -> Option<usize> {
+        match self {
+            Self::Syntax { at, .. } => Some(*at),
+            Self::Refused(_) => None,
+        }
     }
 
     /// What only libyaml refuses.
     fn not_libyaml(message: &str, at: usize) -> Self {
-        Self::Syntax { kind: None, message: message.to_string(), at }
-    }
-
-    fn is_of_indentation(&self) -> bool {
-        use ErrorKind::{InvalidQuotedScalarIndent, TabInBlockIndentation, TabInIndentation};
-        matches!(
-            self,
-            Self::Syntax {
-                kind: Some(InvalidQuotedScalarIndent | TabInBlockIndentation | TabInIndentation),
-                ..
-            }
-        )
+        Self::Syntax { quirk: None, message: message.to_string(), at }
     }
 }
 
@@ -86,6 +90,21 @@ impl Unreadable {
 pub(super) enum CommentEvents {
     Shown,
     PassedOver,
+}
+
+/// How the events of a text are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EventOptions {
+    pub comments: CommentEvents,
+    pub reading: Reading,
+    pub last_break: LastBreak,
+}
+
+impl EventOptions {
+    /// For texts that are manifests.
+    pub fn manifests(comments: CommentEvents, reading: Reading) -> Self {
+        Self { comments, reading, last_break: LastBreak::of_manifests(reading) }
+    }
 }
 
 /// Shows `step` the events of a text, in order, with a state that `start` makes.
@@ -97,121 +116,162 @@ pub(super) enum CommentEvents {
 /// The text is not YAML, or `step` fails.
 pub(super) fn read_events<S>(
     text: &str,
-    comments: CommentEvents,
-    reading: Reading,
+    options: EventOptions,
     start: impl Fn() -> S,
     step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
 ) -> Result<S, Unreadable> {
     // JSON is no YAML to kubectl.
-    let is_json = reading == Reading::Kubectl && text.trim_start().starts_with('{');
+    let is_json = options.reading == Reading::Kubectl && is_json_like(text);
     let Some(broken) = BrokenText::of(text).filter(|_| !is_json) else {
-        return read_lines(text, comments, reading, start, step);
+        return Reader { text, options }.read(start, step);
     };
     let restored = |state: &mut S, event: Event<'_>, place: &EventPlace| {
         let range = broken.original(place.range.start)..broken.original(place.range.end);
         step(state, broken.restored(event), &EventPlace { range, ..place.clone() })
     };
-    read_lines(&broken.text, comments, reading, start, restored)
-        .map_err(|error| error.at(|at| broken.original(at)))
+    let reader = Reader { text: &broken.text, options };
+    reader.read(start, restored).map_err(|error| error.at(|at| broken.original(at)))
 }
 
-/// As [`read_events`], for a text whose line breaks the parser knows.
-fn read_lines<S>(
-    text: &str,
-    comments: CommentEvents,
-    reading: Reading,
-    start: impl Fn() -> S,
-    step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
-) -> Result<S, Unreadable> {
-    let read = |padded: &Padded<'_>| -> Result<_, Unreadable> {
-        let (mut state, mut lines) = (start(), Lines::of(text, padded));
-        read_once(padded, comments, &mut lines, |event, place| step(&mut state, event, place))?;
-        Ok((state, lines))
-    };
-    let complaint = match read(&Padded::not(text)) {
-        Ok((state, _)) => return Ok(state),
-        Err(failure) if failure.is_of_indentation() => failure,
-        Err(failure) if failure.is_of_mark() => {
-            let Some(text) = without_later_marks(text) else { return Err(failure) };
-            return read_lines(&text, comments, reading, start, step);
-        }
-        Err(failure @ Unreadable::Syntax { .. }) if reading == Reading::Kubectl => {
-            let Some(separated) = Padded::separated(text) else { return Err(failure) };
-            return read(&separated).map(|(state, _)| state);
-        }
-        Err(failure) => return Err(failure),
-    };
-    for far in FAR {
-        if let Some(padded) = read_padded(text, far, read) {
-            return padded;
-        }
-    }
-    Err(complaint)
-}
+/// How many times a text is read at most, to find out which of its parts only look like what is rewritten.
+const MOST_READINGS: usize = 8;
 
-/// Reads a text with the lines padded that seem to need it; none where that does not help.
-fn read_padded<'t, S>(
+/// A text whose line breaks the parser knows.
+#[derive(Clone, Copy)]
+struct Reader<'t> {
     text: &'t str,
-    far: usize,
-    read: impl Fn(&Padded<'_>) -> Result<(S, Lines<'t>), Unreadable>,
-) -> Option<Result<S, Unreadable>> {
-    let mut pads = pads(text, far);
-    // What looked like a quoted scalar may be a line of a block scalar, where padding means something.
-    for _ in 0..2 {
-        match read(&Padded::new(text, &pads)) {
-            Ok((state, lines)) if lines.pads.iter().all(|line| line.is_inside) => return Some(Ok(state)),
-            Ok((_, lines)) => {
-                let mut inside = lines.pads.iter().map(|line| line.is_inside);
-                pads.retain(|_| inside.next().unwrap_or_default());
-            }
-            Err(failure @ Unreadable::Refused(_)) => return Some(Err(failure)),
-            Err(_) => break,
-        }
-    }
-    None
+    options: EventOptions,
 }
 
-fn read_once(
-    padded: &Padded<'_>,
-    comments: CommentEvents,
-    lines: &mut Lines<'_>,
-    mut step: impl FnMut(Event<'_>, &EventPlace) -> diagnostic::Result<()>,
-) -> Result<(), Unreadable> {
-    let (mut documents, mut markers, mut tokens) = (0, Markers::of(padded.body()), Tokens::of(padded));
-    for event in Parser::new_from_str_with_options(padded.body(), options(comments)) {
-        let (mut event, span) = event.map_err(|error| Unreadable::Syntax {
-            kind: Some(error.kind().clone()),
-            message: error.info().clone(),
-            at: padded.original(error.marker().byte_offset().unwrap_or_default()),
-        })?;
-        let bytes = span.byte_range().unwrap_or_default();
-        let place = EventPlace {
-            range: padded.original(bytes.start)..padded.original(bytes.end),
-            first_line: span.start.line(),
-            last_line: span.end.line(),
+impl Reader<'_> {
+    fn read<S>(
+        self,
+        start: impl Fn() -> S,
+        step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
+    ) -> Result<S, Unreadable> {
+        let once = |shown: &Shown<'_>, rewrites: &Rewrites| {
+            let (mut state, mut verdicts) = (start(), Verdicts::on(rewrites.list()));
+            let read = self.read_once(shown, &mut verdicts, |event, place| step(&mut state, event, place));
+            (read.map(|()| state), verdicts.given)
         };
-        if let Event::DocumentStart(explicit, _) = &mut event {
-            if documents > 0 && !*explicit {
-                let message = "a document begins without `---` behind the end of another";
-                return Err(Unreadable::not_libyaml(message, place.range.start));
-            }
-            *explicit &= !padded.is_separated;
-            documents += 1;
+        let failure = match once(&Shown::plain(self.text), &Rewrites::default()).0 {
+            Err(failure @ Unreadable::Syntax { .. }) => failure,
+            read => return read,
+        };
+        let is_kubectl = self.options.reading == Reading::Kubectl;
+        match is_kubectl.then(|| Shown::separated(self.text)).flatten() {
+            Some(separated) => once(&separated, &Rewrites::default()).0,
+            None => self.read_rewritten(failure, once),
         }
-        if let Some((message, at)) = markers.event(&event, &bytes).or_else(|| tokens.event(&event, &bytes)) {
-            return Err(Unreadable::not_libyaml(message, padded.original(at)));
-        }
-        if matches!(event, Event::Anchor(..)) {
-            continue;
-        }
-        if !lines.is_empty() {
-            lines.event(&event, &span, &place.range);
-        }
-        step(event, &place).map_err(Unreadable::Refused)?;
     }
-    match lines.wrong_tab() {
-        None => Ok(()),
-        Some(at) => Err(Unreadable::not_libyaml("a tab stands where YAML looks for indentation", at)),
+
+    /// Reads a text with the constructs rewritten that the parser rejects, until nothing is rewritten that only looks
+    /// like one of them.
+    fn read_rewritten<S>(
+        self,
+        failure: Unreadable,
+        once: impl Fn(&Shown<'_>, &Rewrites) -> (Result<S, Unreadable>, Vec<Verdict>),
+    ) -> Result<S, Unreadable> {
+        let (mut rewrites, mut furthest) = (Rewrites::default(), failure);
+        let mut is_changed = rewrites.learn(Some(&furthest), &[], self.text);
+        for _ in 0..MOST_READINGS {
+            if !is_changed {
+                break;
+            }
+            let (read, verdicts) = once(&Shown::rewritten(self.text, rewrites.list()), &rewrites);
+            is_changed = rewrites.learn(read.as_ref().err(), &verdicts, self.text);
+            match read {
+                Err(failure @ Unreadable::Syntax { .. }) => {
+                    if failure.position() > furthest.position() {
+                        furthest = failure;
+                    }
+                }
+                read if !is_changed => return read,
+                _ => {}
+            }
+        }
+        Err(furthest)
+    }
+
+    fn read_once(
+        self,
+        shown: &Shown<'_>,
+        verdicts: &mut Verdicts<'_>,
+        mut step: impl FnMut(Event<'_>, &EventPlace) -> diagnostic::Result<()>,
+    ) -> Result<(), Unreadable> {
+        let mut lines = Lines::of(self.text, self.indented_from(shown));
+        let last_line = LastLine::of(self.text, self.options.last_break);
+        let (mut documents, mut markers, mut tokens) = (0, Markers::of(shown.body()), Tokens::of(shown));
+        for event in Parser::new_from_str_with_options(shown.body(), options(self.options.comments)) {
+            let (mut event, span) = event.map_err(|error| Unreadable::from_parser(&error, shown))?;
+            let bytes = span.byte_range().unwrap_or_default();
+            let place = EventPlace {
+                range: shown.original(bytes.start)..shown.original(bytes.end),
+                first_line: span.start.line(),
+                last_line: span.end.line(),
+            };
+            if let Event::DocumentStart(explicit, _) = &mut event {
+                if documents > 0 && !*explicit {
+                    let message = "a document begins without `---` behind the end of another";
+                    return Err(Unreadable::not_libyaml(message, place.range.start));
+                }
+                *explicit &= !shown.is_separated;
+                documents += 1;
+            }
+            if let Some((message, at)) =
+                markers.event(&event, &bytes).or_else(|| tokens.event(&event, &bytes))
+            {
+                return Err(Unreadable::not_libyaml(message, shown.original(at)));
+            }
+            if matches!(event, Event::Anchor(..)) {
+                continue;
+            }
+            if !lines.is_empty() {
+                lines.event(&event, &span, &place.range);
+            }
+            verdicts.event(&mut event, &place.range);
+            if let Some(last_line) = &last_line {
+                last_line.correct(&mut event, &span, &place.range);
+            }
+            check_tag_end(self.text, &event, place.range.start)?;
+            step(event, &place).map_err(Unreadable::Refused)?;
+        }
+        match lines.wrong_tab() {
+            None => Ok(()),
+            Some(at) => Err(Unreadable::not_libyaml("a tab stands where YAML looks for indentation", at)),
+        }
+    }
+
+    /// The first byte from which on tabs do not indent. kubectl reads what may be JSON as that first, and its reader of
+    /// YAML gets the rest of the line, without the blanks at its start.
+    fn indented_from(self, shown: &Shown<'_>) -> usize {
+        let lead = self.text.len() - self.text.trim_start().len();
+        let blanks = &self.text[..lead];
+        if shown.is_separated {
+            self.text.len()
+        } else if self.options.reading == Reading::Kustomize
+            || !blanks.contains('\t')
+            || !is_json_like(self.text)
+        {
+            0
+        } else if begins_with_json(self.text) {
+            lead
+        } else {
+            blanks.find('\n').map_or(lead, |end| end + 1)
+        }
+    }
+}
+
+/// Looks for a tag that a comma follows at once, which libyaml takes for a part of the tag.
+fn check_tag_end(text: &str, event: &Event<'_>, at: usize) -> Result<(), Unreadable> {
+    match event {
+        Event::Scalar(_, ScalarStyle::Plain, _, Some(_))
+            if text[at..].starts_with(',') && !text[..at].ends_with([' ', '\t', '\n', '\r']) =>
+        {
+            let message = "the comma is a part of the tag: put a space before it".to_string();
+            Err(Unreadable::Syntax { quirk: Some(Quirk::Tag), message, at })
+        }
+        _ => Ok(()),
     }
 }
 

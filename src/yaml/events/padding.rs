@@ -1,13 +1,10 @@
-//! Texts that the parser is shown in place of others, and the way back to places in these.
+//! Lines that are padded because libyaml does not care how they are indented, and byte order marks.
 //!
-//! Owns which lines are padded; knows nothing of events.
+//! Knows nothing of events.
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
-
-use crate::yaml::json_stream::further_values;
 
 /// The byte order mark that may begin a text.
 pub(in crate::yaml) const BOM: &str = "\u{feff}";
@@ -20,74 +17,10 @@ pub(super) const FAR: [usize; 2] = [1 << 16, usize::MAX];
 /// vain. Real ones cost about their size; this bounds what others can ask for.
 pub(super) const MOST_WORK: usize = 8;
 
-/// A text in which spaces are put at the start of some lines, or `---` between documents.
-pub(super) struct Padded<'t> {
-    text: Cow<'t, str>,
-    /// The bytes of the byte order mark, of which the parser does not know.
-    mark: usize,
-    /// Where the padding begins in the padded text, how many bytes it has, and how many stand before it.
-    pads: Vec<(usize, usize, usize)>,
-    pub lines: &'t [Pad],
-    /// Whether the padding separates documents.
-    pub is_separated: bool,
-}
-
-/// What separates documents that have nothing between them.
-const SEPARATOR: &str = "\n---\n";
-
 /// So many spaces at the start of a line.
 pub(super) struct Pad {
     pub line: usize,
     pub spaces: usize,
-}
-
-impl<'t> Padded<'t> {
-    pub fn not(text: &'t str) -> Self {
-        let text = Cow::Borrowed(text);
-        Self { mark: mark_of(&text), text, pads: Vec::new(), lines: &[], is_separated: false }
-    }
-
-    /// JSON objects that follow each other; none when the text is anything else.
-    pub fn separated(text: &'t str) -> Option<Self> {
-        let mark = mark_of(text);
-        let (mut padded, mut pads, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
-        for start in further_values(&text[mark..])? {
-            let start = mark + start;
-            padded.push_str(&text[done..start]);
-            pads.push((padded.len(), SEPARATOR.len(), padded.len() - start));
-            padded.push_str(SEPARATOR);
-            done = start;
-        }
-        padded.push_str(&text[done..]);
-        Some(Self { text: Cow::Owned(padded), mark, pads, lines: &[], is_separated: true })
-    }
-
-    pub fn new(text: &'t str, lines: &'t [Pad]) -> Self {
-        let (mut padded, mut pads, mut done) = (String::with_capacity(text.len()), Vec::new(), 0);
-        for Pad { line, spaces } in lines {
-            padded.push_str(&text[done..*line]);
-            pads.push((padded.len(), *spaces, padded.len() - line));
-            padded.extend(std::iter::repeat_n(' ', *spaces));
-            done = *line;
-        }
-        padded.push_str(&text[done..]);
-        Self { text: Cow::Owned(padded), mark: mark_of(text), pads, lines, is_separated: false }
-    }
-
-    /// What the parser sees.
-    pub fn body(&self) -> &str {
-        &self.text[self.mark..]
-    }
-
-    /// The place in the original text of a place in the body. Each event asks twice.
-    #[inline]
-    pub fn original(&self, at: usize) -> usize {
-        let at = at + self.mark;
-        match self.pads.partition_point(|(start, ..)| *start < at).checked_sub(1).map(|i| self.pads[i]) {
-            None => at,
-            Some((start, spaces, before)) => at.max(start + spaces) - spaces - before,
-        }
-    }
 }
 
 /// A text with line breaks for the byte order marks at the start of its second and further documents, if it has any.
@@ -96,10 +29,15 @@ pub(super) fn without_later_marks(text: &str) -> Option<String> {
     let mut parts = text[mark_of(text)..].split(BOM).peekable();
     let mut out = String::with_capacity(text.len());
     out.push_str(&text[..mark_of(text)]);
+    // libyaml passes over two of them at the start.
+    let mut may_follow = false;
     while let Some(part) = parts.next() {
         out.push_str(part);
         if parts.peek().is_some() {
-            out.push_str(if is_between_documents(&out) { "\n\n\n" } else { BOM });
+            let is_first = is_between_documents(&out);
+            let is_passed_over = is_first || may_follow && part.is_empty();
+            out.push_str(if is_passed_over { "\n\n\n" } else { BOM });
+            may_follow = is_first;
         }
     }
     (out != text).then_some(out)

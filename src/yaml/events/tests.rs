@@ -3,10 +3,14 @@
 use crate::source::SourceMap;
 use crate::yaml::{ParseOptions, parse_documents, to_json};
 
-/// The documents as JSON, or the message and `line:column`.
 fn read(text: &str) -> String {
+    read_with(text, ParseOptions::default())
+}
+
+/// The documents as JSON, or the message and `line:column`.
+fn read_with(text: &str, options: ParseOptions) -> String {
     let sources = SourceMap::default();
-    match parse_documents(&sources, sources.add("t.yaml", text), ParseOptions::default()) {
+    match parse_documents(&sources, sources.add("t.yaml", text), options) {
         Ok(documents) => documents.iter().map(|node| to_json(node).expect("finite")).collect(),
         Err(error) => {
             let span = error.labels().first().expect("a place").span;
@@ -69,7 +73,7 @@ fn places_are_those_of_the_text_as_it_is() {
     }
     assert_eq!(read("a: 'x\ny'\nb: 'x\n y'\nb: 1\n"), "the key `b` stands here twice 5:1");
     assert!(read("a: 'x\ny\n---\nz'\n").starts_with("invalid indentation"));
-    assert_eq!(read("a: 'x\ny'\nb: {\n"), "invalid indentation in multiline quoted scalar 2:1");
+    assert_eq!(read("a: 'x\ny'\nb: {\n"), "unclosed bracket '{' 3:4");
 }
 
 #[test]
@@ -134,8 +138,24 @@ fn documents_may_begin_with_a_byte_order_mark() {
         ("a: b\n---\n\u{feff}c: d\n", r#"{"a":"b"}{"c":"d"}"#),
         ("\u{feff}a: b\n--- # e\r\n\u{feff}# f\nc: d\n---\n\u{feff}g: h\n", r#"{"a":"b"}{"c":"d"}{"g":"h"}"#),
         ("a: b\n---\n\u{feff}c: d\nc: e\n", "the key `c` stands here twice 4:1"),
-        ("a: b\n\u{feff}c: d\n", "a BOM must not appear inside a document 2:1"),
-        ("a: b\n---\n\u{feff}c: d\n\u{feff}e: f\n", "a BOM must not appear inside a document 4:1"),
+        ("a: b\n---\n\u{feff}\u{feff}c: d\n", r#"{"a":"b"}{"c":"d"}"#),
+    ];
+    for (text, want) in table {
+        assert_eq!(read(text), want, "{text:?}");
+    }
+}
+
+#[test]
+fn byte_order_marks_within_documents_are_letters() {
+    let table = [
+        ("a: b\n\u{feff}c: d\n", "{\"a\":\"b\",\"\u{feff}c\":\"d\"}"),
+        ("a: b\n---\n\u{feff}c: d\n\u{feff}e: f\n", "{\"a\":\"b\"}{\"c\":\"d\",\"\u{feff}e\":\"f\"}"),
+        (
+            "- \u{feff}b # \u{feff}\n- [\u{feff}c, 'd\u{feff}']\n",
+            "[\"\u{feff}b\",[\"\u{feff}c\",\"d\u{feff}\"]]",
+        ),
+        ("a: |\n  \u{feff}b\u{85}  c\n\u{feff}a: d\n", "{\"a\":\"\u{feff}b\\nc\\n\",\"\u{feff}a\":\"d\"}"),
+        ("a: b\n\u{feff}c: d\n\u{feff}c: e\n", "the key `\u{feff}c` stands here twice 3:1"),
     ];
     for (text, want) in table {
         assert_eq!(read(text), want, "{text:?}");
@@ -277,4 +297,114 @@ fn kubectl_accepts_only_a_comment_behind_a_separator() {
     }
     let text = "--- # c\na: x---y\n---   \nb: |\n  ---z\n";
     assert_eq!(read_as_kubectl(text), "{\"a\":\"x---y\"}{\"b\":\"---z\\n\"}");
+}
+
+#[test]
+fn block_scalars_end_with_the_line_breaks_of_the_text() {
+    // The value for kustomize, and for kubectl.
+    let table = [
+        ("|\n    x", "x", "x\\n"),
+        ("|+\n    x", "x", "x\\n"),
+        (">\n    x", "x", "x\\n"),
+        ("|-\n    x", "x", "x"),
+        ("|\n    x\n  ", "x\\n", "x\\n"),
+        ("|\n    x\n    ", "x\\n", "x\\n"),
+        ("|\n    x \n  ", "x \\n", "x \\n"),
+        ("|\n    x\n      ", "x\\n  ", "x\\n  \\n"),
+        ("|+\n    x\n  ", "x\\n", "x\\n\\n"),
+        (">+\n    x\n\n  ", "x\\n\\n", "x\\n\\n\\n"),
+        (">\n    x\n  ", "x\\n", "x\\n"),
+        ("|2\n    x\n  ", "  x\\n", "  x\\n"),
+        ("|2\n    x\n   ", "  x\\n ", "  x\\n \\n"),
+        ("|1\n   ", "  ", "  \\n"),
+        ("|2\n    \n  ", "  \\n", "  \\n"),
+        ("|\n    x\r\n  ", "x\\n", "x\\n"),
+        ("|\n    x\r", "x\\n", "x\\n"),
+        ("|\n    x\u{85}", "x\\n", "x\\n"),
+        ("|+", "", ""),
+        ("|+\n  ", "", "\\n"),
+        ("|+\n\n  ", "\\n", "\\n\\n"),
+        ("|+\n\n", "\\n", "\\n"),
+        ("|\n    x\n  # c", "x\\n", "x\\n"),
+    ];
+    for (value, kustomize, kubectl) in table {
+        let text = format!("a: {value}");
+        assert_eq!(read(&text), format!("{{\"a\":\"{kustomize}\"}}"), "{text:?}");
+        let options = ParseOptions::kubectl();
+        assert_eq!(read_with(&text, options), format!("{{\"a\":\"{kubectl}\"}}"), "{text:?}");
+        let patch = read_with(&text, options.of_patch());
+        assert_eq!(patch, format!("{{\"a\":\"{kustomize}\"}}"), "as a patch: {text:?}");
+    }
+}
+
+#[test]
+fn constructs_that_only_libyaml_reads() {
+    let table = [
+        (
+            "a: [cat, -]\nb: [-]\nc: {d: -, e: [ -,\n-]}\n",
+            r#"{"a":["cat","-"],"b":["-"],"c":{"d":"-","e":["-","-"]}}"#,
+        ),
+        ("a: [&x -, *x, !!str -,-]\n", r#"{"a":["-","-","-","-"]}"#),
+        ("a: \"v\"#c\nb: ['v'#c]\n,#d\n\"w\"]#e\nc: {#f\n}#g\n", r#"{"a":"v","b":["v","w"],"c":{}}"#),
+        ("a: |#c\n  x\nb: >-#c\n  x\nc: |2+#c+\n  x\n\n", r#"{"a":"x\n","b":"x","c":"x\n\n"}"#),
+        ("a: b\n---#c\nd: e\n", r#"{"a":"b"}{"d":"e"}"#),
+        ("a: |\n  \n # c\nb:\n  c: >-\n\n     \n   # d\n  d: e\n", r#"{"a":"","b":{"c":"","d":"e"}}"#),
+        (r#"a: "it\'s \\'" # \'"#, r#"{"a":"it's \\'"}"#),
+        ("a: !!str, 5\nb: [!!int, x, !y,z, c]\n", r#"{"a":"5","b":["x","c"]}"#),
+    ];
+    for (text, want) in table {
+        assert_eq!(read(text), want, "{text:?}");
+    }
+}
+
+#[test]
+fn what_only_looks_like_such_a_construct_is_not_touched() {
+    let table = [
+        (
+            "a: |\n  \n # c\nb: |\n\n  # c\nd:\n- |\n  |\n      \n   # c\n- |\n",
+            r##"{"a":"","b":"\n# c\n","d":["|\n    \n # c\n",""]}"##,
+        ),
+        (
+            "a: it's \"x\"#y\nb: x]#y\nc: x,#y\nd: x |#y\ne: \"v\"#c\n",
+            r##"{"a":"it's \"x\"#y","b":"x]#y","c":"x,#y","d":"x |#y","e":"v"}"##,
+        ),
+        (
+            "a: |\n  \"x\"#y [-]\n  \\' !!str, z\nb: ['x\"#y', '[-]', \"v\"#c\n]\n",
+            r##"{"a":"\"x\"#y [-]\n\\' !!str, z\n","b":["x\"#y","[-]","v"]}"##,
+        ),
+        ("a: [x -, --, 'y -', -z, -] # [-]\n", r##"{"a":["x -","--","y -","-z","-"]}"##),
+        ("a: 'x\\' # \"\\'\"\nb: \"\\'\"\n", r##"{"a":"x\\","b":"'"}"##),
+        ("a: |\n  |\n\n   # x\nb: |\n   \n # c\n", r##"{"a":"|\n\n # x\n","b":""}"##),
+        (
+            "a: x !!str, y\nb: '!!str, y'\nc: !!str, y # !!str, y\n",
+            r##"{"a":"x !!str, y","b":"!!str, y","c":"y"}"##,
+        ),
+        ("a: \"v\"#c\nb: x \"y\"#\n  z\nc: 'w'#d\n", r##"{"a":"v","b":"x \"y\"# z","c":"w"}"##),
+    ];
+    for (text, want) in table {
+        assert_eq!(read(text), want, "{text:?}");
+        let comments = read_with(text, ParseOptions::default().with_comments());
+        assert_eq!(comments, want, "{text:?}");
+    }
+}
+
+#[test]
+fn several_constructs_in_one_text() {
+    let text = "a: 'x\ny'#c\nb: [\n-, \"\\'\",\n!z, y]#d\nc: |#e\n\n    \n # f\nd: \"g\"h\n";
+    assert!(read(text).ends_with(" 10:7"), "{}", read(text));
+    let text = text.replace("\"g\"h", "\"g\"");
+    assert_eq!(read(&text), r#"{"a":"x y","b":["-","'","y"],"c":"","d":"g"}"#);
+    let sources = SourceMap::default();
+    let id = sources.add("t.yaml", text.as_str());
+    let documents = parse_documents(&sources, id, ParseOptions::default().with_comments()).expect("YAML");
+    for (name, want) in [("a", "'x\ny'"), ("b", "[\n-, \"\\'\",\n!z, y]"), ("d", "\"g\"")] {
+        let value = documents[0].get(name).expect("there");
+        assert_eq!(&text[value.span().start as usize..value.span().end as usize], want);
+    }
+    let line =
+        |name: &str| documents[0].get(name).and_then(|value| value.meta.comments.as_ref()?.line.clone());
+    assert_eq!(
+        [line("a").as_deref(), line("b").as_deref(), line("d").as_deref()],
+        [Some("#c"), Some("#d"), None]
+    );
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use granit_parser::{Event, ScalarStyle, StructureStyle};
 
-use super::padding::Padded;
+use super::shown::Shown;
 
 /// What is wrong, and where.
 type Rejected = Option<(&'static str, usize)>;
@@ -39,14 +39,14 @@ struct FlowKey {
 }
 
 impl<'t> Tokens<'t> {
-    pub fn of(padded: &'t Padded<'_>) -> Self {
-        let body = padded.body();
+    pub fn of(shown: &'t Shown<'_>) -> Self {
+        let body = shown.body();
         Self {
             body,
             at: 0,
             open: Vec::new(),
             has_escaped_slashes: memchr::memmem::find(body.as_bytes(), br"\/").is_some(),
-            is_json: padded.is_separated.then_some(true),
+            is_json: shown.is_separated.then_some(true),
         }
     }
 
@@ -60,7 +60,7 @@ impl<'t> Tokens<'t> {
             Event::Scalar(..) if self.open.is_empty() => None,
             Event::Anchor(_, name) => self.anchor(name, at),
             Event::Alias(_) => {
-                self.anchor(&self.body[at.start + 1..at.end], at).or_else(|| self.node(event, at))
+                self.anchor(self.text(at.start + 1..at.end), at).or_else(|| self.node(event, at))
             }
             Event::Scalar(..) | Event::MappingStart(..) | Event::SequenceStart(..) => self.node(event, at),
             Event::MappingEnd | Event::SequenceEnd => {
@@ -71,6 +71,11 @@ impl<'t> Tokens<'t> {
             }
             _ => None,
         }
+    }
+
+    /// A part of the text; nothing where there is none.
+    fn text(&self, range: Range<usize>) -> &'t str {
+        self.body.get(range).unwrap_or_default()
     }
 
     /// The name of an anchor or alias ends before any other character, which begins the value then.
@@ -87,7 +92,7 @@ impl<'t> Tokens<'t> {
         const MESSAGE: &str = "YAML 1.1 does not have the escape `\\/`: write `/`";
 
         let mut from = at.start;
-        while let Some(found) = memchr::memchr(b'\\', &self.body.as_bytes()[from..at.end]) {
+        while let Some(found) = memchr::memchr(b'\\', self.text(from..at.end).as_bytes()) {
             let backslash = from + found;
             if self.body.as_bytes().get(backslash + 1) == Some(&b'/') {
                 return self.unless_json(MESSAGE, backslash);
@@ -126,14 +131,14 @@ impl<'t> Tokens<'t> {
         if !matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..)) || at.is_empty() {
             return None;
         }
-        let (text, behind) = (&self.body[at.clone()], &self.body.as_bytes()[at.end..]);
+        let (text, behind) = (self.text(at.clone()), self.text(at.end..self.body.len()));
         if let Some(question) = text.find('?') {
             return Some((QUESTION, at.start + question));
         }
         if text.starts_with(':') {
             return Some((COLON, at.start));
         }
-        matches!(behind, [b':', b',' | b']' | b'}', ..]).then_some((KEY, at.end))
+        matches!(behind.as_bytes(), [b':', b',' | b']' | b'}', ..]).then_some((KEY, at.end))
     }
 
     /// Notes the key that begins at a byte, or looks where the `:` before the value is that begins there. Keys are on
@@ -149,7 +154,7 @@ impl<'t> Tokens<'t> {
             return None;
         };
         let colon = indicator(self.body, before, b':')?;
-        if is_explicit || !self.body[start..colon].contains('\n') {
+        if is_explicit || !self.text(start..colon).contains('\n') {
             return None;
         }
         self.unless_json(MESSAGE, colon)
@@ -167,7 +172,7 @@ impl<'t> Tokens<'t> {
 fn indicator(body: &str, range: Range<usize>, wanted: u8) -> Option<usize> {
     let mut is_comment = false;
     let mut before = b' ';
-    for (at, byte) in range.clone().zip(body[range].bytes()) {
+    for (at, byte) in range.clone().zip(body.get(range).unwrap_or_default().bytes()) {
         is_comment = if is_comment { byte != b'\n' } else { byte == b'#' && before.is_ascii_whitespace() };
         if byte == wanted && !is_comment {
             return Some(at);

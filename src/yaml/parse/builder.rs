@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 
 use super::fields::{Merging, RepeatedKey, add_field, is_merge, key_of};
 use super::options::ParseOptions;
-use super::tags::{binary, check_tag, is_non_specific, tag_of};
+use super::tags::{binary, check_tag, is_merge_tag, is_non_specific, tag_of};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, Span};
 use crate::yaml::events::{EventPlace, MAX_DEPTH};
@@ -136,21 +136,14 @@ impl<'t> TreeBuilder<'t> {
         // The parser writes `~` where nothing stands; what stands there decides.
         let nothing = style == Style::Plain && at.start == at.end;
         let mut text = if nothing { SmolStr::default() } else { SmolStr::new(text) };
-        // A block at the end of a text that has no line break there has none at its end, either.
-        let is_block = matches!(style, Style::Literal | Style::Folded);
-        if is_block && at.end as usize >= self.text.len() && !self.text.ends_with('\n') {
-            text = text.strip_suffix('\n').map_or(text.clone(), SmolStr::from);
-        }
-        let tag = match tag {
-            // go-yaml passes over the tag `!` of a merge key, and kustomize over that of any value.
-            Some(tag)
-                if is_non_specific(tag)
-                    && (self.options.reading == Reading::Kustomize
-                        || style == Style::Plain && text == "<<") =>
-            {
-                Tag::None
+        let (style, tag) = match tag {
+            // The tag that `<<` has anyway.
+            Some(tag) if text == "<<" && is_merge_tag(tag) => (Style::Plain, Tag::None),
+            // kustomize ignores the tag `!`.
+            Some(tag) if self.options.reading == Reading::Kustomize && is_non_specific(tag) => {
+                (style, Tag::None)
             }
-            tag => tag.map_or(Tag::None, tag_of),
+            tag => (style, tag.map_or(Tag::None, tag_of)),
         };
         match tag {
             Tag::None | Tag::Str | Tag::Other => {}

@@ -12,12 +12,13 @@ mod tests;
 
 pub use fields::RepeatedKey;
 pub use options::{DuplicateKeys, ParseOptions};
+pub(super) use tags::is_merge_tag;
 
 use granit_parser::Event;
 
 use self::builder::{TreeBuilder, too_deep};
 use super::directives::check_separators;
-use super::events::{CommentEvents, EventPlace, Unreadable, read_events};
+use super::events::{CommentEvents, EventOptions, EventPlace, Unreadable, read_events};
 use super::node::Node;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, SourceMap, Span};
@@ -77,7 +78,8 @@ pub fn parse_with_repeated_keys(
     }
     let start = || TreeBuilder::new(id, text, options);
     let comments = if options.comments { CommentEvents::Shown } else { CommentEvents::PassedOver };
-    match read_events(text, comments, options.reading, start, TreeBuilder::event) {
+    let events = EventOptions { comments, reading: options.reading, last_break: options.last_break() };
+    match read_events(text, events, start, TreeBuilder::event) {
         Ok(builder) => Ok((builder.documents, builder.repeated)),
         Err(Unreadable::Refused(diagnostic)) => Err(foreign::explained(diagnostic, id, text)),
         // The scanner counts levels, too, and has its own word for too many.
@@ -99,7 +101,8 @@ pub(crate) fn comment_starts(text: &str) -> Option<Vec<usize>> {
         }
         Ok(())
     };
-    let mut starts = read_events(text, CommentEvents::Shown, Reading::default(), Vec::new, note).ok()?;
+    let options = EventOptions::manifests(CommentEvents::Shown, Reading::default());
+    let mut starts = read_events(text, options, Vec::new, note).ok()?;
     starts.sort_unstable();
     Some(starts)
 }

@@ -1,6 +1,7 @@
 //! How texts are read.
 
 use crate::source::Reading;
+use crate::yaml::events::LastBreak;
 
 /// Two equal keys in one map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,6 +25,8 @@ pub struct ParseOptions {
     pub duplicate_keys: DuplicateKeys,
     /// Whose reader decides what scalars, keys and `<<` mean.
     pub reading: Reading,
+    /// Whether the text is a patch, which kubectl reads as it is: it adds no line break to the last line.
+    pub(crate) is_patch: bool,
 }
 
 impl ParseOptions {
@@ -59,6 +62,18 @@ impl ParseOptions {
     pub fn reading(mut self, reading: Reading) -> Self {
         self.reading = reading;
         self
+    }
+
+    /// The same for a patch of `kubectl patch`.
+    #[must_use]
+    pub(crate) fn of_patch(mut self) -> Self {
+        self.is_patch = true;
+        self
+    }
+
+    /// What the end of the text counts as.
+    pub(in crate::yaml) fn last_break(self) -> LastBreak {
+        if self.is_patch { LastBreak::AsWritten } else { LastBreak::of_manifests(self.reading) }
     }
 
     /// The same with something else done about equal keys.

@@ -9,6 +9,14 @@ use crate::yaml::meta::{Style, Tag};
 use crate::yaml::scalar::{Resolved, resolve};
 use crate::yaml::yaml_1_1::resolve_1_1;
 
+/// The namespace of `!!`.
+const NAMESPACE: &str = "tag:yaml.org,2002:";
+
+/// Whether `<<` with this tag is the merge key: `!!merge`, or `!` alone.
+pub(in crate::yaml) fn is_merge_tag(tag: &granit_parser::Tag) -> bool {
+    is_non_specific(tag) || tag.suffix_in_namespace(NAMESPACE).as_deref() == Some("merge")
+}
+
 /// Whether a tag is `!` alone.
 pub(super) fn is_non_specific(tag: &granit_parser::Tag) -> bool {
     tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty()
@@ -18,7 +26,7 @@ pub(super) fn tag_of(tag: &granit_parser::Tag) -> Tag {
     if is_non_specific(tag) {
         return Tag::Str;
     }
-    match tag.suffix_in_namespace("tag:yaml.org,2002:").as_deref() {
+    match tag.suffix_in_namespace(NAMESPACE).as_deref() {
         Some("str") => Tag::Str,
         Some("int") => Tag::Int,
         Some("float") => Tag::Float,

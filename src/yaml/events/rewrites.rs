@@ -1,0 +1,306 @@
+//! What libyaml reads and the parser rejects, rewritten so that the parser reads it as libyaml does.
+//!
+//! All parts of a text that look like such a construct are rewritten at once. The events then confirm or reject each of
+//! them: what stands within a scalar only looks like one. A text counts as read when all its rewrites are confirmed,
+//! since then each of them was read behind a text without any doubt.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use granit_parser::{ErrorKind, Event, ScalarStyle, StructureStyle};
+use regex::Regex;
+
+use super::Unreadable;
+use super::padding::{FAR, pads};
+
+/// A construct that libyaml reads otherwise than the parser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::yaml) enum Quirk {
+    /// Further lines of quoted scalars and flow collections that are indented in any way.
+    Indentation,
+    /// A comment without a blank before it: `"a"#b`, `[#b`, `|#b`, `---#b`.
+    Comment,
+    /// A comment below an empty block scalar that is indented less than the blank lines between them.
+    CommentBelow,
+    /// `-` as a whole scalar in a flow collection: `[a, -]`.
+    Dash,
+    /// The escaped apostrophe in `"\'"`.
+    Escape,
+    /// A tag with a comma in it: `!!str, a`.
+    Tag,
+}
+
+impl Quirk {
+    /// The construct that the parser stumbles over with an error of this kind.
+    pub fn of(kind: &ErrorKind) -> Option<Self> {
+        match kind {
+            ErrorKind::InvalidQuotedScalarIndent
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation => Some(Self::Indentation),
+            // The latter of `---#`, which is a key to the parser.
+            ErrorKind::CommentNotSeparated | ErrorKind::SimpleKeyExpected => Some(Self::Comment),
+            ErrorKind::InvalidBlockScalarIndent => Some(Self::CommentBelow),
+            ErrorKind::PlainScalarStartsWithDashFlowIndicator => Some(Self::Dash),
+            ErrorKind::UnknownQuotedScalarEscape => Some(Self::Escape),
+            ErrorKind::InvalidTagTerminator => Some(Self::Tag),
+            _ => None,
+        }
+    }
+
+    /// All parts of a text that look like this construct, in order.
+    fn rewrites(self, text: &str, far: usize) -> Vec<Rewrite> {
+        let rewrite = |range: Range<usize>, text: &str| Rewrite { quirk: self, range, text: text.into() };
+        match self {
+            Self::Indentation => {
+                let padded = pads(text, far).into_iter();
+                padded.map(|pad| rewrite(pad.line..pad.line, &" ".repeat(pad.spaces))).collect()
+            }
+            Self::Comment => {
+                let signs = UNSEPARATED.find_iter(text).map(|found| found.end() - 1);
+                signs.map(|at| rewrite(at..at, " ")).collect()
+            }
+            Self::CommentBelow => comments_below(text).map(|blanks| rewrite(blanks, "")).collect(),
+            Self::Dash => lone_dashes(text).map(|at| rewrite(at..at + 1, DASH)).collect(),
+            Self::Escape => escapes(text).map(|at| rewrite(at..at + 1, "")).collect(),
+            Self::Tag => {
+                let tags = TAG.captures_iter(text).filter_map(|found| found.get(1));
+                tags.map(|tag| rewrite(tag.range(), &tag.as_str().replace(',', "_"))).collect()
+            }
+        }
+    }
+}
+
+/// What the parser is shown in place of a lone `-`.
+const DASH: &str = "x";
+
+/// A `#` behind what ends a token, behind the header of a block scalar, or behind a `---` at which texts are split.
+static UNSEPARATED: LazyLock<Regex> = LazyLock::new(|| {
+    let header = "(?:^|[ \t])[|>](?:[-+][1-9]?|[1-9][-+]?)?";
+    Regex::new(&format!(r#"(?m)(?:["'\]\}},\[\{{]|{header}|\n---)#"#)).expect("valid")
+});
+
+/// The header of a block scalar, the blank lines below it, and the blanks before the comment below these.
+static BELOW: LazyLock<Regex> = LazyLock::new(|| {
+    let header = r"[|>][-+]?(?:[ \t#][^\n]*)?\r?\n";
+    Regex::new(&format!(r"{header}((?:[ ]*\r?\n)+)([ ]+)#")).expect("valid")
+});
+
+/// The blanks before the comments that are indented less than the blank lines above them.
+fn comments_below(text: &str) -> impl Iterator<Item = Range<usize>> {
+    BELOW.captures_iter(text).filter_map(|found| {
+        let (lines, blanks) = (found.get(1)?, found.get(2)?);
+        let deepest = lines.as_str().lines().map(str::len).max()?;
+        (blanks.len() < deepest).then(|| blanks.range())
+    })
+}
+
+/// A tag with commas in it, up to the next blank.
+static TAG: LazyLock<Regex> = LazyLock::new(|| {
+    let character = r"[\w;/?:@&=+$.!~*'()%<>,-]*";
+    Regex::new(&format!(r"(?:^|[\s,:\[\{{-])!({character},{character})\s")).expect("valid")
+});
+
+/// Where `-` stands alone before the end of an entry in a flow collection.
+fn lone_dashes(text: &str) -> impl Iterator<Item = usize> {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'-', bytes).filter(|&at| {
+        let before = at.checked_sub(1).map(|before| bytes[before]);
+        before.is_none_or(|byte| b" \t\r\n,[{:".contains(&byte))
+            && bytes.get(at + 1).is_some_and(|byte| b",]}".contains(byte))
+    })
+}
+
+/// Where the backslash of `\'` stands.
+fn escapes(text: &str) -> impl Iterator<Item = usize> {
+    let backslashes = |end: usize| text[..end].bytes().rev().take_while(|byte| *byte == b'\\').count();
+    memchr::memmem::find_iter(text.as_bytes(), br"\'").filter(move |&at| backslashes(at) % 2 == 0)
+}
+
+/// A part of a text that the parser is shown otherwise.
+pub(super) struct Rewrite {
+    pub quirk: Quirk,
+    pub range: Range<usize>,
+    pub text: String,
+}
+
+/// The rewrites of a text, in order.
+#[derive(Default)]
+pub(super) struct Rewrites {
+    list: Vec<Rewrite>,
+    quirks: Vec<Quirk>,
+    /// Whether lines were padded however long the values are that they belong to.
+    is_far: bool,
+}
+
+impl Rewrites {
+    pub fn list(&self) -> &[Rewrite] {
+        &self.list
+    }
+
+    /// Changes the rewrites by what became of a reading of the text with them; false when they stay as they are.
+    pub fn learn(&mut self, failure: Option<&Unreadable>, verdicts: &[Verdict], text: &str) -> bool {
+        match failure {
+            None => self.remove_rejected(verdicts, usize::MAX),
+            Some(Unreadable::Refused(_)) => self.remove_rejected(verdicts, 0),
+            Some(Unreadable::Syntax { quirk, at, .. }) => {
+                let new = quirk.filter(|quirk| !self.quirks.contains(quirk));
+                let is_less = self.remove_rejected(verdicts, if new.is_some() { 0 } else { *at });
+                let is_more = new.is_some_and(|quirk| self.add(quirk, text));
+                is_less || is_more || self.add_far(text)
+            }
+        }
+    }
+
+    fn add(&mut self, quirk: Quirk, text: &str) -> bool {
+        self.quirks.push(quirk);
+        self.extend(quirk.rewrites(text, FAR[0]))
+    }
+
+    /// Pads the lines of long values, too; false when there is nothing to pad, or it was done before.
+    fn add_far(&mut self, text: &str) -> bool {
+        if self.is_far || !self.quirks.contains(&Quirk::Indentation) {
+            return false;
+        }
+        self.is_far = true;
+        self.list.retain(|rewrite| rewrite.quirk != Quirk::Indentation);
+        self.extend(Quirk::Indentation.rewrites(text, FAR[1]))
+    }
+
+    fn extend(&mut self, more: Vec<Rewrite>) -> bool {
+        let has_more = !more.is_empty();
+        self.list.extend(more);
+        self.list.sort_by_key(|rewrite| (rewrite.range.start, rewrite.range.end));
+        has_more
+    }
+
+    /// Removes the rejected ones; false when there is none. Where there is none, those without a verdict count as
+    /// rejected that start up to `read`.
+    fn remove_rejected(&mut self, verdicts: &[Verdict], read: usize) -> bool {
+        let (before, is_any) = (self.list.len(), verdicts.contains(&Verdict::Rejected));
+        let mut verdicts = verdicts.iter();
+        self.list.retain(|rewrite| match verdicts.next() {
+            Some(verdict) => *verdict == Verdict::Confirmed,
+            None => is_any || rewrite.range.start > read,
+        });
+        self.list.len() < before
+    }
+}
+
+/// Whether a rewritten part of a text is the construct that it looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Confirmed,
+    Rejected,
+}
+
+/// The verdicts that events give on the rewrites of the text that they were read from.
+pub(super) struct Verdicts<'r> {
+    rewrites: &'r [Rewrite],
+    /// Those on the first rewrites.
+    pub given: Vec<Verdict>,
+    /// Whether each open collection is in flow style.
+    open: Vec<bool>,
+    /// Where the last event ended, and whether it was a plain scalar.
+    last: (usize, bool),
+    /// Whether the last event was a block scalar without content.
+    is_below: bool,
+}
+
+impl<'r> Verdicts<'r> {
+    pub fn on(rewrites: &'r [Rewrite]) -> Self {
+        Self { rewrites, given: Vec::new(), open: Vec::new(), last: (0, false), is_below: false }
+    }
+
+    /// Takes note of an event, which gets its own text back where all of that was rewritten.
+    #[inline]
+    pub fn event(&mut self, event: &mut Event<'_>, at: &Range<usize>) {
+        if self.rewrites.is_empty() {
+            return;
+        }
+        let is_empty_block = matches!(event, Event::Scalar(text, ScalarStyle::Literal | ScalarStyle::Folded, ..)
+            if text.trim().is_empty());
+        self.between(event, at, is_empty_block);
+        self.is_below = is_empty_block;
+        if self.within(event, at) == Some(Quirk::Dash)
+            && let Event::Scalar(text, ..) = event
+        {
+            *text = "-".into();
+        }
+        match event {
+            Event::MappingStart(style, ..) | Event::SequenceStart(style, ..) => {
+                self.open.push(*style == StructureStyle::Flow);
+            }
+            Event::MappingEnd | Event::SequenceEnd => {
+                self.open.pop();
+            }
+            _ => {}
+        }
+        let is_plain = matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..)) && !at.is_empty();
+        if at.end > self.last.0 || is_plain {
+            self.last = (at.end.max(self.last.0), is_plain);
+        }
+    }
+
+    /// The next rewrite without a verdict, if it starts before `end`.
+    fn next_before(&self, end: usize) -> Option<&'r Rewrite> {
+        self.rewrites.get(self.given.len()).filter(|rewrite| rewrite.range.start < end)
+    }
+
+    fn give(&mut self, is_confirmed: bool) {
+        self.given.push(if is_confirmed { Verdict::Confirmed } else { Verdict::Rejected });
+    }
+
+    fn is_flow(&self) -> bool {
+        self.open.last().is_some_and(|is_flow| *is_flow)
+    }
+
+    /// Whether a rewrite starts where a plain scalar ended, which would have gone on without it.
+    fn follows_plain(&self, rewrite: &Rewrite) -> bool {
+        self.last == (rewrite.range.start, true)
+    }
+
+    /// Rewrites between the last event and this one.
+    fn between(&mut self, event: &Event<'_>, at: &Range<usize>, is_empty_block: bool) {
+        let is_tagged = match event {
+            Event::Scalar(.., tag) | Event::MappingStart(.., tag) | Event::SequenceStart(.., tag) => {
+                tag.is_some()
+            }
+            _ => false,
+        };
+        // A block scalar without content may begin where its header does.
+        let end = if is_empty_block { at.end + 1 } else { at.start };
+        while let Some(rewrite) = self.next_before(end) {
+            self.give(match rewrite.quirk {
+                Quirk::Indentation => self.is_flow(),
+                Quirk::Comment => !self.follows_plain(rewrite),
+                Quirk::CommentBelow => self.is_below || is_empty_block && rewrite.range.start >= at.start,
+                Quirk::Tag => is_tagged,
+                Quirk::Dash | Quirk::Escape => false,
+            });
+        }
+    }
+
+    /// Rewrites within what this event stands for; the last confirmed one.
+    fn within(&mut self, event: &Event<'_>, at: &Range<usize>) -> Option<Quirk> {
+        let style = match event {
+            Event::Scalar(_, style, ..) => Some(*style),
+            Event::Comment(..) => None,
+            _ => return None,
+        };
+        let (is_flow, mut confirmed) = (self.is_flow(), None);
+        let is_quoted = matches!(style, Some(ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted));
+        while let Some(rewrite) = self.next_before(at.end) {
+            let is_first = rewrite.range.start == at.start;
+            let is_confirmed = match rewrite.quirk {
+                Quirk::Indentation => is_flow || is_quoted && !is_first,
+                Quirk::Comment => style.is_none() && is_first && !self.follows_plain(rewrite),
+                Quirk::Dash => is_flow && style == Some(ScalarStyle::Plain) && rewrite.range == *at,
+                Quirk::Escape => style == Some(ScalarStyle::DoubleQuoted),
+                Quirk::CommentBelow | Quirk::Tag => false,
+            };
+            confirmed = confirmed.filter(|_| !is_confirmed).or(is_confirmed.then_some(rewrite.quirk));
+            self.give(is_confirmed);
+        }
+        confirmed
+    }
+}
