@@ -304,6 +304,19 @@ impl Node {
         if let Value::Map(map) = &mut self.value { Some(map) } else { None }
     }
 
+    /// Changes the last value in it that is a scalar, or a map or list without content.
+    pub(in crate::yaml) fn change_last_leaf(&mut self, change: impl FnOnce(&mut Self)) {
+        let last = match &mut self.value {
+            Value::Scalar(_) => None,
+            Value::List(list) => list.last_mut(),
+            Value::Map(map) => map.entries_mut().last_mut().map(|entry| &mut entry.value),
+        };
+        match last {
+            Some(last) => last.change_last_leaf(change),
+            None => change(self),
+        }
+    }
+
     /// The list, if it is one.
     #[must_use]
     pub fn as_list(&self) -> Option<&List> {

@@ -1,12 +1,14 @@
 //! What `kustomize build` loses between a finished resource and its output.
 //!
 //! kustomize (seen in v5.8.1) prints a resource by way of two other texts: go-yaml v3 writes it
-//! and reads it back, then Go's JSON is written and go-yaml v2 reads it. Three kinds of values come
+//! and reads it back, then Go's JSON is written and go-yaml v2 reads it. Four kinds of values come
 //! back changed:
 //!
 //! - Folded text (`>`) where lines are indented deeper than the block. v3 writes a line break too
 //!   many or too few beside them: `sum(\n  rate(x)\n)` becomes `sum(\n\n  rate(x)\n)`.
 //! - An empty value in flow style. v3 writes the null of `{a: }` as `{a: ''}`.
+//! - Text that ends with blank lines (`|+`) where a document ends, if a comment follows: v3 writes one more line break
+//!   before the comment, which becomes a part of the text.
 //! - U+0085, for v2 a line break, which in quoted JSON text folds to a space.
 
 use super::traits::is_printable;
@@ -19,6 +21,23 @@ use crate::yaml::node::{Node, Value};
 /// without. A second call changes nothing.
 pub fn reread(node: &mut Node) {
     reread_within(node, Style::Block);
+    node.change_last_leaf(reread_last);
+}
+
+/// Changes the last value of a document.
+fn reread_last(leaf: &mut Node) {
+    let foot = leaf.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.foot));
+    if let (Style::Literal, Value::Scalar(text)) = (leaf.meta.style, &mut leaf.value)
+        && foot.is_some_and(|foot| !foot.is_empty())
+        && ends_with_blank_line(text)
+        && is_block(text)
+    {
+        *text = format!("{text}\n").into();
+    }
+}
+
+fn ends_with_blank_line(text: &str) -> bool {
+    text.ends_with("\n\n") || text == "\n"
 }
 
 /// Changes a value that stands in a map or list of the style `around`.

@@ -349,6 +349,29 @@ fn next_lines_are_folded_as_in_kustomize() {
 }
 
 #[test]
+fn comments_behind_the_last_blank_line_add_one_as_in_kustomize() {
+    let table = [
+        ("a: |+\n  x\n\n# c\n", "x\n\n\n"),
+        ("a: |+ # b\n  x\n  \n\n  # c\n# d", "x\n\n\n\n"),
+        ("a: >+\n  x\n\n# c\n", "x\n\n\n\n"),
+        ("a: |+\n\n# c\n...\n", "\n\n"),
+        ("a: |+\n  x\n# c\n", "x\n"),
+        ("a: |\n  x\n\n# c\n", "x\n"),
+        ("a: |+\n  x\n\n", "x\n\n"),
+        ("a: |+\n  x\n\n# c\nb: 1\n", "x\n\n"),
+    ];
+    for (text, want) in table {
+        for text in [text.to_string(), format!("k: [1]\n{text}")] {
+            let mut node = parse(&text);
+            for _ in 0..2 {
+                reread(&mut node);
+                assert_eq!(node.get("a").and_then(Node::as_str), Some(want), "{text:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn empty_values_in_flow_style_become_strings_as_in_kustomize() {
     let mut node = parse("a: {b: , c: [{d}], e: ~, f: ''}\ng:\nh:\n-\n- {}\n");
     reread(&mut node);

@@ -109,6 +109,8 @@ impl<'t> TreeBuilder<'t> {
             Event::DocumentEnd => {
                 if !self.document_complete {
                     self.documents.push(Node::null().with_span(self.span(place)));
+                } else if self.options.reading == Reading::Kustomize && !self.options.comments {
+                    self.comment_behind_block(place.range.start);
                 }
                 self.anchors.clear();
             }
@@ -319,6 +321,20 @@ impl<'t> TreeBuilder<'t> {
         let Some(meta) = meta else { return false };
         meta.comments.get_or_insert_default().line = Some(text.clone());
         true
+    }
+
+    /// Keeps the comment between a block scalar that ends a document and the end of that, which changes what kustomize
+    /// prints of the scalar.
+    fn comment_behind_block(&mut self, end: usize) {
+        let Some(document) = self.documents.last_mut() else { return };
+        document.change_last_leaf(|leaf| {
+            let is_block = matches!(leaf.meta.style, Style::Literal | Style::Folded);
+            let behind = self.text.get(leaf.meta.span.end as usize..end).filter(|_| is_block);
+            let next = behind.and_then(|behind| behind.trim_start().lines().next());
+            if let Some(comment) = next.filter(|line| line.starts_with('#')) {
+                leaf.meta.comments.get_or_insert_default().foot.push(comment.into());
+            }
+        });
     }
 
     fn foot_comments(&mut self) {
