@@ -94,6 +94,16 @@ pub fn look_at(
     }
     if RULES.iter().any(|rule| matches!(rule.finder, Finder::Schema) && selection.has(rule)) {
         let violations = rules::refused::find(target, options);
+        // A patch that removes a required field is reported once, as what a server refuses.
+        let missing = |finding: &Diagnostic| {
+            let field = (finding.resource_name()?.to_string(), finding.field_path()?.to_string());
+            Some(field)
+        };
+        let required: FxHashSet<_> = violations.iter().filter_map(missing).collect();
+        findings.retain(|finding| {
+            finding.code() != Code::MissingField
+                || missing(finding).is_none_or(|field| !required.contains(&field))
+        });
         findings.extend(violations.into_iter().filter(|violation| selection.tells(violation.code())));
     }
     let places = target.built.resources.writers().iter().flat_map(|writer| places_of(writer));

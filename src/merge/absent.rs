@@ -1,4 +1,4 @@
-//! What a patch deletes that is not there.
+//! Deletions of patches that are mistakes: of what is not there, and of fields that are required.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -14,7 +14,7 @@ use crate::schema::Cursor;
 use crate::source::Span;
 use crate::yaml::{Map, Node, Value, nearest};
 
-/// What strategic merge patches remove that the objects which they are for do not have.
+/// What strategic merge patches remove that the objects which they are for do not have, or must have.
 #[derive(Debug, Default)]
 pub(crate) struct Absences {
     /// Each warning with the place of its patch.
@@ -40,7 +40,12 @@ impl Absences {
         let (warnings, name) = (absent_deletions(before, patch, kind).into_iter(), object.into());
         let start = before.span().at_start();
         self.warnings.extend(warnings.map(|warning| {
-            let warning = warning.label_with(start, "the object that does not have it", Excerpt::Hidden);
+            let warning = match warning.code() {
+                Code::AbsentDeletion => {
+                    warning.label_with(start, "the object that does not have it", Excerpt::Hidden)
+                }
+                _ => warning,
+            };
             (patch.span(), warning.resource(name.clone()))
         }));
     }
@@ -95,9 +100,13 @@ fn fields(live: &Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Vec<Di
     let mut warnings = Vec::new();
     for entry in patch.entries().iter().filter(|entry| !is_directive(&entry.key.text)) {
         let (name, here) = (entry.key.text.as_str(), at.field(&entry.key.text));
+        let is_required = cursor.is_required(name);
         let (live, cursor) = (live.get(name), cursor.field(name));
         let is_deletion = entry.value.is_null() || is_deleted(&entry.value);
         match &entry.value.value {
+            _ if is_deletion && is_required && live.is_some() && !cursor.has_default() => {
+                warnings.push(required(name, entry.key.meta.span, &here));
+            }
             _ if is_deletion && live.is_none() => {
                 let message = format!("there is no `{name}` here that could be removed");
                 warnings.push(absent(message, entry.key.meta.span, &here));
@@ -195,6 +204,14 @@ fn absent(message: String, span: Span, at: &Trail<'_>) -> Diagnostic {
     Diagnostic::warning(Code::AbsentDeletion, message).at(span).field(at.path())
 }
 
+fn required(name: &str, span: Span, at: &Trail<'_>) -> Diagnostic {
+    let message = format!("the patch removes `{name}`, which is required");
+    Diagnostic::warning(Code::MissingField, message)
+        .at(span)
+        .field(at.path())
+        .help("take the deletion out of the patch; an API server refuses the object without the field")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,6 +247,8 @@ mod tests {
                 &["spec.affinity", "spec.dnsConfig.options"],
             ),
             ("{spec: {volumes: [{name: v, $patch: delete}]}}", &["spec.volumes[name=v]"]),
+            // What is required, though it is there.
+            ("{spec: {containers: null}}", &["spec.containers"]),
         ];
         for (patch, want) in table {
             assert_eq!(told(live, patch), want, "{patch}");
