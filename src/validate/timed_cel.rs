@@ -209,6 +209,7 @@ fn limit_error(why: &str) -> ExecutionError {
 }
 
 /// The error of a worker thread that does not answer in time.
+#[cfg(not(target_family = "wasm"))]
 pub(super) fn too_slow() -> ExecutionError {
     limit_error(TOO_SLOW)
 }
