@@ -290,6 +290,66 @@ fn a_baseline_holds_what_is_known() {
 }
 
 #[test]
+fn fix_replaces_deprecated_fields_where_the_output_stays_the_same() {
+    let base = "# ours\ncommonLabels:\n  app: web # stays\nresources: [pod.yaml]\n";
+    let app = "bases:\n# the base\n- ../base\npatchesStrategicMerge:\n- patch.yaml\n";
+    let patch = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {hostNetwork: true}\n";
+    let json = "resources: [pod.yaml]\nnamePrefix: a-\npatchesJson6902:\n- target: {version: v1, kind: Pod, name: web}\n  patch: \
+                '[{op: add, path: /metadata/name, value: b}]'\nvars:\n- name: A\n  objref: {apiVersion: v1, kind: Pod, name: web}\n";
+    let home = folder(&[
+        ("base/pod.yaml", POD),
+        ("base/kustomization.yaml", base),
+        ("app/patch.yaml", patch),
+        ("app/kustomization.yaml", app),
+        ("json/pod.yaml", POD),
+        ("json/kustomization.yaml", json),
+        ("fine/pod.yaml", POD),
+        ("fine/kustomization.yaml", "resources: [pod.yaml]\n"),
+    ]);
+    let home = home.path();
+    let read = |file: &str| fs::read_to_string(home.join(file)).expect("read");
+    let before = stdout(&run(home, &["build", "app"]));
+    let fixed = run(home, &["check", "app", "--fix"]);
+    let said = String::from_utf8_lossy(&fixed.stderr);
+    assert_eq!((fixed.status.code(), stdout(&fixed)), (Some(0), String::new()), "{said}");
+    assert_eq!(stdout(&run(home, &["build", "app"])), before);
+    let app = read("app/kustomization.yaml");
+    assert_eq!(app, "resources:\n# the base\n- ../base\npatches:\n- path: patch.yaml\n");
+    let base = read("base/kustomization.yaml");
+    assert!(base.starts_with("# ours\nlabels:\n") && base.contains("app: web # stays"), "{base}");
+    // What would change the output stays, and is named.
+    let left = run(home, &["check", "json", "--fix"]);
+    let said = String::from_utf8_lossy(&left.stderr);
+    assert!(said.contains("`patchesJson6902` was not replaced") && said.contains("`vars` cannot"), "{said}");
+    assert_eq!(read("json/kustomization.yaml"), json);
+    let fine = run(home, &["check", "fine", "--fix"]);
+    let said = String::from_utf8_lossy(&fine.stderr);
+    assert!(fine.status.success() && said.contains("no fixable findings"), "{said}");
+}
+
+#[test]
+fn a_patch_that_removes_a_required_field_is_warned_of() {
+    let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: null\n  selector: null\n";
+    let home = folder(&[
+        (
+            "web.yaml",
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2, selector: {matchLabels: {a: \
+                      b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: nginx}]}}}\n",
+        ),
+        ("patch.yaml", patch),
+        ("kustomization.yaml", "resources: [web.yaml]\npatches: [{path: patch.yaml}]\n"),
+    ]);
+    let home = home.path();
+    let built = run(home, &["build"]);
+    let said = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{said}");
+    assert!(said.contains("removes `selector`") && said.contains("patch.yaml:6:3"), "{said}");
+    assert!(!said.contains("`replicas`"), "{said}");
+    assert_eq!(run(home, &["build", "--strict"]).status.code(), Some(1));
+    assert_eq!(found(home, &["."]).0, ["missing-required patch.yaml:6"], "reported once");
+}
+
+#[test]
 fn what_is_certain_is_mended_and_nothing_else_changes() {
     let pod = format!("{POD}  - {{name: log, image: log}}\n");
     let home = folder(&[("pod.yaml", &pod), ("kustomization.yaml", MISSPELLED)]);

@@ -42,7 +42,8 @@ impl Silences {
     pub(super) fn cover(&mut self, code: Code, place: Span, sources: &SourceMap) -> bool {
         let outer = sources.outermost(place);
         let by_comment = self.use_at(code, outer, sources, |silence| !silence.is_in_value);
-        if outer.source == place.source || !self.use_at(code, place, sources, |silence| !silence.is_in_value) {
+        if outer.source == place.source || !self.use_at(code, place, sources, |silence| !silence.is_in_value)
+        {
             return by_comment;
         }
         self.use_at(code, outer, sources, |silence| silence.is_in_value);
@@ -152,8 +153,7 @@ fn read(id: SourceId, source: &Source) -> Vec<Silence> {
         if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
             continue;
         }
-        let is_in_value =
-            starts.as_ref().is_some_and(|starts| starts.binary_search(&(from + sign)).is_err());
+        let is_in_value = starts.as_ref().is_some_and(|starts| starts.binary_search(&(from + sign)).is_err());
         let codes = rest.split_whitespace().next().unwrap_or_default().split(',');
         all.push(Silence {
             codes: codes.map(|name| code_named(name).ok_or_else(|| name.to_string())).collect(),

@@ -1,6 +1,7 @@
 //! `kubectl smp check`: what is wrong with overlays, though they build.
 
 mod baseline;
+mod deprecated;
 mod explain;
 mod mend;
 
@@ -139,7 +140,12 @@ pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
         return Err(Failure::Usage("`--fix` changes files, and standard input is none".into()));
     }
     let (report, cache) = reported(args, &selection, sources)?;
-    if !args.fix || mend::mend(&report, cache.as_deref(), sources)? == 0 {
+    if !args.fix {
+        return told(args, &report, sources);
+    }
+    let mended = mend::mend(&report, cache.as_deref(), sources)?;
+    if mended + deprecated::replace(args, &selection, &report, sources, cache.as_deref())? == 0 {
+        deprecated::print_nothing_fixed();
         return told(args, &report, sources);
     }
     // What is left is said of the files as they are now.

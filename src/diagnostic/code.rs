@@ -70,7 +70,7 @@ codes! {
     InvalidValue "invalid-value" "A value is of the right type and still makes no sense."
         "The help says what is possible there."
     DeprecatedField "deprecated-field" "A field that kustomize will drop."
-        "Use the field that the help names; `kustomize edit fix` rewrites most of them."
+        "Use the field that the help names; `kubectl smp check --fix` replaces most of them where the output stays the same."
     Io "io" "A file or directory is not there, or cannot be read or written."
         "Look at the path and at who may read it. A path in a kustomization begins at the directory of that file."
     OutsideRoot "outside-root" "A path leads outside the directory that it must stay in."

@@ -16,7 +16,11 @@ pub(super) fn mend(report: &CheckReport, cache: Option<&Path>, sources: &SourceM
         let found = DiskTree.locate(Path::new(""), path).map(Located::into_path);
         found.unwrap_or_else(|_| path.to_path_buf())
     };
-    let files = fixed_files(report, sources, real);
+    write(&fixed_files(report, sources, real), cache)
+}
+
+/// Writes all files or none, but for those that were fetched into the cache. Returns how many findings that fixes.
+pub(super) fn write(files: &[FixedFile], cache: Option<&Path>) -> Result<usize> {
     let cache = cache.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
     let is_fetched = |path: &Path| cache.as_ref().is_some_and(|cache| path.starts_with(cache.path()));
     let files = files.iter().map(|file| Ok((own_file(file)?, file))).collect::<Result<Vec<_>>>()?;

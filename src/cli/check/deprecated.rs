@@ -1,0 +1,171 @@
+//! Replaces deprecated fields of kustomizations where the output of all targets stays the same.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::super::{Failure, render};
+use super::{CheckArgs, mend};
+use crate::check::{CheckReport, FixedFile, replace_deprecated, replaceable_fields};
+use crate::cli::select::Selection;
+use crate::diagnostic::{Code, Severity};
+use crate::files::{DiskTree, EditedTree, FileTree, Located, RecordingTree};
+use crate::source::SourceMap;
+use crate::yaml::to_documents;
+
+/// A kustomization with deprecated fields.
+struct OldFile {
+    /// As users see it.
+    shown: PathBuf,
+    before: String,
+    after: String,
+    replaced: usize,
+}
+
+/// What a target is built to, and of which files.
+struct BuiltTarget<'s> {
+    target: &'s Path,
+    output: Option<String>,
+    files: BTreeSet<PathBuf>,
+}
+
+/// Builds targets to compare their outputs.
+struct Proof<'s> {
+    args: &'s CheckArgs,
+    selection: &'s Selection,
+    targets: Vec<BuiltTarget<'s>>,
+}
+
+/// Replaces deprecated fields that a report tells of, in all files or in none. Returns how many were.
+pub(super) fn replace(
+    args: &CheckArgs,
+    selection: &Selection,
+    report: &CheckReport,
+    sources: &SourceMap,
+    cache: Option<&Path>,
+) -> Result<usize, Failure> {
+    let mut files = old_files(report, sources, cache);
+    if files.is_empty() {
+        return Ok(0);
+    }
+    let proof = Proof::new(args, selection);
+    let all = replaceable_fields();
+    let edited = |file: &OldFile| replace_deprecated(&file.before, &all).unwrap_or_default();
+    let texts: BTreeMap<PathBuf, (String, Vec<&str>)> =
+        files.iter().map(|(path, file)| (path.clone(), edited(file))).collect();
+    let texts_of = |texts: &BTreeMap<PathBuf, (String, Vec<&str>)>| {
+        texts
+            .iter()
+            .filter(|(_, (_, fields))| !fields.is_empty())
+            .map(|(p, (t, _))| (p.clone(), t.clone()))
+            .collect()
+    };
+    if proof.holds(&texts_of(&texts)) {
+        for (path, (text, fields)) in texts {
+            if let Some(file) = files.get_mut(&path).filter(|_| !fields.is_empty()) {
+                (file.after, file.replaced) = (text, fields.len());
+            }
+        }
+    } else {
+        one_by_one(&mut files, &proof, &all);
+    }
+    write(files, cache)
+}
+
+/// Replaces each field for which the proof holds.
+fn one_by_one(files: &mut BTreeMap<PathBuf, OldFile>, proof: &Proof<'_>, fields: &[&str]) {
+    for (path, file) in files {
+        for field in fields {
+            let Ok((text, replaced)) = replace_deprecated(&file.after, &[field]) else { continue };
+            if replaced.is_empty() {
+                continue;
+            }
+            if proof.holds(&BTreeMap::from([(path.clone(), text.clone())])) {
+                file.after = text;
+                file.replaced += 1;
+            } else {
+                let shown = file.shown.display();
+                render::print_note(&format!(
+                    "{shown}: `{field}` was not replaced, since the output would not certainly stay the same"
+                ));
+            }
+        }
+    }
+}
+
+fn write(files: BTreeMap<PathBuf, OldFile>, cache: Option<&Path>) -> Result<usize, Failure> {
+    let changed = files.into_values().filter(|file| file.replaced > 0);
+    let fixed: Vec<FixedFile> = changed
+        .map(|OldFile { shown, before, after, replaced }| FixedFile {
+            path: shown,
+            before,
+            after,
+            mended: replaced,
+        })
+        .collect();
+    Ok(mend::write(&fixed, cache)?)
+}
+
+/// The kustomizations with deprecated fields, by their real paths. Those that were fetched stay as they are.
+fn old_files(report: &CheckReport, sources: &SourceMap, cache: Option<&Path>) -> BTreeMap<PathBuf, OldFile> {
+    let cache = cache.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
+    let mut files = BTreeMap::new();
+    for finding in report.findings.iter().filter(|finding| finding.code() == Code::DeprecatedField) {
+        let Some(source) = finding.labels().first().and_then(|label| sources.get(label.span.source)) else {
+            continue;
+        };
+        if finding.message().starts_with("`vars`") {
+            let message =
+                format!("{}: `vars` cannot be replaced; write `replacements`", source.name().display());
+            render::print_note(&message);
+        }
+        let Ok(real) = DiskTree.locate(Path::new(""), source.name()).map(Located::into_path) else {
+            continue;
+        };
+        if cache.as_ref().is_some_and(|cache| real.starts_with(cache.path())) {
+            continue;
+        }
+        let Ok(before) = DiskTree.read_text(&real) else { continue };
+        let (shown, after) = (source.name().to_path_buf(), before.clone());
+        files.entry(real).or_insert(OldFile { shown, before, after, replaced: 0 });
+    }
+    files
+}
+
+impl<'s> Proof<'s> {
+    fn new(args: &'s CheckArgs, selection: &'s Selection) -> Self {
+        let mut proof = Self { args, selection, targets: Vec::new() };
+        let built = selection.targets.iter().map(|target| {
+            let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
+            let output = proof.built(Arc::clone(&tree) as Arc<dyn FileTree>, target);
+            BuiltTarget { target, output, files: tree.read_set().files }
+        });
+        proof.targets = built.collect();
+        proof
+    }
+
+    /// The output of a target; none where it does not build.
+    fn built(&self, tree: Arc<dyn FileTree>, target: &Path) -> Option<String> {
+        let sources = SourceMap::default();
+        let builder = self.args.target.builder_over(tree, &sources, &[target.to_path_buf()]).ok()?;
+        let built = self.selection.build(&builder, target).ok()?;
+        to_documents(built.resources.iter().map(|resource| resource.node())).ok()
+    }
+
+    /// Whether the targets that read edited files build, and to the same; each edited file must be read by one.
+    fn holds(&self, texts: &BTreeMap<PathBuf, String>) -> bool {
+        let is_read = |path: &PathBuf| self.targets.iter().any(|target| target.files.contains(path));
+        let tree: Arc<dyn FileTree> = Arc::new(EditedTree::new(Arc::new(DiskTree), texts.clone()));
+        let concerned =
+            self.targets.iter().filter(|target| texts.keys().any(|path| target.files.contains(path)));
+        texts.keys().all(is_read)
+            && concerned
+                .into_iter()
+                .all(|one| one.output.is_some() && self.built(Arc::clone(&tree), one.target) == one.output)
+    }
+}
+
+/// Says that nothing could be fixed.
+pub(super) fn print_nothing_fixed() {
+    render::print_plain(Severity::Note, "no fixable findings");
+}
