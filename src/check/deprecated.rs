@@ -7,34 +7,23 @@ use crate::source::{Reading, SourceMap};
 use crate::transform::is_path_of_patch;
 use crate::yaml::{Entry, Key, List, Map, Node, ParseOptions, Style, comment_starts, edit, parse_documents};
 
-/// Where moved entries go in the list of the successor.
-#[derive(Clone, Copy)]
-enum Position {
-    First,
-    Last,
-}
-
 /// A deprecated field and its successor.
 struct Successor {
     old: &'static str,
     new: &'static str,
-    position: Position,
+    /// Whether moved entries go before those that the successor has.
+    is_first: bool,
     /// Makes the entries of the successor from the old value; none where its type is wrong.
     entries: fn(Node) -> Option<List>,
 }
 
 /// The fields that can be replaced. Strategic merge patches were applied before `patches`, and JSON patches after them.
 const SUCCESSORS: [Successor; 5] = [
-    Successor { old: "bases", new: "resources", position: Position::Last, entries: list },
-    Successor { old: "imageTags", new: "images", position: Position::Last, entries: list },
-    Successor {
-        old: "patchesStrategicMerge",
-        new: "patches",
-        position: Position::First,
-        entries: merge_patches,
-    },
-    Successor { old: "patchesJson6902", new: "patches", position: Position::Last, entries: list },
-    Successor { old: "commonLabels", new: "labels", position: Position::Last, entries: labels },
+    Successor { old: "bases", new: "resources", is_first: false, entries: list },
+    Successor { old: "imageTags", new: "images", is_first: false, entries: list },
+    Successor { old: "patchesStrategicMerge", new: "patches", is_first: true, entries: merge_patches },
+    Successor { old: "patchesJson6902", new: "patches", is_first: false, entries: list },
+    Successor { old: "commonLabels", new: "labels", is_first: false, entries: labels },
 ];
 
 /// The deprecated fields of a kustomization that have a successor with the same meaning in most cases.
@@ -117,9 +106,9 @@ fn replace(map: &mut Map, successor: &Successor) -> Option<()> {
         list.meta.style = Style::Block;
     }
     let entries = list.as_list_mut()?;
-    match successor.position {
-        Position::First => drop(entries.splice(0..0, moved)),
-        Position::Last => entries.append(&mut moved),
+    match successor.is_first {
+        true => drop(entries.splice(0..0, moved)),
+        false => entries.append(&mut moved),
     }
     Some(())
 }
@@ -190,7 +179,7 @@ mod tests {
         }
         assert!(
             after.contains("path: p.yaml")
-                && after.contains("patch: |-")
+                && after.contains("- patch: ")
                 && after.contains("images:\n- name: a")
         );
         assert_eq!(all_replaced(&after), after, "nothing is left");

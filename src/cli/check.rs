@@ -144,7 +144,7 @@ pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
         return told(args, &report, sources);
     }
     let mended = mend::mend(&report, cache.as_deref(), sources)?;
-    if mended + deprecated::replace(args, &selection, &report, sources, cache.as_deref())? == 0 {
+    if mended + deprecated::replace(&args.target, &selection, &report, sources, cache.as_deref())? == 0 {
         deprecated::print_nothing_fixed();
         return told(args, &report, sources);
     }

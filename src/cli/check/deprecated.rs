@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::{Failure, render};
-use super::{CheckArgs, mend};
+use super::mend;
 use crate::check::{CheckReport, FixedFile, replace_deprecated, replaceable_fields};
 use crate::cli::select::Selection;
+use crate::cli::target::TargetArgs;
 use crate::diagnostic::{Code, Severity};
 use crate::files::{DiskTree, EditedTree, FileTree, Located, RecordingTree};
 use crate::source::SourceMap;
@@ -31,14 +32,14 @@ struct BuiltTarget<'s> {
 
 /// Builds targets to compare their outputs.
 struct Proof<'s> {
-    args: &'s CheckArgs,
+    args: &'s TargetArgs,
     selection: &'s Selection,
     targets: Vec<BuiltTarget<'s>>,
 }
 
 /// Replaces deprecated fields that a report tells of, in all files or in none. Returns how many were.
 pub(super) fn replace(
-    args: &CheckArgs,
+    args: &TargetArgs,
     selection: &Selection,
     report: &CheckReport,
     sources: &SourceMap,
@@ -133,7 +134,7 @@ fn old_files(report: &CheckReport, sources: &SourceMap, cache: Option<&Path>) ->
 }
 
 impl<'s> Proof<'s> {
-    fn new(args: &'s CheckArgs, selection: &'s Selection) -> Self {
+    fn new(args: &'s TargetArgs, selection: &'s Selection) -> Self {
         let mut proof = Self { args, selection, targets: Vec::new() };
         let built = selection.targets.iter().map(|target| {
             let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
@@ -147,7 +148,7 @@ impl<'s> Proof<'s> {
     /// The output of a target; none where it does not build.
     fn built(&self, tree: Arc<dyn FileTree>, target: &Path) -> Option<String> {
         let sources = SourceMap::default();
-        let builder = self.args.target.builder_over(tree, &sources, &[target.to_path_buf()]).ok()?;
+        let builder = self.args.builder_over(tree, &sources, &[target.to_path_buf()]).ok()?;
         let built = self.selection.build(&builder, target).ok()?;
         to_documents(built.resources.iter().map(|resource| resource.node())).ok()
     }
