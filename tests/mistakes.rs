@@ -529,7 +529,7 @@ fn inline_patches_have_their_places_in_the_kustomization() {
     }
 }
 
-/// What kustomize v5.8.1 makes of directives: it takes manifests and patches apart at `---` before it reads them.
+/// What kustomize v5.8.3 makes of directives: it takes manifests and patches apart at `---` before it reads them.
 #[test]
 fn directives_are_taken_as_kustomize_takes_them() {
     let table = [
@@ -566,7 +566,7 @@ fn directives_are_taken_as_kustomize_takes_them() {
     }
 }
 
-/// As kustomize v5.8.1: nothing but a comment stands behind the `---` that ends a document.
+/// As kustomize v5.8.3: nothing but a comment stands behind the `---` that ends a document.
 #[test]
 fn markers_end_documents_alone() {
     let table = [

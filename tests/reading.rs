@@ -149,7 +149,6 @@ const MAPS: &[Row] = &[
         r#"{"x":{"a":1},"z":{"a":1,"b":2,"c":3}}"#,
         r#"{"x":{"a":1},"z":{"a":1,"b":2,"c":3}}"#,
     ),
-    ("{z: {<<: [{<<: {a: 1}, b: 2}, {<<: {c: 3}, d: 4}]}}", REFUSED, r#"{"z":{"a":1,"b":2,"c":3,"d":4}}"#),
 ];
 
 /// Syntax that the YAML library of both programs accepts.

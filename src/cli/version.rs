@@ -48,13 +48,10 @@ struct SchemaRange {
     newest: &'static str,
 }
 
-/// What `build` does as kustomize does it.
+/// The kustomize that `build` matches.
 #[derive(Serialize)]
 struct KustomizeLevel {
-    /// The last release before it.
     release: &'static str,
-    /// The month of the main branch.
-    main: &'static str,
 }
 
 const OPTIONAL_PARTS: [(&str, bool); 3] = [
@@ -73,7 +70,7 @@ impl ThisProgram {
             target: env!("SMP_BUILD_TARGET"),
             features: OPTIONAL_PARTS.iter().filter(|(_, is_in)| *is_in).map(|(name, _)| *name).collect(),
             schema: SchemaRange { oldest, newest },
-            kustomize: KustomizeLevel { release: "5.8.1", main: "2026-08" },
+            kustomize: KustomizeLevel { release: "5.8.3" },
         }
     }
 
@@ -85,7 +82,7 @@ impl ThisProgram {
             ("target", self.target.to_string()),
             ("features", if self.features.is_empty() { "none".into() } else { self.features.join(", ") }),
             ("schema", format!("Kubernetes {} to {}", self.schema.oldest, self.schema.newest)),
-            ("kustomize", format!("{}, and main of {}", self.kustomize.release, self.kustomize.main)),
+            ("kustomize", self.kustomize.release.to_string()),
         ];
         let rows = rows.iter().map(|(name, value)| format!("{name:<10} {value}\n"));
         format!("kubectl smp {}\n", self.version) + &rows.collect::<String>()

@@ -1,7 +1,7 @@
 //! Functions and plugins: programs that make or change resources.
 //!
 //! Owns how they are found, run and talked to: KRM functions as executables and in containers, and
-//! executables in the user's plugin directory, as kustomize (v5.8.1) has them. Nothing runs unless
+//! executables in the user's plugin directory, as kustomize (v5.8.3) has them. Nothing runs unless
 //! the user enabled it.
 
 mod container;

@@ -1,7 +1,7 @@
 //! Helm charts: the fields `helmCharts` and `helmGlobals`, inflated by the `helm` executable.
 //!
 //! Owns the configuration, the command lines and the values files of kustomize's
-//! HelmChartInflationGenerator (v5.8.1). Runs helm only when the user enabled it. Knows nothing of
+//! HelmChartInflationGenerator (v5.8.3). Runs helm only when the user enabled it. Knows nothing of
 //! resources: what helm prints comes back as documents.
 
 mod values;

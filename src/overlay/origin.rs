@@ -10,7 +10,7 @@ use crate::source::SourceMap;
 use crate::yaml::{self, Map, Node, ParseOptions};
 
 /// What `kustomize` calls itself in the label that says who manages a resource.
-const MANAGED_BY: &str = "kustomize-v5.8.1";
+const MANAGED_BY: &str = "kustomize-v5.8.3";
 
 /// The annotations for origins and transformations.
 pub(super) const ORIGINS: [&str; 2] =

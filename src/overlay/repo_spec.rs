@@ -1,7 +1,7 @@
 //! Where a remote base is: URLs of git repositories, taken apart as kustomize does.
 //!
 //! Owns the grammar of such references and nothing else: no network, no files. A reference that
-//! does not parse is a local path, which is how kustomize (v5.8.1) tells the two apart.
+//! does not parse is a local path, which is how kustomize (v5.8.3) tells the two apart.
 
 use std::path::Path;
 use std::time::Duration;

@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn hashes_of_content() {
-        // From kustomize 5.8.1.
+        // From kustomize 5.8.3.
         let table = [
             ("kind: ConfigMap", "6ct58987ht"),
             ("kind: ConfigMap\nmetadata: {name: x, labels: {a: b}}\ndata: {a: b}", "4h2mbtbbt6"),

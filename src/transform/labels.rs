@@ -167,7 +167,7 @@ spec:
 
     #[test]
     fn labels_that_were_added_together_change_together() {
-        // As in kustomize 5.8.1, where they are one node.
+        // As in kustomize 5.8.3, where they are one node.
         let selectors = LabelArgs {
             pairs: pairs(&[("t", "1"), ("app", "x")]),
             include_selectors: true,

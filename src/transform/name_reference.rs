@@ -235,7 +235,7 @@ webhooks: [{clientConfig: {service: {name: s}}}, {clientConfig: {url: x}}]
 
     #[test]
     fn a_field_that_is_listed_twice_is_updated_twice() {
-        // kustomize 5.8.1 lists the secrets of Ingress twice.
+        // kustomize 5.8.3 lists the secrets of Ingress twice.
         let mut set = prefixed(
             "p-",
             "

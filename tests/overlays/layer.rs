@@ -268,8 +268,11 @@ impl Forest {
             let (selectors, templates) = (self.dice.chance(30), self.dice.chance(40));
             if selectors {
                 line!(draft.text, "  includeSelectors: true");
-            } else if templates && !self.habits.claims {
+            } else if templates {
                 line!(draft.text, "  includeTemplates: true");
+            }
+            if self.dice.chance(30) {
+                line!(draft.text, "  includeVolumeClaimTemplates: true");
             }
             if self.dice.chance(25) {
                 let fields = [
@@ -311,6 +314,7 @@ impl Forest {
                 "nginx",
                 "example.com/web0",
                 "example.com/.*",
+                "\"[\"",
             ]);
             let change = self.dice.pick(&[
                 "newTag: \"2.0\"",

@@ -11,9 +11,6 @@ pub struct Habits {
     /// Whether ports say their protocol. The default dialect takes a port without one for TCP,
     /// kustomize does not, so a tree either always says it or never.
     pub protocols: bool,
-    /// Whether stateful sets have volume claim templates. Those of kustomize 5.8.1 get labels in
-    /// another way than those of its main branch, so such trees have no common labels.
-    pub claims: bool,
     /// Whether annotations may be null. Labels that are to go there (`fields`) are kept by kustomize in the
     /// content of the null, where only the very end of a build, or a note of it, finds them; such trees have
     /// no such labels.
@@ -159,8 +156,13 @@ impl<'d> Application<'d> {
     fn stateful(&mut self) {
         let name = &self.name;
         writeln!(self.text, "  serviceName: {name}").expect("text");
-        if self.habits.claims {
-            self.text.push_str("  volumeClaimTemplates:\n  - metadata: {name: data}\n    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n");
+        if self.dice.chance(60) {
+            let metadata = self.dice.pick(&[
+                "{name: data}",
+                "{name: data, labels: {app: db}}",
+                "{name: data, labels: null}",
+            ]);
+            writeln!(self.text, "  volumeClaimTemplates:\n  - metadata: {metadata}\n    spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}").expect("text");
         }
     }
 
@@ -187,6 +189,7 @@ impl<'d> Application<'d> {
                 "busybox:1.36",
                 "reg.io:5000/busybox:2",
                 "\"busybox@sha256:0123456789\"",
+                "\"busybox:1@sha512:0123456789\"",
                 "nginx:1-alpine",
             ]);
             writeln!(self.text, "{pad}- name: side\n{pad}  image: {image}").expect("text");
@@ -197,6 +200,10 @@ impl<'d> Application<'d> {
             let settings = &self.settings;
             writeln!(self.text, "{pad}volumes:\n{pad}- name: v\n{pad}  configMap: {{name: {settings}}}")
                 .expect("text");
+            let image = self.dice.pick(&["", "", "busybox:1", "\"nginx@sha512:0123\""]);
+            if !image.is_empty() {
+                writeln!(self.text, "{pad}- {{name: image, image: {{reference: {image}}}}}").expect("text");
+            }
             thing.has(&format!("{base}.volumes"), Shape::List);
         }
     }

@@ -4,10 +4,9 @@
 //! share a base) and components. The generator keeps a rough model of the resources of each layer, so that
 //! most of what it writes about them is right; about one tree in ten gets a mistake on purpose.
 //!
-//! What it avoids, because kustomize 5.8.1 differs there from its main branch (which is the model) or from
-//! our default dialect on purpose: template labels where there are volume claim templates, image names that
-//! are no patterns, ports with a protocol in only one place, list entries without their merge key. Also
-//! plain scalars with `?` in flow style, which go-yaml cannot read, and labels in annotations that are null.
+//! It avoids what our default dialect does otherwise on purpose: ports with a protocol in only one place, list
+//! entries without their merge key. Also plain scalars with `?` in flow style, which go-yaml cannot read, and
+//! labels in annotations that are null.
 
 mod dice;
 mod generators;
@@ -38,7 +37,7 @@ use line;
 /// Writes the tree of a seed below a directory and returns the directory to build.
 pub fn write(seed: u64, root: &Path) -> PathBuf {
     let mut dice = Dice::new(seed);
-    let habits = Habits { protocols: dice.chance(50), claims: dice.chance(15), nulls: dice.chance(60) };
+    let habits = Habits { protocols: dice.chance(50), nulls: dice.chance(60) };
     let flaw = dice.chance(9);
     let mut forest = Forest {
         dice,

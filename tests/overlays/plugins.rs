@@ -128,7 +128,6 @@ impl Forest {
                     format!("annotations: {{by-plugin: {text}}}\nfieldSpecs:\n- {spec}\n"),
                 )
             }
-            1 if self.habits.claims => return None,
             1 => {
                 let spec = self.dice.pick(&[
                     "{path: metadata/labels, create: true}",

@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn mounts_and_variables_of_both_sides() {
-        // Seen with kustomize v5.8.1 and a docker that prints its arguments.
+        // Seen with kustomize v5.8.3 and a docker that prints its arguments.
         let spec = ContainerSpec {
             image: "i".into(),
             envs: strings(&["B=1=2", "A", "LOG_TO_STDERR=false", "C=x", "A"]),

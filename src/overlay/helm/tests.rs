@@ -151,7 +151,7 @@ fn all_options_reach_helm_in_kustomizes_order() {
                  additionalValuesFiles: [more.yaml, ./vals/../more.yaml], apiVersions: [a/v1, b/v1], \
                  kubeVersion: 1.29.0, includeCRDs: true, skipTests: true, skipHooks: true, debug: true, \
                  devel: true, chartHome: ./charts/../charts}";
-    // What the chart says wins over the command line, as in kustomize v5.8.1.
+    // What the chart says wins over the command line, as in kustomize v5.8.3.
     let (api_versions, kube_version) = (vec!["c/v1".to_string()], "1.30.0".to_string());
     let options = HelmOptions { api_versions, kube_version, ..fixture.options() };
     fixture.inflate(chart, options.clone()).expect("inflated");
@@ -367,7 +367,7 @@ fn a_chart_renders_as_in_kustomize() {
     let documents = fixture.inflate(chart, options).expect("inflated");
     let mut text = String::new();
     write_documents(&documents, &mut text).expect("printable");
-    // What `kustomize build --enable-helm` v5.8.1 prints in the order `fifo`, with helm 3.22 and 4.3.
+    // What `kustomize build --enable-helm` v5.8.3 prints in the order `fifo`, with helm 3.22 and 4.3.
     let want = r#"kind: CustomResourceDefinition
 metadata:
   name: foos.example.com

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn maps_are_merged_and_the_rest_is_replaced() {
-        // Observed with `kustomize build --enable-helm`, v5.8.1.
+        // Observed with `kustomize build --enable-helm`, v5.8.3.
         let table = [
             ("a: 1", "b: 2", "a: 1; b: 2"),
             ("a: 1", "a: 2", "a: 1"),

@@ -1,4 +1,4 @@
-//! kustomize's built-in field specs, as of 5.8: facts, written down once.
+//! kustomize's built-in field specs, as of 5.8.3: facts, written down once.
 
 use crate::transform::field_spec::{FieldSpec, NameBackReference};
 

@@ -1,6 +1,6 @@
 //! What `kustomize build` loses between a finished resource and its output.
 //!
-//! kustomize (seen in v5.8.1) prints a resource by way of two other texts: go-yaml v3 writes it
+//! kustomize (seen in v5.8.3) prints a resource by way of two other texts: go-yaml v3 writes it
 //! and reads it back, then Go's JSON is written and go-yaml v2 reads it. Four kinds of values come
 //! back changed:
 //!

@@ -1,4 +1,4 @@
-//! What the printer prints. Unless said otherwise, kustomize v5.8.1 prints the same bytes.
+//! What the printer prints. Unless said otherwise, kustomize v5.8.3 prints the same bytes.
 
 use proptest::prelude::*;
 
