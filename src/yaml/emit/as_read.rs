@@ -120,24 +120,27 @@ fn leaf_or_flow(node: &Node, context: Context) -> String {
 }
 
 fn scalar(node: &Node, text: &str, context: Context) -> String {
-    match (node.resolve(), tag_of(node.meta.tag)) {
+    match (resolve_plain(text), tag_of(node.meta.tag)) {
         // What does not fit its tag keeps the tag, so that the text is no valid YAML any more.
-        (Some(Resolved::Str(_)), Some(tag)) => format!("{tag} {text}"),
-        (Some(Resolved::Null), Some(tag)) if node.meta.tag != Tag::Null => {
+        (plain, Some((tag, fits))) if !fits(&plain) => {
+            let text = if text.is_empty() && context == Context::Flow { "''" } else { text };
             format!("{tag} {text}").trim_end().into()
         }
-        (Some(Resolved::Str(_)), None) => string(text, node.meta.style, context),
+        (_, None) if matches!(node.resolve(), Some(Resolved::Str(_))) => {
+            string(text, node.meta.style, context)
+        }
         _ => text.to_string(),
     }
 }
 
-fn tag_of(tag: Tag) -> Option<&'static str> {
+/// How a tag is written, and which plain texts have it without being written.
+fn tag_of(tag: Tag) -> Option<(&'static str, fn(&Resolved) -> bool)> {
     match tag {
-        Tag::Int => Some("!!int"),
-        Tag::Float => Some("!!float"),
-        Tag::Bool => Some("!!bool"),
-        Tag::Null => Some("!!null"),
-        Tag::Timestamp => Some("!!timestamp"),
+        Tag::Int => Some(("!!int", |plain| matches!(plain, Resolved::Int(_) | Resolved::UInt(_)))),
+        Tag::Float => Some(("!!float", |plain| matches!(plain, Resolved::Float(_)))),
+        Tag::Bool => Some(("!!bool", |plain| matches!(plain, Resolved::Bool(_)))),
+        Tag::Null => Some(("!!null", |plain| matches!(plain, Resolved::Null))),
+        Tag::Timestamp => Some(("!!timestamp", |plain| matches!(plain, Resolved::Timestamp(_)))),
         Tag::None | Tag::Undecided | Tag::Quoted | Tag::Str | Tag::Binary | Tag::Other => None,
     }
 }
@@ -233,7 +236,17 @@ on: off
     #[test]
     fn what_does_not_fit_its_tag() {
         let mut node = Node::int(1);
-        node.value = Value::Scalar("word".into());
-        assert_eq!(as_read(&node), "!!int word");
+        for (text, want) in [
+            ("word", "!!int word"),
+            ("true", "!!int true"),
+            ("1.7", "!!int 1.7"),
+            ("", "!!int"),
+            ("0x10", "0x10"),
+        ] {
+            node.value = Value::Scalar(text.into());
+            assert_eq!(as_read(&node), want);
+        }
+        node.value = Value::Scalar("".into());
+        assert_eq!(leaf_or_flow(&Node::list(vec![node]), Context::Flow), "[!!int '']");
     }
 }
