@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::TypeGraph;
+use super::{Gvk, TypeGraph};
 
 static KUBERNETES: LazyLock<Arc<TypeGraph>> =
     LazyLock::new(|| open(include_bytes!("embedded/kubernetes.smpschema")));
@@ -18,6 +18,11 @@ pub const KUBERNETES_VERSIONS: [&str; 2] = ["1.21", "1.37"];
 /// Kubernetes 1.37, and the kinds that were removed since 1.21.
 pub(super) fn kubernetes() -> Arc<TypeGraph> {
     Arc::clone(&KUBERNETES)
+}
+
+/// Returns whether a kind is part of Kubernetes.
+pub(crate) fn is_built_in(gvk: &Gvk) -> bool {
+    KUBERNETES.kind(gvk).is_some()
 }
 
 /// Kubernetes 1.21.2 as kustomize has it.
@@ -33,7 +38,7 @@ fn open(bytes: &'static [u8]) -> Arc<TypeGraph> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Gvk, Scope};
+    use crate::schema::Scope;
 
     #[test]
     fn both_tables_open_and_stay_small() {

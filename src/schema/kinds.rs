@@ -115,11 +115,6 @@ pub(crate) fn is_built_in_group(group: &str) -> bool {
     GROUPS.contains(group)
 }
 
-/// Returns whether a kind is part of Kubernetes, by the kinds that are embedded.
-pub(crate) fn is_built_in(gvk: &Gvk) -> bool {
-    embedded::kubernetes().kind(gvk).is_some()
-}
-
 /// The kinds of a group that is part of Kubernetes, in all versions.
 pub(crate) fn kinds_of_group(group: &str) -> Vec<Gvk> {
     let graph = embedded::kubernetes();

@@ -31,12 +31,13 @@ pub use constraints::{CelRule, Constraints};
 pub use cursor::{Cursor, ListMapKeys};
 pub use directives::{Directives, ListType, MapType, PatchStrategy, Scope, TypeKind, split_keys};
 pub use embedded::KUBERNETES_VERSIONS;
+pub(crate) use embedded::is_built_in;
 pub use graph::TypeGraph;
 pub use gvk::Gvk;
 pub use kinds::find_kind;
 #[cfg(feature = "cluster")]
 pub(crate) use kinds::priority;
-pub(crate) use kinds::{is_built_in, is_built_in_group, kinds_of, kinds_of_group, names_kind};
+pub(crate) use kinds::{is_built_in_group, kinds_of, kinds_of_group, names_kind};
 pub(crate) use kustomization::KUSTOMIZATION_PATHS;
 pub use kustomization::kustomization_files;
 pub use lint::lint;

@@ -64,11 +64,11 @@ struct ReadLock {
 
 #[derive(Deserialize)]
 struct ReadSchema {
-    gvk: ReadKind,
+    gvk: ReadGvk,
 }
 
 #[derive(Deserialize)]
-struct ReadKind {
+struct ReadGvk {
     group: SmolStr,
     version: SmolStr,
     kind: SmolStr,
@@ -94,9 +94,7 @@ fn not_null<'de, D: Deserializer<'de>>(value: D) -> std::result::Result<Option<S
 fn remotes_of(text: &str) -> Option<BTreeMap<RemoteReference, String>> {
     let lock: ReadLock = serde_json::from_str(text).ok().filter(|lock: &ReadLock| lock.version == VERSION)?;
     let kinds = lock.schemas.into_iter().map(|ReadSchema { gvk }| gvk);
-    if kinds
-        .map(|ReadKind { group, version, kind }| Gvk { group, version, kind })
-        .any(|gvk| is_built_in(&gvk))
+    if kinds.map(|ReadGvk { group, version, kind }| Gvk { group, version, kind }).any(|gvk| is_built_in(&gvk))
     {
         return None;
     }
