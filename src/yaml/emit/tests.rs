@@ -352,7 +352,7 @@ fn next_lines_are_folded_as_in_kustomize() {
 fn comments_behind_the_last_blank_line_add_one_as_in_kustomize() {
     let table = [
         ("a: |+\n  x\n\n# c\n", "x\n\n\n"),
-        ("a: |+ # b\n  x\n  \n\n  # c\n# d", "x\n\n\n\n"),
+        ("a: |+ # b\n  x\n  \n\n # c\n# d", "x\n\n\n\n"),
         ("a: >+\n  x\n\n# c\n", "x\n\n\n\n"),
         ("a: |+\n\n# c\n...\n", "\n\n"),
         ("a: |+\n  x\n# c\n", "x\n"),

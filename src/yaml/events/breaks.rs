@@ -78,9 +78,8 @@ impl BrokenText {
 
     /// An event with what libyaml reads.
     pub fn restored<'e>(&self, event: Event<'e>) -> Event<'e> {
-        let marked = |text: Cow<'e, str>| match text.contains(self.mark) {
-            true => Cow::Owned(text.replace(self.mark, BOM)),
-            false => text,
+        let marked = |text: Cow<'e, str>| {
+            if text.contains(self.mark) { Cow::Owned(text.replace(self.mark, BOM)) } else { text }
         };
         match self.with_breaks(event) {
             Event::Scalar(text, style, anchor, tag) => Event::Scalar(marked(text), style, anchor, tag),

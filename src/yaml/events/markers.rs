@@ -33,6 +33,7 @@ impl<'t> Markers<'t> {
         let before = self.at..at.start.max(self.at);
         let is_start = matches!(event, Event::DocumentStart(..));
         let refused = match event {
+            Event::DocumentStart(false, _) if self.documents > 0 => Some((IMPLICIT_START, at.start)),
             Event::DocumentEnd => self.end_of_nothing(before, at),
             // `...` may stand behind a document any number of times.
             _ if self.documents == 0 => (self.line(before.clone(), is_end))
@@ -79,6 +80,8 @@ impl<'t> Markers<'t> {
         None
     }
 }
+
+const IMPLICIT_START: &str = "a document begins without `---` behind the end of another";
 
 const LONE_END: &str = "`...` stands where a document should begin";
 

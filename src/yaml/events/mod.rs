@@ -181,11 +181,10 @@ impl Reader<'_> {
             let (read, verdicts) = once(&Shown::rewritten(self.text, rewrites.list()), &rewrites);
             is_changed = rewrites.learn(read.as_ref().err(), &verdicts, self.text);
             match read {
-                Err(failure @ Unreadable::Syntax { .. }) => {
-                    if failure.position() > furthest.position() {
-                        furthest = failure;
-                    }
+                Err(failure @ Unreadable::Syntax { .. }) if failure.position() > furthest.position() => {
+                    furthest = failure;
                 }
+                Err(Unreadable::Syntax { .. }) => {}
                 read if !is_changed => return read,
                 _ => {}
             }
@@ -201,7 +200,7 @@ impl Reader<'_> {
     ) -> Result<(), Unreadable> {
         let mut lines = Lines::of(self.text, self.indented_from(shown));
         let last_line = LastLine::of(self.text, self.options.last_break);
-        let (mut documents, mut markers, mut tokens) = (0, Markers::of(shown.body()), Tokens::of(shown));
+        let (mut markers, mut tokens) = (Markers::of(shown.body()), Tokens::of(shown));
         for event in Parser::new_from_str_with_options(shown.body(), options(self.options.comments)) {
             let (mut event, span) = event.map_err(|error| Unreadable::from_parser(&error, shown))?;
             let bytes = span.byte_range().unwrap_or_default();
@@ -210,14 +209,6 @@ impl Reader<'_> {
                 first_line: span.start.line(),
                 last_line: span.end.line(),
             };
-            if let Event::DocumentStart(explicit, _) = &mut event {
-                if documents > 0 && !*explicit {
-                    let message = "a document begins without `---` behind the end of another";
-                    return Err(Unreadable::not_libyaml(message, place.range.start));
-                }
-                *explicit &= !shown.is_separated;
-                documents += 1;
-            }
             if let Some((message, at)) =
                 markers.event(&event, &bytes).or_else(|| tokens.event(&event, &bytes))
             {
@@ -225,6 +216,9 @@ impl Reader<'_> {
             }
             if matches!(event, Event::Anchor(..)) {
                 continue;
+            }
+            if let Event::DocumentStart(explicit, _) = &mut event {
+                *explicit &= !shown.is_separated;
             }
             if !lines.is_empty() {
                 lines.event(&event, &span, &place.range);

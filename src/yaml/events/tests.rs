@@ -362,7 +362,7 @@ fn what_only_looks_like_such_a_construct_is_not_touched() {
     let table = [
         (
             "a: |\n  \n # c\nb: |\n\n  # c\nd:\n- |\n  |\n      \n   # c\n- |\n",
-            r##"{"a":"","b":"\n# c\n","d":["|\n    \n # c\n",""]}"##,
+            r#"{"a":"","b":"\n# c\n","d":["|\n    \n # c\n",""]}"#,
         ),
         (
             "a: it's \"x\"#y\nb: x]#y\nc: x,#y\nd: x |#y\ne: \"v\"#c\n",
@@ -372,12 +372,12 @@ fn what_only_looks_like_such_a_construct_is_not_touched() {
             "a: |\n  \"x\"#y [-]\n  \\' !!str, z\nb: ['x\"#y', '[-]', \"v\"#c\n]\n",
             r##"{"a":"\"x\"#y [-]\n\\' !!str, z\n","b":["x\"#y","[-]","v"]}"##,
         ),
-        ("a: [x -, --, 'y -', -z, -] # [-]\n", r##"{"a":["x -","--","y -","-z","-"]}"##),
-        ("a: 'x\\' # \"\\'\"\nb: \"\\'\"\n", r##"{"a":"x\\","b":"'"}"##),
-        ("a: |\n  |\n\n   # x\nb: |\n   \n # c\n", r##"{"a":"|\n\n # x\n","b":""}"##),
+        ("a: [x -, --, 'y -', -z, -] # [-]\n", r#"{"a":["x -","--","y -","-z","-"]}"#),
+        ("a: 'x\\' # \"\\'\"\nb: \"\\'\"\n", r#"{"a":"x\\","b":"'"}"#),
+        ("a: |\n  |\n\n   # x\nb: |\n   \n # c\n", r#"{"a":"|\n\n # x\n","b":""}"#),
         (
             "a: x !!str, y\nb: '!!str, y'\nc: !!str, y # !!str, y\n",
-            r##"{"a":"x !!str, y","b":"!!str, y","c":"y"}"##,
+            r#"{"a":"x !!str, y","b":"!!str, y","c":"y"}"#,
         ),
         ("a: \"v\"#c\nb: x \"y\"#\n  z\nc: 'w'#d\n", r##"{"a":"v","b":"x \"y\"# z","c":"w"}"##),
     ];
