@@ -423,14 +423,15 @@ mod commands {
     #[test]
     fn final_block_scalars_have_a_line_break_in_manifests_and_none_in_patches() {
         let text = format!("{HEAD}value: |\n  x");
-        let folder = folder(&[("o/row.yaml", &text), ("patch.yaml", "more: |\n  y")]);
+        let folder =
+            folder(&[("base/row.yaml", &text), ("o/row.yaml", HEAD), ("patch.yaml", "more: |\n  y")]);
         assert!(run(&folder, &["build", "o"], "").ends_with("value: |\n  x\n"));
         let patch = ["patch", "-f", "-", "--type=merge", "--patch-file=patch.yaml", "-o", "yaml"];
         let patched = run(&folder, &patch, &text);
         assert!(patched.contains("more: \"y\"\n") && patched.ends_with("value: |\n  x\n"), "{patched}");
 
         let kustomization = "resources: [row.yaml]\n";
-        fs::write(folder.path().join("o/kustomization.yaml"), kustomization).expect("written");
+        fs::write(folder.path().join("base/kustomization.yaml"), kustomization).expect("written");
         assert!(run(&folder, &["build", "o"], "").ends_with("value: x\n"));
     }
 
