@@ -138,7 +138,7 @@ fn trees(folder: &Path) -> Vec<Tree> {
 fn try_all(folder: &Path) {
     let trees = trees(folder);
     assert!(trees.len() > 3, "{}", trees.len());
-    for seed in seeds::seeds("SMP_TEST_TREES", 60, 2) {
+    for seed in seeds::seeds("SMP_TEST_TREES", 60) {
         try_one(&trees[Dice::new(seed ^ 0x5eed).below(trees.len())], seed);
     }
 }

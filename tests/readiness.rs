@@ -253,10 +253,7 @@ fn number(variable: &str, default: u64) -> u64 {
 #[ignore = "needs the oracle, see .ci/tools"]
 fn random_objects_are_as_far_as_for_kstatus() {
     let now = SystemTime::now();
-    let seed = number(
-        "SMP_TEST_STATUSES_SEED",
-        now.duration_since(SystemTime::UNIX_EPOCH).expect("a clock").as_secs(),
-    );
+    let seed = number("SMP_TEST_STATUSES_SEED", 1);
     let mut dice = Dice::new(seed);
     let objects: Vec<Value> = (0..number("SMP_TEST_STATUSES", 4000)).map(|_| object(&mut dice)).collect();
     let readable: Vec<Value> = objects.iter().map(with_numbers).collect();

@@ -64,6 +64,7 @@ mod tests {
 
     use super::*;
     use crate::source::SourceMap;
+    use crate::yaml::random::fixed_cases;
     use crate::yaml::{ParseOptions, parse_one, to_json};
 
     fn node(text: &str) -> Node {
@@ -131,6 +132,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(fixed_cases())]
+
         #[test]
         fn a_created_patch_gets_there(a in value(), b in value()) {
             let patch = create_json_merge(&a, &b);

@@ -1,7 +1,7 @@
 //! Patches that were tried before they are given out.
 
 use super::apply::{ApplyOptions, apply};
-use super::create::create;
+use super::create::{PatchPart, create, diff};
 use super::json_merge::create_json_merge;
 use super::json_patch::create_json_patch;
 use super::numbers::check_numbers;
@@ -88,6 +88,10 @@ fn tried(
         (PatchType::Strategic, Some(current)) if rules == Rules::Apiserver => {
             trial.run_kubectls(current, three_way)
         }
+        (PatchType::Strategic, None) if rules == Rules::Apiserver => {
+            let kubectls = trial.run(create(input, &wanted, kind, rules)?);
+            kubectls.or_else(|error| trial.run_differences().map_err(|_| error))
+        }
         (PatchType::Strategic, _) => trial.run(create(input, &wanted, kind, rules)?),
         (PatchType::Merge, _) => trial.run(create_json_merge(input, &wanted)),
         (PatchType::Json, _) => trial.run(create_json_patch(input, &wanted)),
@@ -172,8 +176,14 @@ impl Trial<'_> {
         if kubectls.as_ref().is_ok_and(|patch| !self.leaves_nulls(&patch.value)) {
             return kubectls;
         }
-        let otherwise = create(current, self.wanted, kind, self.way.rules).and_then(|patch| self.run(patch));
-        otherwise.or(kubectls)
+        self.run_differences().or(kubectls)
+    }
+
+    /// The patch of what differs between the input and what is wanted. kubectl's patch has more: an order for scalars
+    /// that are not sorted, say. In one of two entries with the same merge key that is a change of the first one.
+    fn run_differences(&self) -> Result<Warned<Node>> {
+        let patch = diff(self.sides.input(), self.wanted, self.kind, PatchPart::Differences)?;
+        self.run(Node::map(patch))
     }
 
     /// Whether the patch makes nulls that nobody wants.

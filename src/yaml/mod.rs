@@ -20,6 +20,8 @@ mod order;
 mod parse;
 mod positions;
 mod printable;
+#[cfg(test)]
+pub(crate) mod random;
 mod scalar;
 mod spanned;
 mod suggest;

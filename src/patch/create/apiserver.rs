@@ -39,6 +39,9 @@ impl PatchPart {
         at: &Trail<'_>,
     ) -> Result<Map> {
         let (mut patch, mut loses) = (Map::new(), false);
+        if self.skips(original, modified) {
+            return Ok(patch);
+        }
         for row in align::fields([modified, original]) {
             match row {
                 [Some(after), Some(before)] => {
@@ -76,6 +79,9 @@ impl PatchPart {
         at: &Trail<'_>,
     ) -> Result<()> {
         let (name, after) = (&entry.key.text, &entry.value);
+        if self.skips(before, after) {
+            return Ok(());
+        }
         if name == PATCH {
             return directive(before, entry, patch, at);
         }

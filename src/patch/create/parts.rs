@@ -9,8 +9,10 @@ use crate::yaml::{Entry, Map, Node};
 /// Which differences a patch tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::patch) enum PatchPart {
-    /// All.
+    /// All, and what kubectl sends although nothing changed: maps that are replaced, orders of scalars.
     Everything,
+    /// All, and nothing of values that are equal on both sides.
+    Differences,
     /// What was changed or added.
     Changes,
     /// What was removed.
@@ -30,6 +32,11 @@ impl PatchPart {
 
     pub(super) fn has_order(self) -> bool {
         self != Self::Unordered
+    }
+
+    /// Reports whether the patch leaves out a value with these two versions.
+    pub(super) fn skips<T: PartialEq>(self, original: &T, modified: &T) -> bool {
+        self == Self::Differences && original == modified
     }
 }
 

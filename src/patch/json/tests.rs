@@ -3,6 +3,7 @@ use serde_json::json;
 
 use super::*;
 use crate::merge::apply as apply_strategic;
+use crate::yaml::random::fixed_cases;
 use crate::patch::apply_json_merge;
 
 fn pod(spec: &Value) -> Value {
@@ -253,6 +254,8 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    #![proptest_config(fixed_cases())]
+
     /// Only the fields that a patch names become trees; that must not be seen.
     #[test]
     fn it_does_not_matter_that_fields_are_patched_alone(object in value(), patch in value()) {
@@ -368,6 +371,8 @@ fn thing(actions: &'static [&'static str], inner: Option<BoxedStrategy<Value>>) 
 }
 
 proptest! {
+    #![proptest_config(fixed_cases())]
+
     /// The same for patches with directives, of a kind with a schema, by the rules of servers and of overlays.
     #[test]
     fn it_does_not_matter_that_directives_are_about_fields_alone(

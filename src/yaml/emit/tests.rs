@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::super::random::fixed_cases;
 use super::{reread, to_yaml, write_documents, write_yaml};
 use crate::diagnostic::Code;
 use crate::source::{SourceMap, Span};
@@ -419,6 +420,8 @@ fn node() -> impl Strategy<Value = Node> {
 }
 
 proptest! {
+    #![proptest_config(fixed_cases())]
+
     #[test]
     fn what_is_printed_reads_back_the_same(tree in node()) {
         let root = map([("root", tree)]);

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::{Reading, edit, read, read_as};
+use crate::yaml::random::fixed_cases;
 use crate::yaml::{Map, Node, ParseOptions, parse_documents, write_documents_as_written};
 
 /// Random decisions; when they run out, all are 0.
@@ -419,7 +420,7 @@ fn reading() -> impl Strategy<Value = Reading> {
 
 /// A thousand cases, or as many as `PROPTEST_CASES` says if that is more.
 fn config() -> ProptestConfig {
-    let default = ProptestConfig::default();
+    let default = fixed_cases();
     ProptestConfig { cases: default.cases.max(1000), failure_persistence: None, ..default }
 }
 
