@@ -8,8 +8,8 @@
 use std::path::Path;
 
 use kubectl_smp::merge::{Exceptions, Rules, apply};
-use kubectl_smp::patch::create;
 use kubectl_smp::patch::json::PatchType;
+use kubectl_smp::patch::{CreateOptions, PatchSides, create, create_verified};
 use kubectl_smp::schema::{Gvk, Schema, TypeGraph, read_schema, split_keys};
 use kubectl_smp::source::SourceMap;
 use kubectl_smp::yaml::{Node, ParseOptions, parse_one};
@@ -54,6 +54,12 @@ definitions:
         x-kubernetes-list-map-keys: [foo, bar]
         x-kubernetes-patch-strategy: merge
         x-kubernetes-patch-merge-key: foo,bar
+      overruled:
+        type: array
+        items: {$ref: "#/definitions/Entry"}
+        x-kubernetes-list-type: map
+        x-kubernetes-list-map-keys: [foo]
+        x-kubernetes-patch-strategy: replace
       set: {type: array, items: {type: string}, x-kubernetes-list-type: set}
       atomic: {type: array, items: {$ref: "#/definitions/Entry"}, x-kubernetes-list-type: atomic}
       map:
@@ -501,6 +507,77 @@ fn keys_can_be_added_and_removed() {
     );
 }
 
+/// "the patch will use the the original values of the merge keys to identify the items": so does one that is created, and
+/// what others changed in the entry stays.
+#[test]
+fn created_patches_name_entries_by_the_keys_they_had() {
+    let table = [
+        (
+            "recommended: [{foo: a, bar: x}, {foo: b}]",
+            "recommended: [{foo: a, bar: x, baz: m}, {foo: b}]",
+            "{$patchMergeKey: [foo, bar], foo: a, bar: x, baz: m}",
+            "recommended: [{foo: a, bar: x, other: 1}, {foo: b}]",
+            "recommended: [{foo: a, bar: x, other: 1, baz: m}, {foo: b}]",
+        ),
+        (
+            "recommended: [{foo: a, bar: x}, {foo: b}]",
+            "recommended: [{foo: a}, {foo: b}]",
+            "{$patchMergeKey: [foo, bar, baz], foo: a, bar: null}",
+            "recommended: [{foo: a, bar: x, other: 1}, {foo: b}]",
+            "recommended: [{foo: a, other: 1}, {foo: b}]",
+        ),
+    ];
+    for (original, modified, entry, live, want) in table {
+        for rules in BOTH {
+            let patch = created(original, modified, rules);
+            let entries = patch.get("recommended").and_then(Node::as_list).cloned().expect("entries");
+            assert_eq!(entries, [node(entry)], "{rules:?}");
+            let graph = read(SCHEMA).expect("readable");
+            let kind = graph.named("Thing").expect("defined");
+            for (from, to) in [(original, modified), (modified, modified), (live, want)] {
+                let got = apply(node(from), &patch, kind, &Schema::none(), rules).expect("merged").node;
+                assert_eq!(got, Some(node(to)), "{rules:?} {from}");
+            }
+            // What the three versions say, too.
+            let (original, modified, live) = (node(original), node(modified), node(live));
+            let sides = PatchSides { original: &original, modified: &modified, current: Some(&live) };
+            let mut options = CreateOptions::default().rules(rules);
+            options.three_way = options.three_way.overwrite(rules == Rules::Apiserver).same_identity(false);
+            let patch = create_verified(&sides, PatchType::Strategic, kind, &options).expect("a patch").value;
+            let got = apply(live.clone(), &patch, kind, &Schema::none(), rules).expect("merged").node;
+            assert_eq!(got, Some(node(want)), "{rules:?}");
+        }
+    }
+    // Where they do not tell the entry apart, it is deleted and added.
+    let patch = created(
+        "recommended: [{foo: a, bar: x}, {foo: a, bar: y}]",
+        "recommended: [{foo: a}, {foo: a, bar: y}]",
+        Rules::Overlay,
+    );
+    assert_eq!(
+        patch.get("recommended"),
+        Some(&node(
+            "[{$patchMergeKey: [foo, bar, baz], $patch: delete, foo: a, bar: x}, {$patchMergeKey: [foo, bar, baz], foo: a}]"
+        ))
+    );
+}
+
+/// "There are no patch format changes": nothing new stands in patches of lists whose merge key has commas.
+#[test]
+fn created_patches_of_a_key_with_commas_have_no_directive() {
+    for list in ["both", "typed"] {
+        for rules in BOTH {
+            let patch = created(
+                &format!("{list}: [{{foo: a, bar: x}}, {{foo: a, bar: y}}]"),
+                &format!("{list}: [{{foo: a, bar: x, other: 1}}]"),
+                rules,
+            );
+            let want = node("[{foo: a, bar: x, other: 1}, {$patch: delete, foo: a, bar: y}]");
+            assert_eq!(patch.get(list), Some(&want), "{list} {rules:?}");
+        }
+    }
+}
+
 /// "the update operation will be break into a delete operation and a create operation. The server will apply the
 /// deletion and then the create operation." — "When the user changes a field which is a merge key and it is NOT in
 /// the $patchMergeKey list, the update operation will be just considered as a regular update as non-mergeKey fields."
@@ -598,6 +675,28 @@ fn ports_are_identified_by_port_and_protocol() {
     );
 }
 
+/// Created patches for the server name the keys of ports only where that is asked for: released servers know one.
+#[test]
+fn created_patches_name_the_keys_of_ports_where_asked() {
+    let schema = Schema::embedded();
+    let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
+    let original = node("spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]}");
+    let modified = node("spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, name: dns}]}");
+    let sides = PatchSides { original: &original, modified: &modified, current: None };
+    let created = |options: CreateOptions| {
+        let created = create_verified(&sides, PatchType::Strategic, service, &options);
+        created.map(|patch| patch.value.get_path(&["spec", "ports"]).cloned())
+    };
+    let want = node("[{$patchMergeKey: [port, protocol], port: 53, protocol: UDP, name: dns}]");
+    assert_eq!(
+        created(CreateOptions::default().recommended_keys(true)).expect("a patch"),
+        Some(want.clone())
+    );
+    assert_eq!(created(CreateOptions::default().rules(Rules::Overlay)).expect("a patch"), Some(want));
+    let default = created(CreateOptions::default());
+    assert!(default.is_err(), "the default key matches the first one: {default:?}");
+}
+
 /// "x-kubernetes-list-type: 'atomic' - Replace the entire array".
 #[test]
 fn an_atomic_list_is_replaced() {
@@ -656,6 +755,11 @@ fn patch_strategies_replace_merge_and_retain() {
                 "merged: {foo: a, other: {x: 1, y: 2}}",
             ),
             ("retained: {foo: a, bar: b}", "retained: {foo: c}", "retained: {foo: c}"),
+            (
+                "overruled: [{foo: a}, {foo: b}]",
+                "overruled: [{foo: a, bar: x}]",
+                "overruled: [{foo: a, bar: x}]",
+            ),
         ],
     );
     check(

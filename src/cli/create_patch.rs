@@ -58,6 +58,12 @@ pub(super) struct CreatePatchArgs {
     #[arg(long, value_enum)]
     dialect: Option<CreateDialect>,
 
+    /// Name all merge keys of an entry under `$patchMergeKey` where the default key is shared: `port,protocol` of ports
+    ///
+    /// No released API server knows `$patchMergeKey`; `kubectl smp` does. `--dialect overlay` always names them.
+    #[arg(long)]
+    recommended_keys: bool,
+
     /// Output format
     #[arg(short, long, value_enum, default_value_t = PatchOutput::Yaml)]
     output: PatchOutput,
@@ -97,6 +103,11 @@ impl CreatePatchArgs {
         if files.into_iter().flatten().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
             return Err(stdin_twice());
         }
+        if self.recommended_keys && self.patch_type != PatchType::Strategic {
+            let message =
+                "`--recommended-keys` is for strategic merge patches: leave it out, or use --type=strategic";
+            return Err(Failure::Usage(message.into()));
+        }
         if self.dialect.is_some() && self.patch_type != PatchType::Strategic {
             return Err(dialect_of_no_strategic());
         }
@@ -105,7 +116,7 @@ impl CreatePatchArgs {
             Some(CreateDialect::Apiserver) | None => Rules::Apiserver,
         };
         let three_way = ThreeWayOptions::default().overwrite(self.overwrite);
-        Ok(CreateOptions::default().rules(rules).three_way(three_way))
+        Ok(CreateOptions::default().rules(rules).three_way(three_way).recommended_keys(self.recommended_keys))
     }
 
     fn manifests(&self, sources: &SourceMap) -> Result<Manifests> {

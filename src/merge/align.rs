@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::association::{Association, ListPolicy, Several, is_undeclared};
-use super::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
+use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
 use crate::schema::Cursor;
 use crate::yaml::{Entry, Map, Node};
 
@@ -82,13 +82,79 @@ pub fn lists<const N: usize>(
     candidates: &[SmolStr],
 ) -> Option<(Association, Vec<Aligned<N>>)> {
     let by = |association: Association| entries(lists, &association).map(|rows| (association, rows));
-    match Association::of(place, policy) {
+    match Association::of_versions(place, policy) {
         Association::Unknown | Association::Atomic if is_undeclared(place) => {
             candidates.iter().find_map(|key| by(inferred(key)))
         }
         Association::Unknown | Association::Atomic => None,
         association => by(association),
     }
+}
+
+/// Joins the rows of entries that only got or lost a key between the old and the new list, given by their positions
+/// among the lists: a row has its old name then.
+#[must_use]
+pub(crate) fn join_rekeyed<const N: usize>(
+    mut rows: Vec<Aligned<N>>,
+    keys: &MergeKeys,
+    [new, old]: [usize; 2],
+) -> Vec<Aligned<N>> {
+    let is_gone = |row: &Aligned<N>| row.at[old].is_some() && row.at[new].is_none();
+    let is_new = |row: &Aligned<N>| (0..N).all(|side| row.at[side].is_some() == (side == new));
+    let positions = |is: &dyn Fn(&Aligned<N>) -> bool| -> Vec<usize> {
+        rows.iter().enumerate().filter(|(_, row)| is(row)).map(|(i, _)| i).collect()
+    };
+    let (gone, added) = (positions(&is_gone), positions(&is_new));
+    let names =
+        |positions: &[usize]| -> Vec<&Identity> { positions.iter().map(|&i| &rows[i].name).collect() };
+    let mut is_joined = vec![false; rows.len()];
+    for [before, after] in rekeyed(keys, &names(&gone), &names(&added)) {
+        let (before, after) = (gone[before], added[after]);
+        let at_new = rows[after].at[new];
+        rows[after] = rows[before].clone();
+        rows[after].at[new] = at_new;
+        is_joined[before] = true;
+    }
+    let mut is_joined = is_joined.into_iter();
+    rows.retain(|_| is_joined.next() != Some(true));
+    rows
+}
+
+/// Returns the positions of pairs of names that differ only in keys which one of the two lacks, as `a` and `a,x` do. A
+/// name that could belong to several others belongs to none.
+pub(crate) fn rekeyed(keys: &MergeKeys, old: &[&Identity], new: &[&Identity]) -> Vec<[usize; 2]> {
+    let required: Vec<usize> = keys
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, rule))| **rule == KeyRule::Required)
+        .map(|(i, _)| i)
+        .collect();
+    let mut groups: FxHashMap<Vec<Option<&KeyValue>>, [Vec<usize>; 2]> = FxHashMap::default();
+    for (side, names) in [old, new].into_iter().enumerate() {
+        for (position, name) in names.iter().enumerate() {
+            let group = required.iter().map(|&i| name.values().get(i)).collect();
+            groups.entry(group).or_default()[side].push(position);
+        }
+    }
+    let mut pairs = Vec::new();
+    for [olds, news] in groups.into_values().filter(|[olds, news]| olds.len().max(news.len()) <= FEW) {
+        let fits = |before: usize, after: usize| is_rekeyed(old[before], new[after]);
+        for &before in &olds {
+            let mut fitting = news.iter().copied().filter(|&after| fits(before, after));
+            if let (Some(after), None) = (fitting.next(), fitting.next())
+                && olds.iter().filter(|&&other| fits(other, after)).count() == 1
+            {
+                pairs.push([before, after]);
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+fn is_rekeyed(old: &Identity, new: &Identity) -> bool {
+    let agree = |(a, b): (&KeyValue, &KeyValue)| a == b || !a.is_present() || !b.is_present();
+    old.values().len() > 1 && old.values().iter().zip(new.values()).all(agree)
 }
 
 /// By a key that was found in the entries.

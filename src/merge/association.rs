@@ -95,6 +95,9 @@ impl Association {
             names => by_strategy(names, several),
         };
         match policy {
+            // `replace` says what patches do to the list; the list type of a CRD or built-in type says how server-side
+            // apply merges it, which is no patch. So the strategy wins, as at the API server.
+            ListPolicy::Overlay if patch_strategy.replace => Self::Atomic,
             ListPolicy::Overlay | ListPolicy::Typed => {
                 by_type(list_map_keys).unwrap_or_else(|| by_merge_keys(Several::First))
             }

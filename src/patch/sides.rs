@@ -46,11 +46,14 @@ pub struct CreateOptions {
     pub rules: Rules,
     /// What becomes of what others changed, and of what names the object.
     pub three_way: ThreeWayOptions,
+    /// Whether patches for the API server name the recommended merge keys of ports and other lists that their patch
+    /// merge key does not tell apart. No released server knows `$patchMergeKey`.
+    pub recommended_keys: bool,
 }
 
 impl Default for CreateOptions {
     fn default() -> Self {
-        Self { rules: Rules::Apiserver, three_way: ThreeWayOptions::default() }
+        Self { rules: Rules::Apiserver, three_way: ThreeWayOptions::default(), recommended_keys: false }
     }
 }
 
@@ -59,6 +62,13 @@ impl CreateOptions {
     #[must_use]
     pub fn rules(mut self, rules: Rules) -> Self {
         self.rules = rules;
+        self
+    }
+
+    /// The same with or without `$patchMergeKey` where the schema recommends several keys.
+    #[must_use]
+    pub fn recommended_keys(mut self, named: bool) -> Self {
+        self.recommended_keys = named;
         self
     }
 

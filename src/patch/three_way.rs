@@ -2,7 +2,8 @@
 //! last, what shall be, and what the cluster has.
 
 use super::conflict::check_maps;
-use super::create::{PatchPart, diff};
+use super::create::{CreationRules, PatchPart, ServerDiff, diff};
+use super::sides::PatchSides;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 use crate::merge::apiserver::join_patches;
@@ -58,11 +59,27 @@ pub fn create_three_way(
     kind: Cursor<'_>,
     options: &ThreeWayOptions,
 ) -> Result<Node> {
+    let sides = PatchSides { original, modified, current: Some(current) };
+    create_three_way_by(&sides, kind, options, CreationRules::Server)
+}
+
+/// As [`create_three_way`], by rules that say which entries of lists name their keys.
+///
+/// # Errors
+/// As [`create_three_way`].
+pub(super) fn create_three_way_by(
+    sides: &PatchSides<'_>,
+    kind: Cursor<'_>,
+    options: &ThreeWayOptions,
+    rules: CreationRules,
+) -> Result<Node> {
     let root = Trail::root();
     let nothing = Node::map(Map::new());
+    let PatchSides { original, modified, .. } = *sides;
+    let current = sides.input();
     let original = if original.is_null() { &nothing } else { original };
-    let changes = diff(current, modified, kind, PatchPart::Changes)?;
-    let deletions = diff(original, modified, kind, PatchPart::Deletions)?;
+    let changes = diff(current, modified, kind, ServerDiff { part: PatchPart::Changes, rules })?;
+    let deletions = diff(original, modified, kind, ServerDiff { part: PatchPart::Deletions, rules })?;
     let patch = join_patches(deletions, &changes, kind, &root)?;
     if options.same_identity {
         keeps_names(&patch, &root)?;
@@ -80,7 +97,8 @@ pub fn create_three_way(
 pub(super) fn check_conflicts(patch: &Map, original: &Node, current: &Node, kind: Cursor<'_>) -> Result<()> {
     let nothing = Node::map(Map::new());
     let original = if original.is_null() { &nothing } else { original };
-    let others = diff(original, current, kind, PatchPart::Unordered)?;
+    let others = ServerDiff { part: PatchPart::Unordered, rules: CreationRules::Server };
+    let others = diff(original, current, kind, others)?;
     check_maps(patch, &others, kind, &Trail::root())
 }
 

@@ -1,7 +1,7 @@
 //! Patches that were tried before they are given out.
 
 use super::apply::{ApplyOptions, apply};
-use super::create::{PatchPart, create, diff};
+use super::create::{CreationRules, PatchPart, ServerDiff, create_by, diff};
 use super::json_merge::create_json_merge;
 use super::json_patch::create_json_patch;
 use super::numbers::check_numbers;
@@ -9,7 +9,7 @@ use super::owner_nulls::Nulls;
 use super::patch_type::PatchType;
 use super::sameness::{Difference, Sameness};
 use super::sides::{CreateOptions, PatchSides};
-use super::three_way::{ThreeWayOptions, check_conflicts, create_three_way, keeps_identity};
+use super::three_way::{ThreeWayOptions, check_conflicts, create_three_way_by, keeps_identity};
 use super::wanted::{OthersChanges, Wanted, WholeMaps};
 use crate::diagnostic::{Code, Diagnostic, Result, Warned};
 use crate::merge::association::ListPolicy;
@@ -51,7 +51,7 @@ use crate::yaml::{Map, Node, Value};
 /// ```
 ///
 /// # Errors
-/// As [`create`] and [`create_three_way`]; [`Code::Unsupported`] where no patch of this type gets to what is
+/// As [`create`](super::create) and [`create_three_way`](super::create_three_way); [`Code::Unsupported`] where no patch of this type gets to what is
 /// wanted, such as a change of one of two entries with the same merge key: [`ways_out`] says which others do.
 pub fn create_verified(
     sides: &PatchSides<'_>,
@@ -79,20 +79,26 @@ fn tried(
     kind: Cursor<'_>,
     options: CreateOptions,
 ) -> Result<Warned<Node>> {
-    let CreateOptions { rules, three_way } = options;
+    let CreateOptions { rules, three_way, recommended_keys } = options;
     let way = PatchWay { patch_type, rules };
     let wanted = wanted(sides, way, kind, three_way)?;
-    let trial = Trial { sides, wanted: &wanted, way, kind };
+    let creation = match CreationRules::of(rules) {
+        Ok(CreationRules::Server) if recommended_keys => CreationRules::ServerWithRecommendedKeys,
+        // Only strategic merge patches ask for them.
+        Err(error) if patch_type == PatchType::Strategic => return Err(error),
+        rules => rules.unwrap_or(CreationRules::Overlay),
+    };
+    let trial = Trial { sides, wanted: &wanted, way, kind, creation };
     let input = sides.input();
     match (patch_type, sides.current) {
         (PatchType::Strategic, Some(current)) if rules == Rules::Apiserver => {
             trial.run_kubectls(current, three_way)
         }
         (PatchType::Strategic, None) if rules == Rules::Apiserver => {
-            let kubectls = trial.run(create(input, &wanted, kind, rules)?);
+            let kubectls = trial.run(create_by(input, &wanted, kind, creation)?);
             kubectls.or_else(|error| trial.run_differences().map_err(|_| error))
         }
-        (PatchType::Strategic, _) => trial.run(create(input, &wanted, kind, rules)?),
+        (PatchType::Strategic, _) => trial.run(create_by(input, &wanted, kind, creation)?),
         (PatchType::Merge, _) => trial.run(create_json_merge(input, &wanted)),
         (PatchType::Json, _) => trial.run(create_json_patch(input, &wanted)),
     }
@@ -154,6 +160,8 @@ struct Trial<'t> {
     wanted: &'t Node,
     way: PatchWay,
     kind: Cursor<'t>,
+    /// By whose rules strategic merge patches are made.
+    creation: CreationRules,
 }
 
 impl Trial<'_> {
@@ -164,7 +172,7 @@ impl Trial<'_> {
     fn run_kubectls(&self, current: &Node, options: ThreeWayOptions) -> Result<Warned<Node>> {
         let Self { sides, kind, .. } = *self;
         let overwriting = options.overwrite(true);
-        let made = create_three_way(sides.original, sides.modified, current, kind, &overwriting);
+        let made = create_three_way_by(sides, kind, &overwriting, self.creation);
         let made = made.map_err(|error| self.of_made(error))?;
         if let Some(patch) = made.as_map().filter(|_| !options.overwrite) {
             // What is null in the current object is not there for anybody.
@@ -182,7 +190,8 @@ impl Trial<'_> {
     /// The patch of what differs between the input and what is wanted. kubectl's patch has more: an order for scalars
     /// that are not sorted, say. In one of two entries with the same merge key that is a change of the first one.
     fn run_differences(&self) -> Result<Warned<Node>> {
-        let patch = diff(self.sides.input(), self.wanted, self.kind, PatchPart::Differences)?;
+        let how = ServerDiff { part: PatchPart::Differences, rules: self.creation };
+        let patch = diff(self.sides.input(), self.wanted, self.kind, how)?;
         self.run(Node::map(patch))
     }
 

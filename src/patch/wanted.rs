@@ -181,6 +181,11 @@ impl Wanted {
                 let Some(rows) = align::entries([current, modified, original], &association) else {
                     return Ok(None);
                 };
+                // An entry that its owner gives another key, or takes one from, has what others added to it.
+                let rows = match &association {
+                    Association::Keyed { keys, .. } => align::join_rekeyed(rows, keys, [1, 2]),
+                    _ => rows,
+                };
                 self.entries(lists, (&rows, &association), list, at).map(Some)
             }
         }

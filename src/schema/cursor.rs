@@ -4,7 +4,7 @@ use smol_str::SmolStr;
 
 use super::Gvk;
 use super::constraints::Constraints;
-use super::directives::{Directives, ListType, MapType, PatchStrategy, TypeKind};
+use super::directives::{Directives, ListType, MapType, PatchStrategy, TypeKind, split_keys};
 use super::graph::{KindEntry, ListIter, NONE, Record, TypeGraph};
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -140,6 +140,21 @@ impl<'s> Cursor<'s> {
     #[must_use]
     pub fn recommended_merge_key(self) -> Option<&'s str> {
         self.optional(self.record.recommended_merge_key)
+    }
+
+    /// The keys that tell all entries of a list apart where the default patch merge key does not: the recommended merge
+    /// keys, or the list map keys, of which the default key is the first. Empty where there are none.
+    #[must_use]
+    pub fn identifying_keys(self) -> Vec<SmolStr> {
+        let default = self.patch_merge_key().map(split_keys).unwrap_or_default();
+        let recommended = self.recommended_merge_key().map(split_keys).unwrap_or_default();
+        if !recommended.is_empty() {
+            return recommended;
+        }
+        let map_keys: Vec<SmolStr> = self.list_map_keys().map(SmolStr::from).collect();
+        let is_longer =
+            !default.is_empty() && map_keys.len() > default.len() && map_keys.starts_with(&default);
+        if is_longer { map_keys } else { Vec::new() }
     }
 
     /// `x-kubernetes-map-type`

@@ -224,7 +224,7 @@ fn description(
         list_map_keys: here.list_map_keys().map(key).collect(),
         patch_strategy: (!here.patch_strategy().is_none()).then(|| here.patch_strategy().to_string()),
         patch_merge_key: here.patch_merge_key().map(str::to_string),
-        recommended_patch_merge_key: here.recommended_merge_key().map(str::to_string),
+        recommended_patch_merge_key: Some(here.identifying_keys().join(",")).filter(|keys| !keys.is_empty()),
         map_type: here.map_type().map(|map_type| match map_type {
             MapType::Granular => "granular",
             MapType::Atomic => "atomic",
@@ -329,6 +329,7 @@ mod tests {
             "list map keys:          containerPort, protocol (default \"TCP\")",
             "patch strategy:         merge",
             "patch merge key:        containerPort",
+            "recommended merge key:  containerPort,protocol",
             "fields:                 containerPort, hostIP, hostPort, name, protocol",
             "source:                 embedded",
         ];

@@ -1,6 +1,6 @@
 //! The patches that kubectl makes for the API server (apimachinery 0.36, `CreateTwoWayMergePatch`).
 
-use super::keys::{CreationKeys, whole, whole_entries};
+use super::keys::{CreationKeys, CreationRules, whole, whole_entries};
 use super::lists::{EntryDiff, diff_scalars};
 use super::parts::{ListPatch, PatchPart, add_retain_keys, map_of};
 use crate::diagnostic::{Code, Result};
@@ -9,9 +9,18 @@ use crate::merge::apiserver::types::{
 };
 use crate::merge::directive::PATCH;
 use crate::merge::identity::KeyValue;
-use crate::merge::{Rules, Trail, align};
+use crate::merge::{Trail, align};
 use crate::schema::{Cursor, PatchStrategy};
 use crate::yaml::{Entry, Key, Map, Node, Value};
+
+/// How a patch for the API server is made.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::patch) struct ServerDiff {
+    /// The differences that it is about.
+    pub part: PatchPart,
+    /// The lists of which entries name their keys.
+    pub rules: CreationRules,
+}
 
 /// The patch between two objects of a kind, as far as it is about some of the differences.
 ///
@@ -21,14 +30,14 @@ pub(in crate::patch) fn diff(
     original: &Node,
     modified: &Node,
     kind: Cursor<'_>,
-    part: PatchPart,
+    how: ServerDiff,
 ) -> Result<Map> {
     let root = Trail::root();
     known(kind, &root)?;
-    part.maps(map_of(original)?, map_of(modified)?, kind, PatchStrategy::default(), &root)
+    how.maps(map_of(original)?, map_of(modified)?, kind, PatchStrategy::default(), &root)
 }
 
-impl PatchPart {
+impl ServerDiff {
     /// The patch between two maps, by the patch strategy of the field or list that they stand in.
     fn maps(
         self,
@@ -39,7 +48,7 @@ impl PatchPart {
         at: &Trail<'_>,
     ) -> Result<Map> {
         let (mut patch, mut loses) = (Map::new(), false);
-        if self.skips(original, modified) {
+        if self.part.skips(original, modified) {
             return Ok(patch);
         }
         for row in align::fields([modified, original]) {
@@ -47,13 +56,13 @@ impl PatchPart {
                 [Some(after), Some(before)] => {
                     self.field(&before.value, after, cursor, &mut patch, &at.field(&after.key.text))?;
                 }
-                [Some(after), None] if self.has_changes() => {
+                [Some(after), None] if self.part.has_changes() => {
                     let cursor = cursor.field(&after.key.text);
-                    patch.push(plain(&after.key), whole(&after.value, cursor, Rules::Apiserver));
+                    patch.push(plain(&after.key), whole(&after.value, cursor, self.rules));
                 }
                 [None, Some(before)] => {
                     loses |= !before.value.is_null();
-                    if self.has_deletions() {
+                    if self.part.has_deletions() {
                         // Conflicts tell where it was.
                         let mut gone = Node::null();
                         gone.meta.span = before.value.span();
@@ -79,7 +88,7 @@ impl PatchPart {
         at: &Trail<'_>,
     ) -> Result<()> {
         let (name, after) = (&entry.key.text, &entry.value);
-        if self.skips(before, after) {
+        if self.part.skips(before, after) {
             return Ok(());
         }
         if name == PATCH {
@@ -89,7 +98,7 @@ impl PatchPart {
             (Value::Map(_), Value::Map(_)) => declared(parent, name, after, at),
             (Value::List(_), Value::List(_)) => declared_list(parent, name, after, at),
             _ => {
-                if self.has_changes() && changed(before, after) {
+                if self.part.has_changes() && changed(before, after) {
                     patch.push(plain(&entry.key), after.clone());
                 }
                 return Ok(());
@@ -129,7 +138,7 @@ impl PatchPart {
             // A map that is replaced is sent even where nothing changed.
             _ => after.as_map().is_some() || before != after,
         };
-        if self.has_changes() && replaced {
+        if self.part.has_changes() && replaced {
             patch.push(plain(&entry.key), after.clone());
         }
         Ok(())
@@ -143,19 +152,19 @@ impl PatchPart {
         at: &Trail<'_>,
     ) -> Result<ListPatch> {
         if original.is_empty() {
-            let modified = if self.has_changes() { modified } else { &[] };
-            let entries = whole_entries(modified, cursor, Rules::Apiserver);
+            let modified = if self.part.has_changes() { modified } else { &[] };
+            let entries = whole_entries(modified, cursor, self.rules);
             return Ok(ListPatch { entries, ..ListPatch::default() });
         }
         if entry_kind([original, modified], at)? != Some(EntryKind::Map) {
-            return Ok(diff_scalars(original, modified, self));
+            return Ok(diff_scalars(original, modified, self.part));
         }
-        let keys = CreationKeys::of(cursor, Rules::Apiserver).ok_or_else(|| {
+        let keys = CreationKeys::of(cursor, self.rules).ok_or_else(|| {
             let message = "the schema has no merge key for this list, so no patch can be made of its maps";
             at.error(Code::MissingMergeKey, message)
         })?;
         let (element, strategy) = (element(cursor), cursor.patch_strategy());
-        let diff = EntryDiff { keys, part: self, element };
+        let diff = EntryDiff { keys, part: self.part, rules: self.rules, element };
         diff.lists(original, modified, at, |a, b, at| self.maps(a, b, element, strategy, at))
     }
 }

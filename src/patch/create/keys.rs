@@ -10,9 +10,21 @@ use crate::merge::association::{
 use crate::merge::directive::{PATCH, PATCH_MERGE_KEY};
 use crate::merge::entry_match::lacks;
 use crate::merge::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
-use crate::merge::{Rules, Trail, align};
+use crate::merge::{Trail, align};
 use crate::schema::Cursor;
 use crate::yaml::{Entry, Map, Node, Value};
+
+/// Whose rules a created patch is for, and which of its lists name their keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::patch) enum CreationRules {
+    /// The API server's. Lists with recommended merge keys name them.
+    Server,
+    /// The same, and lists that several list map keys tell apart name those.
+    ServerWithRecommendedKeys,
+    /// Overlays'. Lists with recommended merge keys name them, and those with several list map keys, unless these are the
+    /// patch merge key.
+    Overlay,
+}
 
 /// The keys that entries of a created patch have.
 #[derive(Debug)]
@@ -24,27 +36,27 @@ pub(super) struct CreationKeys {
 
 impl CreationKeys {
     /// The keys of a list; none when its entries have none.
-    ///
-    /// All recommended keys where the schema has some; for overlays also all list map keys where there
-    /// are several.
-    pub(super) fn of(list: Cursor<'_>, rules: Rules) -> Option<Self> {
+    pub(super) fn of(list: Cursor<'_>, rules: CreationRules) -> Option<Self> {
         let (policy, null) = match rules {
-            Rules::Overlay => (ListPolicy::Overlay, NullKey::Refused),
+            CreationRules::Overlay => (ListPolicy::Overlay, NullKey::Refused),
             _ => (ListPolicy::Apiserver, NullKey::Value),
         };
         let Association::Keyed { keys, .. } = Association::of(list, policy) else { return None };
         let (default, recommended) = (patch_merge_keys(list), recommended_keys(list));
+        let identifying = list.identifying_keys();
         let names = if !recommended.is_empty() && default.iter().all(|key| recommended.contains(key)) {
             recommended
-        } else if rules == Rules::Overlay && keys.names().len() > 1 {
+        } else if rules == CreationRules::Overlay && keys.names().len() > 1 && keys.names() != default {
             keys.names().to_vec()
+        } else if rules == CreationRules::ServerWithRecommendedKeys && !identifying.is_empty() {
+            identifying
         } else {
             return Some(Self { keys, directive: None });
         };
         let lacking = if default.is_empty() { KeyRule::Required } else { KeyRule::Optional };
         let rule = |name: &SmolStr| match rules {
             _ if default.contains(name) => KeyRule::Required,
-            Rules::Overlay => {
+            CreationRules::Overlay => {
                 default_of(list.element(), name, KeyComparison::Data).unwrap_or(lacking.clone())
             }
             _ => lacking.clone(),
@@ -74,6 +86,17 @@ impl CreationKeys {
         self.keys.identify(entry).ok_or_else(|| lacks(&self.keys, entry, at))
     }
 
+    /// The keys with what counts of them, where entries name them.
+    pub(super) fn named(&self) -> Option<&MergeKeys> {
+        self.directive.as_ref().map(|_| &self.keys)
+    }
+
+    /// Reports whether one version of an entry has a key that the other one lacks.
+    pub(super) fn has_other_keys(&self, before: &Node, after: &Node) -> bool {
+        let differs = |key: &SmolStr| before.get(key).is_some() != after.get(key).is_some();
+        self.directive.is_some() && self.names().iter().any(differs)
+    }
+
     /// Whether an entry loses a key that has a default. No change of the entry says that, as a key that is null
     /// takes the first entry that has it: it is deleted and added anew.
     pub(super) fn loses_key(&self, before: &Node, after: &Node) -> bool {
@@ -87,7 +110,7 @@ impl CreationKeys {
     }
 
     /// An entry that is new.
-    pub(super) fn added(&self, entry: &Node, element: Cursor<'_>, rules: Rules) -> Node {
+    pub(super) fn added(&self, entry: &Node, element: Cursor<'_>, rules: CreationRules) -> Node {
         let mut added = whole(entry, element, rules);
         if let Some(map) = added.as_map_mut() {
             self.name(map);
@@ -116,6 +139,15 @@ impl CreationKeys {
         Node::map(out).with_span(entry.span().at_start())
     }
 
+    /// An entry that gets or loses a key and changes by a patch, named by keys that it had.
+    pub(super) fn rekeyed(names: Vec<SmolStr>, entry: &Node, by: Map) -> Node {
+        let value = |name: &SmolStr| entry.get(name).or(by.get(name)).cloned();
+        let mut out: Map = names.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect();
+        out.entries_mut().extend(by.into_iter().filter(|field| !names.contains(&field.key.text)));
+        prepend(&mut out, PATCH_MERGE_KEY, Node::list(names.into_iter().map(Node::string).collect()));
+        Node::map(out).with_span(entry.span().at_start())
+    }
+
     /// Adds `$patchMergeKey` in front, where entries name their keys.
     fn name(&self, entry: &mut Map) {
         if let Some(keys) = &self.directive {
@@ -125,7 +157,7 @@ impl CreationKeys {
 }
 
 /// A value that a patch adds whole, with the directives that it needs to arrive unchanged.
-pub(super) fn whole(node: &Node, cursor: Cursor<'_>, rules: Rules) -> Node {
+pub(super) fn whole(node: &Node, cursor: Cursor<'_>, rules: CreationRules) -> Node {
     let value = match &node.value {
         Value::Scalar(_) => return node.clone(),
         Value::Map(map) => {
@@ -137,7 +169,7 @@ pub(super) fn whole(node: &Node, cursor: Cursor<'_>, rules: Rules) -> Node {
         }
         Value::List(list) => {
             let mut entries = whole_entries(list, cursor, rules);
-            if rules == Rules::Overlay && !arrives(list, cursor) {
+            if rules == CreationRules::Overlay && !arrives(list, cursor) {
                 entries.insert(0, replace_marker());
             }
             Value::List(entries)
@@ -147,7 +179,7 @@ pub(super) fn whole(node: &Node, cursor: Cursor<'_>, rules: Rules) -> Node {
 }
 
 /// The entries of a list that a patch adds whole.
-pub(super) fn whole_entries(list: &[Node], cursor: Cursor<'_>, rules: Rules) -> Vec<Node> {
+pub(super) fn whole_entries(list: &[Node], cursor: Cursor<'_>, rules: CreationRules) -> Vec<Node> {
     let keys = CreationKeys::of(cursor, rules);
     let entry = |entry| match &keys {
         Some(keys) => keys.added(entry, cursor.element(), rules),

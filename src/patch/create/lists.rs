@@ -5,11 +5,12 @@ use std::cmp::Ordering;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::{SmolStr, ToSmolStr as _};
 
-use super::keys::CreationKeys;
+use super::keys::{CreationKeys, CreationRules};
 use super::parts::{ListPatch, PatchPart};
+use super::rekeyed::RekeyedEntries;
 use crate::diagnostic::Result;
 use crate::merge::identity::{Identity, KeyValue};
-use crate::merge::{Rules, Trail};
+use crate::merge::{Trail, align};
 use crate::schema::Cursor;
 use crate::yaml::{Map, Node};
 
@@ -17,6 +18,7 @@ use crate::yaml::{Map, Node};
 pub(super) struct EntryDiff<'s> {
     pub(super) keys: CreationKeys,
     pub(super) part: PatchPart,
+    pub(super) rules: CreationRules,
     pub(super) element: Cursor<'s>,
 }
 
@@ -42,7 +44,14 @@ impl EntryDiff<'_> {
     ) -> Result<ListPatch> {
         let (old, new) = (self.name_all(original, at)?, self.name_all(modified, at)?);
         let (mut merge, mut delete): (Vec<(&Identity, Node)>, Vec<Node>) = (Vec::new(), Vec::new());
-        for (before, after) in pairs(&sorted(&old), &sorted(&new), |named| &named.text) {
+        let (sorted_old, sorted_new) = (sorted(&old), sorted(&new));
+        let mut pairs = pairs(&sorted_old, &sorted_new, |named| &named.text);
+        for (before, after, names) in self.rekeyed(&mut pairs, [original, modified]) {
+            let (Some(a), Some(b)) = (before.node.as_map(), after.node.as_map()) else { continue };
+            let changes = inner(a, b, &at.entry(after.node, self.keys.names(), 0))?;
+            merge.push((&after.identity, CreationKeys::rekeyed(names, after.node, changes)));
+        }
+        for (before, after) in pairs {
             match (before, after) {
                 (Some(before), Some(after)) => {
                     let (Some(a), Some(b)) = (before.node.as_map(), after.node.as_map()) else { continue };
@@ -52,7 +61,7 @@ impl EntryDiff<'_> {
                     }
                 }
                 (None, Some(after)) if self.part.has_changes() => {
-                    let added = self.keys.added(after.node, self.element, Rules::Apiserver);
+                    let added = self.keys.added(after.node, self.element, self.rules);
                     merge.push((&after.identity, added));
                 }
                 (Some(before), None) if self.part.has_deletions() => {
@@ -70,6 +79,35 @@ impl EntryDiff<'_> {
         Ok(ListPatch { order: order.collect(), entries, delete: Vec::new() })
     }
 
+    /// Takes entries that only got or lost a key out of what stands alone, with the keys that name them. Where only a
+    /// part of the differences is wanted, they stay a deletion and a new entry.
+    fn rekeyed<'t, 'n>(
+        &self,
+        pairs: &mut Vec<Pair<'t, 'n>>,
+        [original, modified]: [&'n [Node]; 2],
+    ) -> Vec<RekeyedPair<'t, 'n>> {
+        let Some(keys) = self.keys.named().filter(|_| self.part == PatchPart::Everything) else {
+            return Vec::new();
+        };
+        let gone: Vec<usize> = (0..pairs.len()).filter(|&i| pairs[i].1.is_none()).collect();
+        let added: Vec<usize> = (0..pairs.len()).filter(|&i| pairs[i].0.is_none()).collect();
+        let names = |positions: &[usize]| -> Vec<&'t Identity> {
+            let named = |&i: &usize| pairs[i].0.or(pairs[i].1).map(|named| &named.identity);
+            positions.iter().filter_map(named).collect()
+        };
+        let mut entries = RekeyedEntries::new(original, modified);
+        let mut found = Vec::new();
+        for [before, after] in align::rekeyed(keys, &names(&gone), &names(&added)) {
+            let (before, after) = (gone[before], added[after]);
+            let (Some(old), Some(new)) = (pairs[before].0, pairs[after].1) else { continue };
+            if let Some(names) = entries.named_keys(&self.keys, [old.node, new.node]) {
+                (pairs[before].0, pairs[after].1) = (None, None);
+                found.push((*old, *new, names));
+            }
+        }
+        found
+    }
+
     fn name_all<'n>(&self, list: &'n [Node], at: &Trail<'_>) -> Result<Vec<Named<'n>>> {
         let named = |(position, node): (usize, &'n Node)| {
             let identity = self.keys.identify(node, &at.index(position))?;
@@ -82,6 +120,12 @@ impl EntryDiff<'_> {
         list.iter().enumerate().map(named).collect()
     }
 }
+
+/// An entry of the original list and one of the modified list that have the same keys.
+type Pair<'t, 'n> = (Option<&'t &'t Named<'n>>, Option<&'t &'t Named<'n>>);
+
+/// An entry in both lists, and the keys by which a patch names it.
+type RekeyedPair<'t, 'n> = (&'t Named<'n>, &'t Named<'n>, Vec<SmolStr>);
 
 /// By the text of their keys; entries with the same one the other way round, as Go's sort leaves them
 /// in lists of up to twelve entries.

@@ -9,10 +9,12 @@ mod laws;
 mod lists;
 mod overlay;
 mod parts;
+mod rekeyed;
 #[cfg(test)]
 mod tests;
 
-pub(super) use apiserver::diff;
+pub(super) use apiserver::{ServerDiff, diff};
+pub(super) use keys::CreationRules;
 pub(super) use parts::PatchPart;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -33,13 +35,39 @@ use crate::yaml::Node;
 /// Entries without their merge key, lists of mixed types, and what differs below a field that the
 /// schema does not have, each with its field path. Rules that no patch can be made for.
 pub fn create(original: &Node, modified: &Node, kind: Cursor<'_>, rules: Rules) -> Result<Node> {
-    let patch = match rules {
-        Rules::Apiserver => diff(original, modified, kind, PatchPart::Everything)?,
-        Rules::Overlay => overlay::diff(original, modified, kind)?,
-        Rules::Kustomize { .. } | Rules::Kyaml | Rules::Lossless => {
-            let message = "patches are made for the API server and for overlays";
-            return Err(Diagnostic::error(Code::Unsupported, message));
+    create_by(original, modified, kind, CreationRules::of(rules)?)
+}
+
+impl CreationRules {
+    /// Returns the rules for patches that are applied by `rules`.
+    ///
+    /// # Errors
+    /// Rules that no patch can be made for.
+    pub(super) fn of(rules: Rules) -> Result<Self> {
+        match rules {
+            Rules::Apiserver => Ok(Self::Server),
+            Rules::Overlay => Ok(Self::Overlay),
+            Rules::Kustomize { .. } | Rules::Kyaml | Rules::Lossless => {
+                let message = "patches are made for the API server and for overlays";
+                Err(Diagnostic::error(Code::Unsupported, message))
+            }
         }
-    };
-    Ok(Node::map(patch))
+    }
+}
+
+/// As [`create`], by rules that patches can be made for.
+///
+/// # Errors
+/// As [`create`].
+pub(super) fn create_by(
+    original: &Node,
+    modified: &Node,
+    kind: Cursor<'_>,
+    rules: CreationRules,
+) -> Result<Node> {
+    let part = PatchPart::Everything;
+    Ok(Node::map(match rules {
+        CreationRules::Overlay => overlay::diff(original, modified, kind)?,
+        _ => diff(original, modified, kind, ServerDiff { part, rules })?,
+    }))
 }

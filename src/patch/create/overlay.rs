@@ -1,9 +1,9 @@
 //! Makes patches for overlays: only what their rules need to get from one object to the other.
 
-use super::keys::{CreationKeys, replace_marker, whole};
+use super::keys::{CreationKeys, CreationRules, replace_marker, whole};
 use super::parts::{ListPatch, add_retain_keys, map_of};
+use super::rekeyed::RekeyedEntries;
 use crate::diagnostic::Result;
-use crate::merge::Rules;
 use crate::merge::align::{self, Aligned};
 use crate::merge::association::{Association, ListPolicy, is_atomic};
 use crate::merge::directive::PATCH;
@@ -50,14 +50,14 @@ fn diff_field(before: Option<&Node>, entry: &Entry, cursor: Cursor<'_>, patch: &
             None => patch.push(name.clone(), replacement(after, cursor)),
             Some(lists) => lists.put_into(patch, name, after),
         },
-        _ if before != Some(after) => patch.push(name.clone(), whole(after, cursor, Rules::Overlay)),
+        _ if before != Some(after) => patch.push(name.clone(), whole(after, cursor, CreationRules::Overlay)),
         _ => {}
     }
 }
 
 /// The list in the place of whatever is there.
 fn replacement(after: &Node, cursor: Cursor<'_>) -> Node {
-    let mut after = whole(after, cursor, Rules::Overlay);
+    let mut after = whole(after, cursor, CreationRules::Overlay);
     let association = Association::of(cursor, ListPolicy::Overlay);
     let merges = !matches!(association, Association::Atomic | Association::Unknown);
     if let Some(list) = after.as_list_mut().filter(|_| merges)
@@ -74,23 +74,26 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     let keys = match association {
         Association::Unknown | Association::Atomic => return None,
         Association::Set => None,
-        Association::Keyed { .. } => Some(CreationKeys::of(cursor, Rules::Overlay)?),
+        Association::Keyed { .. } => Some(CreationKeys::of(cursor, CreationRules::Overlay)?),
     };
     let association = keys.as_ref().map_or(association, CreationKeys::association);
     let rows = align::entries([after, before], &association)?;
-    let mut patch = ListPatch::default();
-    let mut is_added_anew = false;
+    let rows = match keys.as_ref().and_then(CreationKeys::named) {
+        Some(named) => align::join_rekeyed(rows, named, [0, 1]),
+        None => rows,
+    };
+    let mut rekeyed = RekeyedEntries::new(before, after);
+    let (mut patch, mut is_added_anew) = (ListPatch::default(), false);
     for Aligned { name, at: [new, old] } in &rows {
         match (&keys, new.map(|i| &after[i]), old.map(|i| &before[i])) {
             (None, ..) if matches!(name, Identity::Whole(_)) => return None,
-            (Some(keys), Some(new), Some(old)) if keys.loses_key(old, new) => {
-                is_added_anew = true;
-                patch.entries.push(keys.deleted(old));
-                patch.entries.push(keys.added(new, cursor.element(), Rules::Overlay));
+            (Some(keys), Some(new), Some(old)) => {
+                let entries = diff_keyed(name, [old, new], (keys, &mut rekeyed), cursor);
+                is_added_anew |= entries.len() > 1;
+                patch.entries.extend(entries);
             }
-            (Some(keys), Some(new), Some(old)) => patch.entries.extend(diff_entry(old, new, keys, cursor)),
             (Some(keys), Some(new), None) => {
-                patch.entries.push(keys.added(new, cursor.element(), Rules::Overlay));
+                patch.entries.push(keys.added(new, cursor.element(), CreationRules::Overlay));
             }
             (Some(keys), None, Some(old)) => patch.entries.push(keys.deleted(old)),
             (None, Some(new), None) => patch.entries.push(new.clone()),
@@ -109,13 +112,34 @@ fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<Lis
     Some(patch)
 }
 
+/// The entries of a patch for one that both lists have: two where it is deleted and added anew, since no change says
+/// which keys it gets or loses.
+fn diff_keyed(
+    name: &Identity,
+    [old, new]: [&Node; 2],
+    (keys, rekeyed): (&CreationKeys, &mut RekeyedEntries<'_>),
+    list: Cursor<'_>,
+) -> Vec<Node> {
+    let is_same = !keys.has_other_keys(old, new) || keys.association().identify(new).as_ref() == Some(name);
+    if is_same && !keys.loses_key(old, new) {
+        return diff_entry(old, new, keys, list).into_iter().collect();
+    }
+    let element = list.element();
+    if let (Some(a), Some(b), false) = (old.as_map(), new.as_map(), is_same || is_atomic(element))
+        && let Some(names) = rekeyed.named_keys(keys, [old, new])
+    {
+        return vec![CreationKeys::rekeyed(names, new, diff_maps(a, b, element, list.patch_strategy()))];
+    }
+    vec![keys.deleted(old), keys.added(new, element, CreationRules::Overlay)]
+}
+
 fn diff_entry(before: &Node, after: &Node, keys: &CreationKeys, list: Cursor<'_>) -> Option<Node> {
     let element = list.element();
     if before == after {
         return None;
     }
     let (Some(a), Some(b), false) = (before.as_map(), after.as_map(), is_atomic(element)) else {
-        return Some(keys.added(after, element, Rules::Overlay));
+        return Some(keys.added(after, element, CreationRules::Overlay));
     };
     Some(keys.changed(after, diff_maps(a, b, element, list.patch_strategy())))
 }

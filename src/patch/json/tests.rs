@@ -3,8 +3,8 @@ use serde_json::json;
 
 use super::*;
 use crate::merge::apply as apply_strategic;
-use crate::yaml::random::fixed_cases;
 use crate::patch::apply_json_merge;
+use crate::yaml::random::fixed_cases;
 
 fn pod(spec: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "finalizers": ["b", "a"]}, "spec": spec})
