@@ -26,6 +26,9 @@ use crate::yaml::{self, Node, ParseOptions};
 
 /// Patch manifests in files, without a cluster.
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "kubectl smp patch [OPTIONS] --filename <FILE|DIR|-> <--patch-file <FILE>|--patch <TEXT>>"
+)]
 pub(super) struct PatchArgs {
     /// File or directory with the manifests, or - for standard input
     #[arg(short, long, value_name = "FILE|DIR|-")]

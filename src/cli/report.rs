@@ -121,7 +121,12 @@ fn changes(changed: &ChangedPackage, written: ConflictWriting, others: Option<&s
 /// Says what changed on stderr, each change on a line, so that it mixes with no output.
 pub(super) fn print_changes(changed: &ChangedPackage) {
     changed.changes.iter().for_each(|change| render::print_change(&change.to_string()));
-    render::print_change(&summary(changed));
+    let entries = match changed.removed_entries {
+        0 => String::new(),
+        1 => ", 1 list entry removed".into(),
+        count => format!(", {count} list entries removed"),
+    };
+    render::print_change(&format!("{}{entries}", summary(changed)));
 }
 
 fn summary(changed: &ChangedPackage) -> String {

@@ -25,6 +25,8 @@ pub struct ChangedPackage {
     /// Where the parts of the result come from that are not as the original has them, in the order of the files; none
     /// unless a three-way merge was asked for it.
     pub origins: Option<Vec<ChangeOrigin>>,
+    /// How many entries of lists changed manifests no longer have.
+    pub removed_entries: usize,
     /// What was done and perhaps not meant.
     pub warnings: Vec<Diagnostic>,
     /// What was neither read nor written: links, and what git keeps for itself.

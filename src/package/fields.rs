@@ -9,15 +9,23 @@ use crate::yaml::{Entry, Map, Node, Value};
 
 /// The fields that differ, by the schema and, where it says nothing of a list, by the usual keys. A list whose
 /// entries nothing tells apart is one field.
-pub(super) fn changed_fields(old: &Node, new: &Node, cursor: Cursor<'_>) -> Vec<FieldPath> {
-    let mut walk = FieldWalk { path: FieldPath::root(), changed: Vec::new() };
+pub(super) fn changed_fields(old: &Node, new: &Node, cursor: Cursor<'_>) -> ChangedFields {
+    let mut walk =
+        FieldWalk { path: FieldPath::root(), found: ChangedFields { paths: Vec::new(), removed_entries: 0 } };
     walk.pair(Some(old), Some(new), cursor);
-    walk.changed
+    walk.found
+}
+
+/// The fields in which two versions differ.
+pub(super) struct ChangedFields {
+    pub paths: Vec<FieldPath>,
+    /// How many entries of lists the new version no longer has.
+    pub removed_entries: usize,
 }
 
 struct FieldWalk {
     path: FieldPath,
-    changed: Vec<FieldPath>,
+    found: ChangedFields,
 }
 
 /// An entry as both versions have it, the old one first.
@@ -29,7 +37,7 @@ impl FieldWalk {
             (Some(Value::Map(old)), Some(Value::Map(new))) => self.maps(old, new, cursor),
             (Some(Value::List(old)), Some(Value::List(new))) => self.lists(old, new, cursor),
             _ if old == new => {}
-            _ => self.changed.push(self.path.clone()),
+            _ => self.found.paths.push(self.path.clone()),
         }
     }
 
@@ -46,15 +54,16 @@ impl FieldWalk {
         if old == new {
             return;
         }
-        let before = self.changed.len();
+        let before = self.found.paths.len();
         for (element, [old, new]) in rows(old, new, cursor).unwrap_or_default() {
             self.path.push(element);
+            self.found.removed_entries += usize::from(new.is_none());
             self.pair(old, new, cursor.element());
             self.path.pop();
         }
         // Only their order changed, or nothing tells them apart.
-        if self.changed.len() == before {
-            self.changed.push(self.path.clone());
+        if self.found.paths.len() == before {
+            self.found.paths.push(self.path.clone());
         }
     }
 }
@@ -83,7 +92,7 @@ mod tests {
     }
 
     fn changed(old: &str, new: &str, cursor: Cursor<'_>) -> Vec<String> {
-        changed_fields(&node(old), &node(new), cursor).iter().map(ToString::to_string).collect()
+        changed_fields(&node(old), &node(new), cursor).paths.iter().map(ToString::to_string).collect()
     }
 
     #[test]

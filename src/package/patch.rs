@@ -11,7 +11,7 @@ use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
 use super::removals::{at_removal, removals};
 use super::secret::{is_known_plain, is_secret};
-use super::selection::{ManifestSelection, NamedTarget, PatchCandidates};
+use super::selection::{ManifestSelection, NamedTarget, PatchCandidates, is_kustomization};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result};
 use crate::merge::directive::PATCH_MERGE_KEY;
 use crate::merge::{Absences, Exceptions, Merged, Rules};
@@ -20,7 +20,7 @@ use crate::patch::{
     parse_json_patch,
 };
 use crate::path::PathElement;
-use crate::schema::{Cursor, Schema};
+use crate::schema::{Cursor, Gvk, Schema};
 use crate::source::{SourceId, Span};
 use crate::yaml::{Node, Style, Tag, Value};
 
@@ -58,6 +58,13 @@ impl Default for PackagePatchOptions {
     fn default() -> Self {
         let (selection, custom_kinds) = (ManifestSelection::default(), CustomKinds::default());
         Self { rules: Rules::Apiserver, selection, type_name: None, custom_kinds }
+    }
+}
+
+impl PackagePatchOptions {
+    /// The rules of strategic merge patches for a manifest. No server takes kustomizations, whose lists merge by name.
+    fn rules_for(&self, manifest: &Manifest<'_>) -> Rules {
+        if self.rules == Rules::Apiserver && is_kustomization(manifest) { Rules::Overlay } else { self.rules }
     }
 }
 
@@ -112,7 +119,8 @@ impl TargetedPatch {
         options: &PackagePatchOptions,
     ) -> Result<()> {
         let is_given = options.custom_kinds == CustomKinds::Patched && kind.is_known();
-        if is_given || self.patch_type != PatchType::Strategic || options.rules != Rules::Apiserver {
+        let is_for_server = options.rules_for(manifest) == Rules::Apiserver;
+        if is_given || self.patch_type != PatchType::Strategic || !is_for_server {
             return Ok(());
         }
         check_built_in(manifest.node)
@@ -250,7 +258,7 @@ pub fn patch_package(
         // Whatever the only document says that it is, the user has said it.
         let is_meant = candidates.manifests().len() == 1 || gvk_of(manifest.node).kind.is_empty();
         let rest = if is_meant { type_of_rest } else { Cursor::unknown() };
-        schema.kind(&gvk_of(manifest.node)).unwrap_or(rest)
+        schema.kind(&schema_kind(manifest)).unwrap_or(rest)
     };
     check_schemas(patched.clone(), kind_of, options)?;
     for (manifest, patches) in patched {
@@ -263,7 +271,7 @@ pub fn patch_package(
             if patch.patch_type == PatchType::Strategic {
                 absences.note(&before, &patch.node, kind, manifest);
             }
-            let merged = patch.apply(before, schema, kind, options.rules).map_err(failed)?;
+            let merged = patch.apply(before, schema, kind, options.rules_for(manifest)).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
             node = merged.node;
             if let Some(after) = &node {
@@ -280,6 +288,11 @@ pub fn patch_package(
     }
     plan.warn(absences.into_warnings());
     plan.finish(MergedFiles::default())
+}
+
+/// The kind by which a manifest merges: what it says, or for a kustomization what its file's name says.
+fn schema_kind(manifest: &Manifest<'_>) -> Gvk {
+    if is_kustomization(manifest) { manifest.gvk.clone() } else { gvk_of(manifest.node) }
 }
 
 /// What the schema forbids of what patches made, where they say so.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, PackageChange};
 use super::conflict::PackageConflict;
-use super::fields::changed_fields;
+use super::fields::{ChangedFields, changed_fields};
 use super::manifest::{Manifest, ManifestIndex};
 use super::origins::ChangeOrigin;
 use super::others::MergedFiles;
@@ -54,7 +54,8 @@ impl<'p> RewritePlan<'p> {
 
     /// Gives a manifest of the package another value, if it is one, in which these fields are others.
     pub fn change(&mut self, manifest: &Manifest<'_>, after: NewValue) {
-        let NewValue::Other { node, fields } = after else { return };
+        let NewValue::Other { node, fields, removed_entries } = after else { return };
+        self.out.removed_entries += removed_entries;
         self.note(
             manifest,
             self.package.files()[manifest.index.file].path.clone(),
@@ -84,7 +85,8 @@ impl<'p> RewritePlan<'p> {
         self.note(manifest, path.clone(), ChangeKind::Moved(from.path.clone()));
         let node = match after {
             NewValue::Same => manifest.node.clone(),
-            NewValue::Other { node, fields } => {
+            NewValue::Other { node, fields, removed_entries } => {
+                self.out.removed_entries += removed_entries;
                 self.note(manifest, path.clone(), ChangeKind::Fields(fields));
                 node
             }
@@ -246,6 +248,8 @@ pub(super) enum NewValue {
         node: Node,
         /// Those that are others; none when only comments are.
         fields: Vec<FieldPath>,
+        /// How many entries of lists are gone.
+        removed_entries: usize,
     },
 }
 
@@ -255,8 +259,8 @@ impl NewValue {
             return Self::Same;
         }
         let cursor = schema.kind(&manifest.gvk).unwrap_or_else(Cursor::unknown);
-        let fields = changed_fields(manifest.node, &after, cursor);
-        Self::Other { node: after, fields }
+        let ChangedFields { paths: fields, removed_entries } = changed_fields(manifest.node, &after, cursor);
+        Self::Other { node: after, fields, removed_entries }
     }
 }
 

@@ -116,9 +116,14 @@ impl std::fmt::Display for NamedTarget {
     }
 }
 
+/// Reports whether a manifest is a kustomization or component, by what it says or by the name of its file.
+pub(super) fn is_kustomization(manifest: &Manifest<'_>) -> bool {
+    manifest.gvk.group == KUSTOMIZE
+}
+
 /// Whether it has a kind, and does not say how others are built.
 fn is_usual(manifest: &Manifest<'_>) -> bool {
-    !manifest.gvk.kind.is_empty() && manifest.gvk.group != KUSTOMIZE
+    !manifest.gvk.kind.is_empty() && !is_kustomization(manifest)
 }
 
 /// The manifests that one may select from.

@@ -24,8 +24,9 @@ pub const KUSTOMIZATION_PATHS: [&str; 9] = [
 ];
 
 /// Lists whose entries have a key of their own. Patches may have no path; such a list is one value.
-const KEYED: [(&str, &str); 6] = [
+const KEYED: [(&str, &str); 7] = [
     ("configMapGenerator", "name"),
+    ("helmCharts", "name"),
     ("images", "name"),
     ("patches", "path"),
     ("replicas", "name"),

@@ -73,6 +73,38 @@ fn touched(args: &[&str]) -> Vec<String> {
     names.into_iter().filter(is_touched).map(String::from).collect()
 }
 
+const KUSTOMIZATION: &str = "\
+# mine
+resources: [a.yaml]
+images:
+- name: web
+  newTag: \"1\" # pinned
+- name: db
+  newTag: \"2\"
+";
+
+#[test]
+fn lists_of_a_kustomization_merge_by_name() {
+    let kinds = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
+    for head in ["", kinds] {
+        let text = format!("{head}{KUSTOMIZATION}");
+        let files = folder(&[("kustomization.yaml", &text)]);
+        let patch = "{\"images\": [{\"name\": \"web\", \"newTag\": \"9\"}], \"resources\": [\"b.yaml\"]}";
+        let (stdout, _) = succeed(files.path(), &["patch", "-f", "kustomization.yaml", "-p", patch]);
+        let want = text.replace("\"1\"", "\"9\"").replace("[a.yaml]", "[a.yaml, b.yaml]");
+        assert_eq!(stdout, want);
+    }
+}
+
+#[test]
+fn removed_list_entries_are_counted() {
+    let files = folder(&[("kustomization.yaml", KUSTOMIZATION)]);
+    let patch = "{images: [{name: web, newTag: \"9\"}]}";
+    let args = ["patch", "-f", "kustomization.yaml", "--type=merge", "--in-place", "-p", patch];
+    let (_, stderr) = succeed(files.path(), &args);
+    assert!(stderr.ends_with("0 added, 1 changed, 0 removed, 1 list entry removed\n"), "{stderr}");
+}
+
 #[test]
 fn a_directory_is_patched_where_the_patch_or_the_user_says() {
     let both = ["db.yaml", "web.yaml"];
