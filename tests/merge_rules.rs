@@ -1,7 +1,7 @@
 //! The rules of two-way and three-way merges as their documents say them, sentence by sentence: by the rules that
 //! lose nothing, which `--dialect auto` means, and by kyaml's.
 
-use kubectl_smp::merge::{ConflictSide, InferKeys, ListOrder, MergeOptions, merge2, merge3};
+use kubectl_smp::merge::{ConflictSide, InferKeys, ListOrder, MergeOptions, NullPolicy, merge2, merge3};
 use kubectl_smp::package::{Package, merge2_packages, merge3_packages};
 use kubectl_smp::schema::Schema;
 use kubectl_smp::source::{Reading, SourceMap};
@@ -367,6 +367,66 @@ fn where_three_way_merges_without_losses_refine_the_sentences() {
             assert_eq!(got, want, "{original:?} -> {updated:?}, {dest:?}, {options:?}");
         }
     }
+}
+
+/// The cases in which null in the updated version or in dest does not clear the value: original, updated, dest, result.
+/// `1` and `2` stand for values that differ.
+const KEPT_NULLS: [[&str; 4]; 9] = [
+    ["", "", "null", "null"],
+    ["", "null", "", "null"],
+    ["", "null", "null", "null"],
+    ["null", "null", "null", "null"],
+    ["null", "null", "1", "1"],
+    ["null", "1", "null", "1"],
+    ["1", "1", "null", "null"],
+    ["1", "null", "1", "null"],
+    ["1", "null", "null", "null"],
+];
+
+/// The value that comes of three, empty where there is none.
+fn merged(versions: [&str; 3], nulls: NullPolicy) -> String {
+    let [original, updated, dest] = versions.map(holder);
+    let options = MergeOptions::lossless().nulls(nulls);
+    let merged = merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &options);
+    shown(merged.expect("merged").node.as_ref())
+}
+
+#[test]
+fn null_clears_always_or_only_where_versions_differ() {
+    let kinds = [["1", "2", "3"], ["[1]", "[2]", "[3]"], ["{a: 1}", "{a: 2}", "{a: 3}"]];
+    let words = ["", "null", "1", "2", "3"];
+    for values in kinds {
+        let value =
+            |word: &str| word.parse::<usize>().map_or(word.to_string(), |number| values[number - 1].into());
+        let mut kept = Vec::new();
+        for cell in 0..words.len().pow(3) {
+            let [original, updated, dest] = [25, 5, 1].map(|step| words[cell / step % 5]);
+            let versions = [original, updated, dest].map(value);
+            let versions = [0, 1, 2].map(|i| versions[i].as_str());
+            let [keep, clear] = [NullPolicy::Keep, NullPolicy::Clear].map(|policy| merged(versions, policy));
+            if updated != "null" && dest != "null" {
+                assert_eq!(keep, clear, "{versions:?}");
+                continue;
+            }
+            assert_eq!(clear, "", "{versions:?}");
+            if keep != clear {
+                kept.push(([original, updated, dest], keep));
+            }
+        }
+        for [original, updated, dest, want] in KEPT_NULLS {
+            let want = shown(Some(&holder(&value(want))));
+            assert!(
+                kept.contains(&([original, updated, dest], want)),
+                "{original} {updated} {dest}: {kept:?}"
+            );
+        }
+        // The others are the same with `2` and `3` for `1`.
+        let is_first = |(words, _): &&([&str; 3], String)| !words.contains(&"2") && !words.contains(&"3");
+        assert_eq!(kept.iter().filter(is_first).count(), KEPT_NULLS.len(), "{kept:?}");
+    }
+    // Also within what no side changed.
+    let same = "{a: {b: null, c: [{name: x, d: null}]}, e: 1}";
+    assert_eq!(merged([same; 3], NullPolicy::Clear), r#"{"a":{"c":[{"name":"x"}]},"e":1}"#);
 }
 
 #[test]

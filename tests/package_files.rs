@@ -200,7 +200,7 @@ fn what_both_sides_changed_is_a_conflict_in_other_files_too() {
     let out = |policy: &str| {
         let directory = packages(sides);
         let output = merge3(&directory, &["--in-place", "--on-conflict", policy]);
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
         assert!(text(&output.stdout).ends_with("3 conflicts\n"), "{output:?}");
         let read =
             |name: &str| fs::read_to_string(directory.path().join("dest").join(name)).unwrap_or_default();
@@ -474,7 +474,8 @@ fn reports_are_json_when_asked() {
             let directory = packages(sides);
             let json = ["--report", "json", "--on-conflict", taken];
             let output = merge3(&directory, &[&json[..], args].concat());
-            assert!(output.status.success(), "{output:?}");
+            let status = if args.contains(&"--in-place") { 3 } else { 0 };
+            assert_eq!(output.status.code(), Some(status), "{output:?}");
             let report = if to_stdout { output.stdout } else { last_line(&output.stderr) };
             let got: Value = serde_json::from_slice(&report).expect("JSON");
             assert_eq!(got, json_report(taken), "{args:?}");
@@ -526,6 +527,8 @@ fn exit_status_tells_merged_refused_and_conflicts() {
     for (args, status) in [
         (&[][..], 0),
         (&["--exit-code"], 3),
+        (&["--output-dir", "out"], 0),
+        (&["--in-place", "--on-conflict", "fail"], 1),
         (&["--exit-code", "--on-conflict", "dest"], 3),
         (&["--exit-code", "--on-conflict", "markers"], 3),
         (&["--exit-code", "--on-conflict", "fail"], 1),
@@ -537,6 +540,119 @@ fn exit_status_tells_merged_refused_and_conflicts() {
     }
     assert_eq!(run(directory.path(), &["merge3", "--git-driver", "a", "b"]).status.code(), Some(2));
     assert_eq!(run(directory.path(), &["merge3", "--original", "a"]).status.code(), Some(2));
+}
+
+#[test]
+fn conflicts_in_place_end_with_a_status_of_their_own() {
+    let dest = WEB.replace("replicas: 1", "replicas: 5");
+    let updated = WEB.replace("replicas: 1", "replicas: 2");
+    for policy in ["updated", "dest", "markers"] {
+        let directory = packages([&[("w.yaml", WEB)], &[("w.yaml", &updated)], &[("w.yaml", &dest)]]);
+        let output = merge3(&directory, &["--in-place", "--on-conflict", policy]);
+        assert_eq!(output.status.code(), Some(3), "{policy}: {output:?}");
+    }
+    let help = text(&run(std::path::Path::new("."), &["merge3", "--help"]).stdout);
+    let start: String = help.lines().take(8).collect();
+    assert!(start.contains("Exit status 3 when there were conflicts"), "{help}");
+}
+
+#[test]
+fn three_versions_are_named_by_position() {
+    let updated = upgraded(WEB);
+    let directory = packages([&[("w.yaml", WEB)], &[("w.yaml", &updated)], &[("w.yaml", WEB)]]);
+    let merge3 = |args: &[&str]| run(directory.path(), &[&["merge3"], args].concat());
+    let output = merge3(&["original", "updated", "dest"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), updated.clone()), "{output:?}");
+    assert_eq!(merge3(&["original", "updated", "dest", "--in-place"]).status.code(), Some(0));
+    assert_eq!(fs::read_to_string(directory.path().join("dest/w.yaml")).expect("there"), updated);
+    for wrong in [
+        &["original", "updated"][..],
+        &["original", "updated", "dest", "--dest", "dest"],
+        &["-", "-", "dest"],
+    ] {
+        assert_eq!(merge3(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+    let help = text(&merge3(&["-h"]).stdout);
+    for usage in [
+        "merge3 [OPTIONS] <ORIGINAL> <UPDATED> <DEST>",
+        "merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>",
+    ] {
+        assert!(help.contains(usage), "{help}");
+    }
+}
+
+#[test]
+fn the_source_of_a_merge_can_be_standard_input() {
+    let directory = packages([&[], &[], &[("w.yaml", WEB)]]);
+    let output = program::run_with_stdin(
+        program::command(directory.path(), &["merge", "-", "dest/w.yaml"]),
+        &upgraded(WEB),
+    );
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), upgraded(WEB)), "{output:?}");
+}
+
+#[test]
+fn two_way_merges_take_comments_behind_keys_and_replace_scalars_in_silence() {
+    let manifest =
+        |spec: &str| format!("apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: a\nspec:\n{spec}");
+    let source =
+        manifest("  map: # why\n    a: 1\n  list: # which\n  - x\n  value: 2 # new\n  same:\n    a: 1\n");
+    let dest = manifest("  map:\n    a: 2\n  list:\n  - y\n  value: 1 # old\n  same: # mine\n    a: 1\n");
+    let want = manifest(
+        "  map: # why\n    a: 1\n  list: # which\n  - x\n  value: 2 # new\n  same: # mine\n    a: 1\n",
+    );
+    let directory = packages([&[("t.yaml", &source)], &[], &[("t.yaml", &dest)]]);
+    let output = run(directory.path(), &["merge", "original/t.yaml", "dest/t.yaml", "--strict"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), want), "{output:?}");
+}
+
+#[test]
+fn null_clears_where_that_is_asked_for() {
+    let map = |data: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n{data}");
+    let (old, new, cleared) = (map("  a: x\n  b: y\n"), map("  a: null\n  b: y\n"), map("  b: y\n"));
+    let directory = packages([&[("m.yaml", &old)], &[("m.yaml", &new)], &[("m.yaml", &old)]]);
+    for (args, want) in [(&[][..], &new), (&["--nulls=clear"], &cleared), (&["--dialect=kyaml"], &cleared)] {
+        let output = merge3(&directory, args);
+        assert_eq!((output.status.code(), &text(&output.stdout)), (Some(0), want), "{args:?} {output:?}");
+    }
+}
+
+const PAIRS: &str = r##"
+definitions:
+  com.example.v1.Thing:
+    type: object
+    x-kubernetes-group-version-kind: [{group: example.com, version: v1, kind: Thing}]
+    properties:
+      apiVersion: {type: string}
+      kind: {type: string}
+      metadata: {type: object, properties: {name: {type: string}}}
+      list:
+        type: array
+        items: {type: object, properties: {foo: {type: string}, bar: {type: string}, other: {type: string}}}
+        x-kubernetes-patch-strategy: merge
+        x-kubernetes-patch-merge-key: foo
+        x-kubernetes-recommended-patch-merge-key: foo,bar
+"##;
+
+#[test]
+fn merges_tell_entries_apart_by_recommended_keys() {
+    let thing = |entries: &[&str]| {
+        let entries: String = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect();
+        let list = if entries.is_empty() { String::new() } else { format!("list:\n{entries}") };
+        format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\n{list}")
+    };
+    let (x, z) = ("foo: a, bar: x", "foo: a, bar: z");
+    let changed = ["foo: a, bar: x, other: \"1\"", "foo: a, bar: z, other: \"2\""];
+    let table = [
+        [thing(&[]), thing(&[x]), thing(&[z]), thing(&[z, x])],
+        [thing(&[x, z]), thing(&[changed[0], z]), thing(&[x, changed[1]]), thing(&changed)],
+    ];
+    for [original, updated, dest, want] in table {
+        let directory = packages([&[("t.yaml", &original)], &[("t.yaml", &updated)], &[("t.yaml", &dest)]]);
+        fs::write(directory.path().join("schema.yaml"), PAIRS).expect("written");
+        let output = merge3(&directory, &["--schema", "schema.yaml", "--exit-code"]);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), want), "{output:?}");
+    }
 }
 
 #[test]

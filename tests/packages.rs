@@ -63,7 +63,7 @@ fn directories_are_changed_in_place_or_not_at_all() {
     fs::write(sides.path().join("updated/new.yaml"), "# new\nkind: Web\nmetadata: {name: new}\n")
         .expect("written");
     let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(3), String::new()), "{output:?}");
     assert!(text(&output.stdout).ends_with("1 added, 1 changed, 1 removed, 1 conflict\n"), "{output:?}");
     let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
     assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
@@ -82,7 +82,7 @@ fn manifests_that_cannot_be_read_stop_nothing_else() {
     let sides = three_sides();
     fs::write(sides.path().join("dest/bad.yaml"), "a: [\n").expect("written");
     let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
-    assert!(output.status.success(), "{output:?}");
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
     let told = text(&output.stderr);
     assert!(told.starts_with("warning[syntax]: dest/bad.yaml is merged by lines: "), "{told}");
     let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();

@@ -59,10 +59,17 @@ pub(super) enum Command {
     #[cfg(feature = "cluster")]
     Applyset(applyset::ApplySetCommand),
     /// Merge manifests over others, whose comments and layout stay
+    ///
+    /// Exit status 3 when there were conflicts and files were changed in place.
     Merge(merge::MergeArgs),
     /// Merge what changed between two versions of manifests into a third
+    ///
+    /// Exit status 3 when there were conflicts and files were changed in place.
     Merge3(merge::Merge3Args),
     /// Patch manifests in files, without a cluster
+    ///
+    /// A kustomization is patched by the names of its `images`, `replicas`, generators and Helm charts; its `resources` and
+    /// other lists of paths are sets. With --type=merge its lists are replaced.
     Patch(patch::PatchArgs),
     /// Make the patch that turns one manifest into another
     CreatePatch(create_patch::CreatePatchArgs),

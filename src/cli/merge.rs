@@ -5,19 +5,19 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::package::{WriteArgs, schema_of};
+use super::package::{WriteArgs, read_input, schema_of};
 use super::report::conflicts;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, git_driver, render};
 use crate::diagnostic::Severity;
-use crate::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
-use crate::package::{ChangedPackage, ConflictWriting, MarkerWords, Package, PackageMerge3, merge2_packages};
+use crate::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
+use crate::package::{ChangedPackage, ConflictWriting, MarkerWords, PackageMerge3, merge2_packages};
 use crate::source::{Reading, SourceMap};
 
 /// Merge manifests, or directories of them, over others, which keep their comments and layout.
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
-    /// File or directory whose values win
+    /// File or directory whose values win, or - for standard input
     #[arg(value_name = "SRC")]
     source: PathBuf,
 
@@ -31,17 +31,28 @@ pub(super) struct MergeArgs {
 
 /// Merge what changed between two versions of manifests into a third.
 #[derive(Debug, Args)]
+#[command(override_usage = "kubectl smp merge3 [OPTIONS] <ORIGINAL> <UPDATED> <DEST>
+       kubectl smp merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>
+       kubectl smp merge3 [OPTIONS] --git-driver <ORIGINAL> <CURRENT> <OTHER> <PATH>")]
 pub(super) struct Merge3Args {
+    /// The three versions, instead of --original, --updated and --dest; - for standard input
+    #[arg(
+        num_args = 3,
+        value_names = ["ORIGINAL", "UPDATED", "DEST"],
+        conflicts_with_all = ["original", "updated", "dest", "git_driver"]
+    )]
+    versions: Option<Vec<PathBuf>>,
+
     /// File or directory with the version that both sides started from
-    #[arg(long, value_name = "PATH", required_unless_present = "git_driver")]
+    #[arg(long, value_name = "PATH", required_unless_present_any = ["git_driver", "versions"])]
     original: Option<PathBuf>,
 
     /// File or directory with the new version
-    #[arg(long, value_name = "PATH", required_unless_present = "git_driver")]
+    #[arg(long, value_name = "PATH", required_unless_present_any = ["git_driver", "versions"])]
     updated: Option<PathBuf>,
 
     /// File or directory with changes of its own, that is merged into
-    #[arg(long, value_name = "PATH", required_unless_present = "git_driver")]
+    #[arg(long, value_name = "PATH", required_unless_present_any = ["git_driver", "versions"])]
     dest: Option<PathBuf>,
 
     /// Merge one file as a merge driver of git, which gives these names: %O %A %B %P
@@ -51,7 +62,7 @@ pub(super) struct Merge3Args {
         value_names = ["ORIGINAL", "CURRENT", "OTHER", "PATH"],
         allow_hyphen_values = true,
         conflicts_with_all = [
-            "original", "updated", "dest", "on_conflict", "output", "output_dir", "in_place", "report",
+            "versions", "original", "updated", "dest", "on_conflict", "output", "output_dir", "in_place", "report",
             "exit_code",
         ]
     )]
@@ -60,6 +71,10 @@ pub(super) struct Merge3Args {
     /// What to do where both sides changed the same
     #[arg(long, value_enum, default_value_t = OnConflict::Updated)]
     on_conflict: OnConflict,
+
+    /// What null means; `--dialect kyaml` always clears
+    #[arg(long, value_enum, default_value_t = NullArg::Keep)]
+    nulls: NullArg,
 
     #[command(flatten)]
     how: HowArgs,
@@ -166,6 +181,14 @@ enum OnConflict {
     Markers,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum NullArg {
+    /// A value while only one side changed the field; it clears the field where both did
+    Keep,
+    /// Null in the updated version or in dest clears the field
+    Clear,
+}
+
 impl OnConflict {
     /// What is written then.
     fn written(self) -> ConflictWriting {
@@ -182,7 +205,7 @@ pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
     args.how.schema.check_no_namespace()?;
     args.how.write.check(&[&args.source, &args.dest])?;
     args.how.write.recover(&args.dest)?;
-    let read = |path: &Path| Package::read_everything(path, args.how.rules.reading(), sources);
+    let read = |path: &Path| read_input(path, args.how.rules.reading(), sources);
     let (source, dest) = (read(&args.source)?, read(&args.dest)?);
     let schema = schema_of(&[&source, &dest], &args.how.schema, sources)?;
     let changed = merge2_packages(&source, &dest, &schema, &args.how.rules.options())?;
@@ -194,17 +217,17 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
     args.how.schema.check_no_namespace()?;
     let mut options = args.how.rules.options();
     let reading = args.how.rules.reading();
-    let (original, updated, dest) = match (&args.git_driver, &args.original, &args.updated, &args.dest) {
-        (Some(names), ..) => {
-            let how = git_driver::DriverOptions { schema: &args.how.schema, merge: &options, reading };
-            return git_driver::run(names, &how, sources);
-        }
-        (None, Some(original), Some(updated), Some(dest)) => (original, updated, dest),
-        _ => return Err(Failure::Usage("--original, --updated and --dest are needed".into())),
-    };
+    if args.nulls == NullArg::Clear {
+        options.nulls = NullPolicy::Clear;
+    }
+    if let Some(names) = &args.git_driver {
+        let how = git_driver::DriverOptions { schema: &args.how.schema, merge: &options, reading };
+        return git_driver::run(names, &how, sources);
+    }
+    let [original, updated, dest] = args.versions()?;
     args.how.write.check(&[original, updated, dest])?;
     args.how.write.recover(dest)?;
-    let read = |path: &Path| Package::read_everything(path, reading, sources);
+    let read = |path: &Path| read_input(path, reading, sources);
     let (target, original, updated, dest) = (dest, read(original)?, read(updated)?, read(dest)?);
     let schema = schema_of(&[&updated, &dest, &original], &args.how.schema, sources)?;
     if args.on_conflict == OnConflict::Dest {
@@ -226,6 +249,15 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
 }
 
 impl Merge3Args {
+    fn versions(&self) -> Result<[&Path; 3], Failure> {
+        let flags = [&self.original, &self.updated, &self.dest];
+        let given: Vec<&Path> = match &self.versions {
+            Some(versions) => versions.iter().map(PathBuf::as_path).collect(),
+            None => flags.into_iter().flatten().map(PathBuf::as_path).collect(),
+        };
+        given.try_into().map_err(|_| Failure::Usage("--original, --updated and --dest are needed".into()))
+    }
+
     /// Writes what was merged, unless conflicts forbid it, and says what happened.
     fn conclude(&self, target: &Path, mut changed: ChangedPackage, sources: &SourceMap) -> Outcome {
         let written = self.on_conflict.written();

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
+use super::document::{read_stdin, stdin_twice};
 pub(super) use super::report::print;
 use super::report::{ReportTo, json_report};
 use super::target::SchemaArgs;
@@ -17,9 +18,9 @@ use crate::package::{
     ChangedPackage, ConflictWriting, OriginKeeping, Package, recover_target, write_copy, write_files,
 };
 use crate::schema::{Gvk, Schema, kustomization_files};
-use crate::source::SourceMap;
+use crate::source::{Reading, SourceMap};
 
-/// The exit status of a merge that met conflicts, when that is asked for.
+/// The exit status of a merge with conflicts, under `--in-place` or `--exit-code`.
 const WITH_CONFLICTS: u8 = 3;
 
 /// Where the result goes, and what is told of it.
@@ -33,7 +34,7 @@ pub(super) struct WriteArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "in_place")]
     output_dir: Option<PathBuf>,
 
-    /// Change the files themselves: all of them, or none when something fails
+    /// Change the files themselves: all of them, or none when something fails. Exit status 3 when there were conflicts
     #[arg(long)]
     in_place: bool,
 
@@ -41,7 +42,7 @@ pub(super) struct WriteArgs {
     #[arg(long, value_enum, default_value_t = ReportForm::Text)]
     report: ReportForm,
 
-    /// Exit with status 3 when there were conflicts
+    /// Exit with status 3 when there were conflicts, also without --in-place
     #[arg(long)]
     exit_code: bool,
 }
@@ -57,6 +58,13 @@ enum ReportForm {
 impl WriteArgs {
     /// Refuses places for the result that cannot be meant. The inputs are directories or files, dest the last one.
     pub(super) fn check(&self, inputs: &[&Path]) -> std::result::Result<(), Failure> {
+        let stdin = |input: &&&Path| **input == Path::new("-");
+        if inputs.iter().filter(stdin).count() > 1 {
+            return Err(stdin_twice());
+        }
+        if self.in_place && inputs.last().is_some_and(|dest| stdin(&dest)) {
+            return Err(Failure::Usage("standard input cannot be changed in place".into()));
+        }
         let is_directory = |path: &&&Path| DiskTree.is_directory(path);
         let usage = |message: String| Err(Failure::Usage(message));
         if let Some(directory) = inputs.iter().find(is_directory)
@@ -110,7 +118,7 @@ impl WriteArgs {
             print(&changed.stream())?;
         }
         self.report(changed, written, sources)?;
-        let is_told = self.exit_code && !changed.conflicts.is_empty();
+        let is_told = (self.exit_code || self.in_place) && !changed.conflicts.is_empty();
         Ok(if is_told { ExitCode::from(WITH_CONFLICTS) } else { ExitCode::SUCCESS })
     }
 
@@ -149,6 +157,14 @@ impl WriteArgs {
             }
         }
     }
+}
+
+/// Reads a file or directory, or standard input for `-`.
+pub(super) fn read_input(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Package> {
+    if path == Path::new("-") {
+        return Package::of_text("<stdin>", read_stdin()?, reading, sources);
+    }
+    Package::read_everything(path, reading, sources)
 }
 
 /// Whether a path, of which the end need not be there, is a directory or below it.

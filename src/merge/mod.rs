@@ -39,6 +39,6 @@ pub use apply::apply;
 pub use join::{merge2, merge3};
 pub(crate) use join::{merge2_as, merge3_as};
 pub use merged::{Conflict, ConflictSide, Merged};
-pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions};
+pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
 pub use rules::{Exceptions, Rules};
 pub(crate) use trail::Trail;

@@ -61,6 +61,17 @@ pub enum ConflictPolicy {
     Dest,
 }
 
+/// What null means in a three-way merge without losses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NullPolicy {
+    /// A value like any other while versions are equal: what only one side changed is taken, null or not. Where both
+    /// sides changed the field, null clears it.
+    #[default]
+    Keep,
+    /// Null in the updated version or in dest clears the field, changed or not.
+    Clear,
+}
+
 /// How versions are merged. By default with nothing lost.
 ///
 /// ```
@@ -82,6 +93,8 @@ pub struct MergeOptions {
     pub infer_keys: InferKeys,
     /// What to take in case of a conflict.
     pub conflicts: ConflictPolicy,
+    /// What null means by the rules that lose nothing; by kyaml's it always clears.
+    pub nulls: NullPolicy,
 }
 
 impl Default for MergeOptions {
@@ -101,6 +114,7 @@ impl MergeOptions {
             list_order: None,
             infer_keys: InferKeys::usual(),
             conflicts: ConflictPolicy::default(),
+            nulls: NullPolicy::default(),
         }
     }
 
@@ -114,8 +128,7 @@ impl MergeOptions {
     /// What kyaml's merge2 and merge3 do, bug for bug.
     #[must_use]
     pub fn kyaml(list_order: ListOrder, infer_keys: InferKeys) -> Self {
-        let conflicts = ConflictPolicy::default();
-        Self { rules: Rules::Kyaml, list_order: Some(list_order), infer_keys, conflicts }
+        Self { rules: Rules::Kyaml, list_order: Some(list_order), infer_keys, ..Self::lossless() }
     }
 
     /// The same with new list entries elsewhere; none: where the rules have them.
@@ -136,6 +149,13 @@ impl MergeOptions {
     #[must_use]
     pub fn conflicts(mut self, policy: ConflictPolicy) -> Self {
         self.conflicts = policy;
+        self
+    }
+
+    /// The same with another meaning of null.
+    #[must_use]
+    pub fn nulls(mut self, policy: NullPolicy) -> Self {
+        self.nulls = policy;
         self
     }
 

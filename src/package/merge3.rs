@@ -21,7 +21,7 @@ use super::read::Package;
 use super::references::loose_ends;
 use super::untouched::{Untouched, take_untouched, untouched};
 use crate::diagnostic::{Diagnostic, Result};
-use crate::merge::{Conflict, ConflictPolicy, ConflictSide, MergeOptions, Rules, merge3_as};
+use crate::merge::{Conflict, ConflictPolicy, ConflictSide, MergeOptions, NullPolicy, Rules, merge3_as};
 use crate::schema::Schema;
 use crate::yaml::Node;
 
@@ -272,7 +272,7 @@ impl<'p> PackageMerge3<'p> {
         }
         let mut changed = plan.finish(merge3_files(packages, paired.form, &paired.plain, choice))?;
         if self.options.rules == Rules::Lossless {
-            take_untouched(&mut changed, &paired.untouched(packages));
+            take_untouched(&mut changed, &paired.untouched(packages, self.options.nulls));
             if paired.form == Form::Directories {
                 changed.warnings.extend(loose_ends(self.updated, self.dest, &changed));
             }
@@ -343,7 +343,10 @@ impl<'p> Paired<'p> {
 
 impl<'p> Paired<'p> {
     /// The files that dest has as the original has them, with those of the updated version.
-    fn untouched(&self, packages: [&'p Package; 3]) -> Untouched<'p> {
+    fn untouched(&self, packages: [&'p Package; 3], nulls: NullPolicy) -> Untouched<'p> {
+        if nulls == NullPolicy::Clear {
+            return Untouched::new();
+        }
         let places = self.rows.iter().map(|row| {
             let Sides { original, updated, dest } = self.sides(row);
             [original, updated, dest].map(|manifest| manifest.map(|m| self.form.path(m.path)))

@@ -2,7 +2,7 @@
 //!
 //! Comments on the line of a value, that is; a text that is edited keeps all others where they stand.
 
-use crate::yaml::{Map, Meta, Node, Value, is_same};
+use crate::yaml::{Entry, Key, Map, Meta, Node, Value, is_same};
 
 /// Dest's value where the updated version has the original's data: with new comments where dest has the
 /// original's.
@@ -62,6 +62,18 @@ pub(super) fn replacing(updated: &Node, original: Option<&Node>, dest: Option<&N
         comments.line = None;
     }
     merged
+}
+
+/// The key of a field that dest and a source have, with the comment that stands behind the source's key where the value
+/// is another one. A scalar's comment stands behind the value.
+pub(super) fn of_key(mut key: Key, [dest, source]: [Option<&Entry>; 2]) -> Key {
+    if let (Some(dest), Some(source)) = (dest, source)
+        && dest.value != source.value
+        && let Some(comment) = line(&source.key.meta)
+    {
+        key.meta.comments.get_or_insert_default().line = Some(comment.into());
+    }
+    key
 }
 
 fn line(meta: &Meta) -> Option<&str> {

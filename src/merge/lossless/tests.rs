@@ -553,7 +553,9 @@ fn two_versions_tell_of_what_they_replace() {
     let types = merged("{a: [1], b: 1}", "{a: {x: 1}}", &dest_wins());
     assert_eq!(shown(types.node.as_ref()), json(&node("{a: [1], b: 1}")));
     let warnings = |merged: &Merged| merged.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let unknown = merged("{l: [a]}", "{l: [b]}", &MergeOptions::lossless());
+    let scalars = merged("{l: [a]}", "{l: [b]}", &MergeOptions::lossless());
+    assert_eq!(warnings(&scalars), [""; 0], "a list of scalars is replaced by rule");
+    let unknown = merged("{l: [{x: a}]}", "{l: [{x: b}]}", &MergeOptions::lossless());
     assert_eq!(warnings(&unknown), ["l: this list was replaced: no schema says how its entries are merged"]);
     let ports = |list: &str| SERVICE.replace("VALUE", &format!("ports: {list}"));
     let alike =

@@ -7,7 +7,7 @@ use super::level::{Level, TypedPlace, is_emptied, is_empty, line_up};
 use super::order::{self, DEST, ORIGINAL, Places, UPDATED};
 use crate::merge::align::Aligned;
 use crate::merge::association::Association;
-use crate::merge::options::{ConflictPolicy, MergeOptions};
+use crate::merge::options::{ConflictPolicy, MergeOptions, NullPolicy};
 use crate::merge::{Conflict, ConflictSide, Merged, Trail};
 use crate::schema::{Cursor, Schema};
 use crate::yaml::{Entry, Key, Map, Meta, Node, Value, is_same};
@@ -21,7 +21,8 @@ pub(in crate::merge) fn merge3(
     schema: &Schema,
     options: &MergeOptions,
 ) -> Merged {
-    if original.zip(updated).is_some_and(|(original, updated)| is_same(original, updated)) {
+    let keeps_nulls = options.nulls == NullPolicy::Keep;
+    if keeps_nulls && original.zip(updated).is_some_and(|(original, updated)| is_same(original, updated)) {
         return Merged::of(dest);
     }
     let versions = Versions { original, updated, dest: dest.as_ref() };
@@ -94,6 +95,10 @@ struct VersionMerge<'s> {
 impl<'s> VersionMerge<'s> {
     fn value(&mut self, versions: Versions<'_>, place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
         let trivial = match self.trivial(versions, at) {
+            Trivial::Settled(node) if self.options.nulls == NullPolicy::Clear => {
+                let place = place.refined(&versions.by_version(), self.schema);
+                return self.cleared(versions, node, place, at);
+            }
             Trivial::Settled(node) => return node,
             trivial => trivial,
         };
@@ -136,6 +141,55 @@ impl<'s> VersionMerge<'s> {
                 Trivial::Settled(dest.filter(|_| taken == ConflictSide::Dest).cloned())
             }
         }
+    }
+
+    /// A value on which versions agree, without the fields that are null in the updated version or in dest.
+    fn cleared(
+        &mut self,
+        versions: Versions<'_>,
+        settled: Option<Node>,
+        place: TypedPlace<'s>,
+        at: &Trail<'_>,
+    ) -> Option<Node> {
+        let Versions { original, updated, dest } = versions;
+        if original != updated && updated != dest && original != dest {
+            // A conflict, in which null was seen.
+            return settled;
+        }
+        let (Some(updated), Some(dest)) = (updated, dest) else {
+            return settled.filter(|node| !node.is_null()).map(|node| self.without_nulls(node, place));
+        };
+        if updated.is_null() || dest.is_null() {
+            return None;
+        }
+        if !has_null(updated) && !has_null(dest) {
+            return settled;
+        }
+        match line_up(versions.row(), place, self.options.infer_keys.keys()) {
+            Level::Fields(rows) => Some(self.fields(versions, &rows, place, at)),
+            Level::Entries(association, rows) => Some(self.list(versions, (&association, &rows), place, at)),
+            Level::Whole => settled,
+        }
+    }
+
+    /// A value that one side alone has, without fields that are null.
+    fn without_nulls(&self, mut node: Node, place: TypedPlace<'s>) -> Node {
+        let place = place.refined(&[Some(&node)], self.schema);
+        let is_keyed =
+            matches!(line_up([Some(&node)], place, self.options.infer_keys.keys()), Level::Entries(..));
+        if let Some(list) = node.as_list_mut().filter(|_| is_keyed) {
+            for entry in list {
+                let value = std::mem::replace(entry, Node::null());
+                *entry = self.without_nulls(value, place.element());
+            }
+        } else if let Some(map) = node.as_map_mut() {
+            map.entries_mut().retain(|entry| !entry.value.is_null());
+            for entry in map.entries_mut() {
+                let value = std::mem::replace(&mut entry.value, Node::null());
+                entry.value = self.without_nulls(value, place.field(&entry.key.text));
+            }
+        }
+        node
     }
 
     fn level(&self, versions: Versions<'_>, place: TypedPlace<'s>, trivial: &Trivial) -> Level<3> {
@@ -277,6 +331,15 @@ impl<'s> VersionMerge<'s> {
             Some(updated) if original.is_some() && dest.is_none() => with_keys(merged, updated, keys),
             _ => Some(merged),
         }
+    }
+}
+
+/// Reports whether a field anywhere in a value is null.
+fn has_null(node: &Node) -> bool {
+    match &node.value {
+        Value::Map(map) => map.iter().any(|(_, value)| value.is_null() || has_null(value)),
+        Value::List(list) => list.iter().any(has_null),
+        Value::Scalar(_) => false,
     }
 }
 

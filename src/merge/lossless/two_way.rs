@@ -73,6 +73,10 @@ impl<'s> SourceMerge<'s> {
         }
         if let (Some(old), Some(new)) = (dest.as_list(), source.as_list()) {
             self.warnings.extend(match Association::of(place.cursor, ListPolicy::Overlay) {
+                // A list of scalars has no keys that a schema could name: to replace it is the rule.
+                Association::Unknown if old.iter().chain(new).all(|entry| entry.scalar_text().is_some()) => {
+                    None
+                }
                 Association::Unknown => replaced_unknown(old, new, source.span(), at),
                 Association::Atomic => None,
                 Association::Set | Association::Keyed { .. } => replaced_alike(old, source, at),
@@ -106,7 +110,8 @@ impl<'s> SourceMerge<'s> {
         for row in order::of_fields(rows) {
             let fields: [Option<&Entry>; 2] =
                 std::array::from_fn(|version| maps[version].get(rows[row][version]?));
-            let Some(Entry { key, .. }) = fields[DEST].or(fields[UPDATED]) else { continue };
+            let Some(key) = fields[DEST].or(fields[UPDATED]).map(|field| field.key.clone()) else { continue };
+            let key = comments::of_key(key, fields);
             if is_directive(&key.text) && fields[DEST].is_none() {
                 self.warnings.push(plain_directive(key.meta.span, &key.text, at));
             }
@@ -114,7 +119,7 @@ impl<'s> SourceMerge<'s> {
             let value = self.value(values, place.field(&key.text), &at.field(&key.text));
             let is_kept = |value: &Node| !is_emptied(value, &values) || place.cursor.is_required(&key.text);
             if let Some(value) = value.filter(is_kept) {
-                map.push(key.clone(), value);
+                map.push(key, value);
             }
         }
         Node { value: Value::Map(map), meta: meta_of(pair) }
