@@ -60,7 +60,7 @@ pub fn create_three_way(
     options: &ThreeWayOptions,
 ) -> Result<Node> {
     let sides = PatchSides { original, modified, current: Some(current) };
-    create_three_way_by(&sides, kind, options, CreationRules::Server)
+    create_three_way_by(&sides, kind, *options, CreationRules::Server)
 }
 
 /// As [`create_three_way`], by rules that say which entries of lists name their keys.
@@ -70,7 +70,7 @@ pub fn create_three_way(
 pub(super) fn create_three_way_by(
     sides: &PatchSides<'_>,
     kind: Cursor<'_>,
-    options: &ThreeWayOptions,
+    options: ThreeWayOptions,
     rules: CreationRules,
 ) -> Result<Node> {
     let root = Trail::root();

@@ -172,7 +172,7 @@ impl Trial<'_> {
     fn run_kubectls(&self, current: &Node, options: ThreeWayOptions) -> Result<Warned<Node>> {
         let Self { sides, kind, .. } = *self;
         let overwriting = options.overwrite(true);
-        let made = create_three_way_by(sides, kind, &overwriting, self.creation);
+        let made = create_three_way_by(sides, kind, overwriting, self.creation);
         let made = made.map_err(|error| self.of_made(error))?;
         if let Some(patch) = made.as_map().filter(|_| !options.overwrite) {
             // What is null in the current object is not there for anybody.

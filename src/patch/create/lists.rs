@@ -83,7 +83,7 @@ impl EntryDiff<'_> {
     /// part of the differences is wanted, they stay a deletion and a new entry.
     fn rekeyed<'t, 'n>(
         &self,
-        pairs: &mut Vec<Pair<'t, 'n>>,
+        pairs: &mut [Pair<'t, 'n>],
         [original, modified]: [&'n [Node]; 2],
     ) -> Vec<RekeyedPair<'t, 'n>> {
         let Some(keys) = self.keys.named().filter(|_| self.part == PatchPart::Everything) else {
