@@ -6,7 +6,7 @@ use kube_cel::KubeCelExt as _;
 use kube_cel::cel::common::ast::{CallExpr, Expr};
 use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, ResolveResult, Value};
 
-use super::timed_cel::{METERED, charge, metered};
+use super::cel_meter::{METERED, charge, metered};
 
 /// The crate's own functions.
 static ORIGINAL: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());

@@ -4,34 +4,16 @@
 //! expression does, or with the process. Only a few may be left behind at a time. WebAssembly has no threads; there only
 //! the steps of an expression look at the clock.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use kube_cel::cel::{ResolveResult, Value};
-
-use super::timed_cel::{TimedProgram, Variables};
+use kube_cel::cel::ResolveResult;
 
 /// What a worker evaluates.
-struct Job {
-    program: Arc<TimedProgram>,
-    values: Vec<(String, Value)>,
-}
+type Job = Box<dyn FnOnce() -> ResolveResult + Send>;
 
-impl Job {
-    fn run(self) -> ResolveResult {
-        let mut scope = Variables::new();
-        self.values.into_iter().for_each(|(name, value)| scope.add(&name, value));
-        self.program.evaluate(&scope)
-    }
-}
-
-/// The value of an expression with variables, if it is known in time.
-pub(super) fn evaluate(
-    program: &Arc<TimedProgram>,
-    values: Vec<(String, Value)>,
-    limit: Duration,
-) -> ResolveResult {
-    threads::answer(Job { program: Arc::clone(program), values }, limit)
+/// The value of an expression, if it is known in time.
+pub(super) fn evaluate(job: Job, limit: Duration) -> ResolveResult {
+    threads::answer(job, limit)
 }
 
 pub(super) use threads::with_stack;
@@ -47,8 +29,8 @@ mod threads {
 
     use kube_cel::cel::{ExecutionError, ResolveResult};
 
-    use super::Job;
-    use crate::validate::timed_cel::too_slow;
+    use crate::validate::cel_meter::too_slow;
+    use crate::validate::cel_worker::Job;
 
     /// Enough for the most deeply nested expression.
     const STACK: usize = 64 << 20;
@@ -78,7 +60,7 @@ mod threads {
             let work = move || {
                 let _counted = Counted(late);
                 while let Ok(job) = waiting.recv() {
-                    if answer.send(job.run()).is_err() {
+                    if answer.send(job()).is_err() {
                         break;
                     }
                 }
@@ -140,10 +122,10 @@ mod threads {
 
     use kube_cel::cel::ResolveResult;
 
-    use super::Job;
+    use crate::validate::cel_worker::Job;
 
     pub(super) fn answer(job: Job, _limit: Duration) -> ResolveResult {
-        job.run()
+        job()
     }
 
     /// There is no other stack.

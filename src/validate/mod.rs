@@ -28,6 +28,8 @@ mod cel_depth;
 #[cfg(feature = "cel")]
 mod cel_functions;
 #[cfg(feature = "cel")]
+mod cel_meter;
+#[cfg(feature = "cel")]
 mod cel_worker;
 mod defaults;
 mod demands;

@@ -4,24 +4,20 @@
 //! that counts their size and looks at the clock, so that neither loops nor long sums run on. Functions whose own work
 //! is not linear (regular expressions, sets) run on a worker thread that the caller leaves behind in time.
 
-use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(test)]
+use std::time::Instant;
 
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators};
-use kube_cel::cel::objects::Key;
-use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, Program, ResolveResult, Value};
+use kube_cel::cel::{Context, IdedExpr, Program, ResolveResult, Value};
 
 use super::cel_depth::depth;
 use super::cel_functions::FUNCTIONS;
+pub(crate) use super::cel_meter::is_over_limit;
+use super::cel_meter::{METERED, limited, too_slow};
 use super::cel_worker;
-
-/// A function that returns its argument while there is time and memory left; no expression can name it.
-pub(super) const METERED: &str = "@metered";
-
-/// The most bytes that the values of one evaluation may take together.
-const MEMORY: usize = 16 << 20;
 
 /// Longer and more deeply nested expressions are not compiled.
 const LONGEST: usize = 16 * 1024;
@@ -61,20 +57,6 @@ const LINEAR: [&str; 24] = [
     "optional.of",
 ];
 
-/// What an evaluation may still use.
-#[derive(Clone, Copy)]
-struct Meter {
-    deadline: Instant,
-    memory: usize,
-}
-
-thread_local! {
-    /// The limits of the expression that this thread is evaluating.
-    static METER: Cell<Option<Meter>> = const { Cell::new(None) };
-    /// Why an argument has no value. Functions of the crate hide that.
-    static ARGUMENT_ERROR: RefCell<Option<ExecutionError>> = const { RefCell::new(None) };
-}
-
 /// The variables of an expression.
 pub(crate) struct Variables<'p> {
     context: Context<'p>,
@@ -97,6 +79,13 @@ impl Variables<'_> {
     pub(crate) fn add(&mut self, name: &str, value: Value) {
         self.context.add_variable_from_value(name, value.clone());
         self.values.push((name.into(), value));
+    }
+
+    /// A scope with these variables.
+    fn of(values: Vec<(String, Value)>) -> Variables<'static> {
+        let mut variables = Variables::new();
+        values.into_iter().for_each(|(name, value)| variables.add(&name, value));
+        variables
     }
 
     /// All variables, those of outer scopes first.
@@ -174,10 +163,13 @@ impl TimedProgram {
     /// Its value.
     pub(crate) fn execute(self: &Arc<Self>, variables: &Variables<'_>) -> ResolveResult {
         if self.is_costly.load(Ordering::Relaxed) {
-            return Err(limit_error(TOO_SLOW));
+            return Err(too_slow());
         }
         let value = match self.on_worker {
-            true => cel_worker::evaluate(self, variables.all(), self.limit),
+            true => {
+                let (program, values) = (Arc::clone(self), variables.all());
+                cel_worker::evaluate(Box::new(move || program.evaluate(&Variables::of(values))), self.limit)
+            }
             false => self.evaluate(variables),
         };
         if value.as_ref().err().is_some_and(is_over_limit) {
@@ -187,77 +179,8 @@ impl TimedProgram {
     }
 
     /// Evaluates it on this thread. Only its own steps look at the clock.
-    pub(super) fn evaluate(&self, variables: &Variables<'_>) -> ResolveResult {
-        let meter = Meter { deadline: Instant::now() + self.limit, memory: MEMORY };
-        let outer = METER.replace(Some(meter));
-        ARGUMENT_ERROR.set(None);
-        let value = Value::resolve(&self.root, &variables.context);
-        METER.set(outer);
-        let hidden = |error| match error {
-            ExecutionError::MissingArgumentOrTarget => ARGUMENT_ERROR.take().unwrap_or(error),
-            error => error,
-        };
-        value.map_err(hidden)
-    }
-}
-
-const TOO_SLOW: &str = "it takes too long";
-const TOO_LARGE: &str = "it needs too much memory";
-
-fn limit_error(why: &str) -> ExecutionError {
-    ExecutionError::function_error(METERED, why)
-}
-
-/// The error of a worker thread that does not answer in time.
-#[cfg(not(target_family = "wasm"))]
-pub(super) fn too_slow() -> ExecutionError {
-    limit_error(TOO_SLOW)
-}
-
-/// Whether an expression has no value since it exceeds the limits.
-pub(crate) fn is_over_limit(error: &ExecutionError) -> bool {
-    matches!(error, ExecutionError::FunctionError { function, .. } if function == METERED)
-}
-
-/// Counts bytes that an evaluation makes, and looks at the clock.
-///
-/// # Errors
-/// A limit is exceeded.
-pub(super) fn charge(bytes: usize) -> Result<(), ExecutionError> {
-    let Some(mut meter) = METER.get() else { return Ok(()) };
-    if Instant::now() >= meter.deadline {
-        return Err(limit_error(TOO_SLOW));
-    }
-    let left = meter.memory.checked_sub(bytes);
-    meter.memory = left.unwrap_or_default();
-    METER.set(Some(meter));
-    left.map(|_| ()).ok_or_else(|| limit_error(TOO_LARGE))
-}
-
-/// The value of an argument, if its size is within the limits.
-pub(super) fn metered(call: &FunctionContext<'_, '_>) -> ResolveResult {
-    let argument = call.args.first().ok_or(ExecutionError::MissingArgumentOrTarget)?;
-    let value = Value::resolve(argument, call.ptx).and_then(|value| charge(size(&value)).map(|()| value));
-    if let Err(error) = &value
-        && !matches!(error, ExecutionError::MissingArgumentOrTarget)
-    {
-        ARGUMENT_ERROR.set(Some(error.clone()));
-    }
-    value
-}
-
-/// About how many bytes a value takes.
-fn size(value: &Value) -> usize {
-    const ENTRY: usize = 32;
-    match value {
-        Value::String(text) => ENTRY + text.len(),
-        Value::Bytes(bytes) => ENTRY + bytes.len(),
-        Value::List(list) => list.iter().map(size).sum::<usize>() + ENTRY,
-        Value::Map(map) => {
-            let key = |key: &Key| if let Key::String(text) = key { text.len() } else { 0 };
-            map.map.iter().map(|(name, value)| ENTRY + key(name) + size(value)).sum::<usize>() + ENTRY
-        }
-        _ => ENTRY,
+    fn evaluate(&self, variables: &Variables<'_>) -> ResolveResult {
+        limited(self.limit, || Value::resolve(&self.root, &variables.context))
     }
 }
 
