@@ -36,10 +36,17 @@ impl Baselines {
         self.configured.insert(file, baseline);
     }
 
-    /// The baseline for targets of a configuration.
-    pub(super) fn for_config(&mut self, config: &CheckConfig) -> Option<&mut Baseline> {
+    /// Takes a finding out of the baseline for targets of a configuration; `false` where that does not list it.
+    pub(super) fn take(
+        &mut self,
+        config: &CheckConfig,
+        finding: &Diagnostic,
+        place: Option<&RenderedPlace>,
+    ) -> bool {
         let Self { common, configured } = self;
-        common.as_mut().or_else(|| configured.get_mut(&config.baseline.as_ref()?.file))
+        let own = config.baseline.as_ref().map(|own| &own.file);
+        let known = common.as_mut().or_else(|| own.and_then(|own| configured.get_mut(own)));
+        known.is_some_and(|known| known.takes(finding, place))
     }
 }
 

@@ -186,11 +186,7 @@ impl Conclusion<'_> {
                 };
                 if is_silenced {
                     report.silenced += 1;
-                } else if one.asked.is_some()
-                    && baselines
-                        .for_config(&one.config)
-                        .is_some_and(|known| known.takes(&finding, place.as_ref()))
-                {
+                } else if one.asked.is_some() && baselines.take(&one.config, &finding, place.as_ref()) {
                     report.known += 1;
                 } else {
                     found.push((place, finding.target(&one.target)));

@@ -5,7 +5,9 @@ use smol_str::SmolStr;
 use crate::diagnostic::Result;
 use crate::source::{Reading, SourceMap};
 use crate::transform::is_path_of_patch;
-use crate::yaml::{Entry, Key, List, Map, Node, ParseOptions, Style, comment_starts, edit, parse_documents};
+use crate::yaml::{
+    Entry, Key, List, Map, Node, ParseOptions, Style, Value, comment_starts, edit, parse_documents,
+};
 
 /// A deprecated field and its successor.
 struct Successor {
@@ -106,10 +108,8 @@ fn replace(map: &mut Map, successor: &Successor) -> Option<()> {
         list.meta.style = Style::Block;
     }
     let entries = list.as_list_mut()?;
-    match successor.is_first {
-        true => drop(entries.splice(0..0, moved)),
-        false => entries.append(&mut moved),
-    }
+    let at = if successor.is_first { 0 } else { entries.len() };
+    drop(entries.splice(at..at, moved));
     Some(())
 }
 
@@ -127,7 +127,10 @@ fn keep_comments(key: Key, first: &mut Node) {
 }
 
 fn list(value: Node) -> Option<List> {
-    value.as_list().filter(|list| !list.is_empty()).cloned()
+    match value.value {
+        Value::List(list) if !list.is_empty() => Some(list),
+        _ => None,
+    }
 }
 
 /// Each patch as a path, or as the text of a patch.

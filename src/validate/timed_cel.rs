@@ -84,7 +84,9 @@ impl Variables<'_> {
     /// A scope with these variables.
     fn of(values: Vec<(String, Value)>) -> Variables<'static> {
         let mut variables = Variables::new();
-        values.into_iter().for_each(|(name, value)| variables.add(&name, value));
+        for (name, value) in values {
+            variables.add(&name, value);
+        }
         variables
     }
 
@@ -165,12 +167,11 @@ impl TimedProgram {
         if self.is_costly.load(Ordering::Relaxed) {
             return Err(too_slow());
         }
-        let value = match self.on_worker {
-            true => {
-                let (program, values) = (Arc::clone(self), variables.all());
-                cel_worker::evaluate(Box::new(move || program.evaluate(&Variables::of(values))), self.limit)
-            }
-            false => self.evaluate(variables),
+        let value = if self.on_worker {
+            let (program, values) = (Arc::clone(self), variables.all());
+            cel_worker::evaluate(Box::new(move || program.evaluate(&Variables::of(values))), self.limit)
+        } else {
+            self.evaluate(variables)
         };
         if value.as_ref().err().is_some_and(is_over_limit) {
             self.is_costly.store(true, Ordering::Relaxed);

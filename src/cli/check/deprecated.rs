@@ -150,7 +150,7 @@ impl<'s> Proof<'s> {
         let sources = SourceMap::default();
         let builder = self.args.builder_over(tree, &sources, &[target.to_path_buf()]).ok()?;
         let built = self.selection.build(&builder, target).ok()?;
-        to_documents(built.resources.iter().map(|resource| resource.node())).ok()
+        to_documents(built.resources.iter().map(crate::resource::Resource::node)).ok()
     }
 
     /// Whether the targets that read edited files build, and to the same; each edited file must be read by one.

@@ -133,8 +133,10 @@ fn scalar(node: &Node, text: &str, context: Context) -> String {
     }
 }
 
-/// How a tag is written, and which plain texts have it without being written.
-fn tag_of(tag: Tag) -> Option<(&'static str, fn(&Resolved) -> bool)> {
+/// A tag as it is written, and whether a plain text has it without being written.
+type WrittenTag = (&'static str, fn(&Resolved) -> bool);
+
+fn tag_of(tag: Tag) -> Option<WrittenTag> {
     match tag {
         Tag::Int => Some(("!!int", |plain| matches!(plain, Resolved::Int(_) | Resolved::UInt(_)))),
         Tag::Float => Some(("!!float", |plain| matches!(plain, Resolved::Float(_)))),
