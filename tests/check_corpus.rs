@@ -173,7 +173,7 @@ impl Overlay {
         let [patches, contents] = named_files(&files);
         let known = Checked::default();
         let mut overlay = Self { target: target.into(), files, known, patches, contents };
-        overlay.known = overlay.checked(Baselines::default());
+        overlay.known = overlay.checked(None);
         overlay.known.built.is_some().then_some(overlay)
     }
 
@@ -200,7 +200,7 @@ impl Overlay {
         let renderer = MessageRenderer::new(&sources, MessageFormat::Short);
         let files = LocalFiles { tree: &*tree, fetched: None };
         let conclusion = Conclusion { sources: &sources, selection: &selection, renderer: &renderer, files };
-        let report = conclusion.report(vec![found], None);
+        let report = conclusion.report(vec![found], Baselines::default());
         let told = report.findings.iter().map(|finding| {
             let places = renderer.places(finding).into_iter();
             let places = places.map(|place| (clean(&self.here().join(&place.file)), place.line)).collect();

@@ -1068,15 +1068,15 @@ fn refusals_of_builds_name_what_caused_them() {
 const LOCAL_FILES: [(&str, &str); 2] = [
     (
         "base/kustomization.yaml",
-        r#"
+        r"
 resources: [all.yaml]
 patches:
 - patch: '{apiVersion: v1, kind: Secret, metadata: {name: placeholder}, stringData: {a: c}}'
-"#,
+",
     ),
     (
         "base/all.yaml",
-        r#"
+        r"
 apiVersion: v1
 kind: Secret
 metadata: {name: placeholder}
@@ -1086,7 +1086,7 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: map}
 data: {a: b}
-"#,
+",
     ),
 ];
 
@@ -1122,11 +1122,11 @@ replacements:
     fieldPaths: ["metadata.annotations.[config.kubernetes.io/local-config]"]
     options: {create: true}
 "#;
-    let by_deletion = r#"
+    let by_deletion = r"
 resources: [../base]
 patches:
 - patch: '{apiVersion: v1, kind: Secret, metadata: {name: placeholder}, $patch: delete}'
-"#;
+";
     for text in [by_patch, by_json, by_replacement, by_deletion] {
         let (findings, built) = over_placeholder(text);
         assert_eq!(findings, [""; 0], "{text}");

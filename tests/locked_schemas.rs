@@ -36,7 +36,7 @@ fn deployments() -> serde_json::Value {
     })
 }
 
-fn locked(api_version: &str, kind: &str, definitions: serde_json::Value) -> LockedSchema {
+fn locked(api_version: &str, kind: &str, definitions: &serde_json::Value) -> LockedSchema {
     let document = json!({"openapi": "3.0.0", "components": {"schemas": definitions}});
     let gvk = Gvk::from_manifest(api_version, kind);
     LockedSchema::new(gvk, "/openapi/v3".into(), "v1.36.0".into(), document)
@@ -44,7 +44,7 @@ fn locked(api_version: &str, kind: &str, definitions: serde_json::Value) -> Lock
 
 /// A lock file with the schema of a kind that is built in.
 fn lock_of_deployments() -> String {
-    let schemas = vec![locked("apps/v1", "Deployment", json!({"apps.v1.Deployment": deployments()}))];
+    let schemas = vec![locked("apps/v1", "Deployment", &json!({"apps.v1.Deployment": deployments()}))];
     LockFile { schemas, ..LockFile::default() }.to_text().expect("a text")
 }
 
@@ -59,7 +59,7 @@ fn gadget() -> serde_json::Value {
 }
 
 fn lock() -> String {
-    let schemas = vec![locked("ex.io/v1", "Gadget", json!({"io.ex.v1.Gadget": gadget()}))];
+    let schemas = vec![locked("ex.io/v1", "Gadget", &json!({"io.ex.v1.Gadget": gadget()}))];
     LockFile { schemas, ..LockFile::default() }.to_text().expect("a text")
 }
 
@@ -190,7 +190,7 @@ fn a_locked_schema_of_a_built_in_kind_is_an_error() {
 #[test]
 fn a_locked_schema_counts_for_its_own_kind_alone() {
     let definitions = json!({"io.ex.v1.Gadget": gadget(), "apps.v1.Deployment": deployments()});
-    let schemas = vec![locked("ex.io/v1", "Gadget", definitions)];
+    let schemas = vec![locked("ex.io/v1", "Gadget", &definitions)];
     let lock = LockFile { schemas, ..LockFile::default() }.to_text().expect("a text");
     let files = [
         ("base/web.yaml", DEPLOYMENT),

@@ -617,7 +617,7 @@ fn null_clears_where_that_is_asked_for() {
     }
 }
 
-const PAIRS: &str = r##"
+const PAIRS: &str = r"
 definitions:
   com.example.v1.Thing:
     type: object
@@ -632,12 +632,12 @@ definitions:
         x-kubernetes-patch-strategy: merge
         x-kubernetes-patch-merge-key: foo
         x-kubernetes-recommended-patch-merge-key: foo,bar
-"##;
+";
 
 #[test]
 fn merges_tell_entries_apart_by_recommended_keys() {
     let thing = |entries: &[&str]| {
-        let entries: String = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect();
+        let entries = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect::<Vec<_>>().concat();
         let list = if entries.is_empty() { String::new() } else { format!("list:\n{entries}") };
         format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\n{list}")
     };

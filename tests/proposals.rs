@@ -218,7 +218,12 @@ fn all_fields_of_a_merge_key_are_required() {
             (live, "both: [{foo: a, bar: x, other: 1}]", "both: [{foo: a, bar: x, other: 1}]"),
         ],
     );
-    // Whatever server-side apply goes by.
+}
+
+/// Whatever keys server-side apply identifies entries by.
+#[test]
+fn all_fields_of_a_merge_key_are_required_beside_other_map_keys() {
+    let kustomize = Rules::Kustomize { exceptions: Exceptions::Listed };
     check(
         &[Rules::Apiserver, Rules::Overlay, kustomize, Rules::Kyaml],
         &[
@@ -228,9 +233,14 @@ fn all_fields_of_a_merge_key_are_required() {
             ("typed: [{foo: a, bar: x}]", "typed: [{bar: x}]", "!lacks its merge key `foo`"),
         ],
     );
+}
+
+#[test]
+fn a_patch_for_an_entry_without_its_merge_key_is_not_created() {
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
-    let error = create(&node(live), &node("both: [{foo: a, bar: null, other: 1}]"), kind, Rules::Apiserver);
+    let live = node("both: [{foo: a, bar: x}]");
+    let error = create(&live, &node("both: [{foo: a, bar: null, other: 1}]"), kind, Rules::Apiserver);
     let error = error.expect_err("no key").to_string();
     assert!(error.contains("lacks its merge key `bar`"), "{error}");
 }
@@ -538,7 +548,7 @@ fn created_patches_name_entries_by_the_keys_they_had() {
                 let got = apply(node(from), &patch, kind, &Schema::none(), rules).expect("merged").node;
                 assert_eq!(got, Some(node(to)), "{rules:?} {from}");
             }
-            // What the three versions say, too.
+            // With three versions, too.
             let (original, modified, live) = (node(original), node(modified), node(live));
             let sides = PatchSides { original: &original, modified: &modified, current: Some(&live) };
             let mut options = CreateOptions::default().rules(rules);
@@ -548,7 +558,10 @@ fn created_patches_name_entries_by_the_keys_they_had() {
             assert_eq!(got, Some(node(want)), "{rules:?}");
         }
     }
-    // Where they do not tell the entry apart, it is deleted and added.
+}
+
+#[test]
+fn created_patches_replace_entries_that_their_former_keys_do_not_identify() {
     let patch = created(
         "recommended: [{foo: a, bar: x}, {foo: a, bar: y}]",
         "recommended: [{foo: a}, {foo: a, bar: y}]",

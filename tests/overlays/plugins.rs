@@ -73,7 +73,7 @@ impl Forest {
     /// The configuration of one transformer.
     fn transformer(&mut self, draft: &mut Draft) -> Option<String> {
         let (kind, config) = match self.dice.below(12) {
-            0..=2 => self.simple_transformer(draft)?,
+            0..=2 => self.simple_transformer(draft),
             3 => self.replica_counts(draft)?,
             4..=6 => self.patching_transformer(draft)?,
             7 => {
@@ -117,9 +117,9 @@ impl Forest {
         Some(("ReplicaCountTransformer", config))
     }
 
-    fn simple_transformer(&mut self, draft: &Draft) -> Option<(&'static str, String)> {
+    fn simple_transformer(&mut self, draft: &Draft) -> (&'static str, String) {
         let mark = &draft.mark;
-        Some(match self.dice.below(3) {
+        match self.dice.below(3) {
             0 => {
                 let text = self.dice.text();
                 let spec = "{path: metadata/annotations, create: true}";
@@ -144,7 +144,7 @@ impl Forest {
                 let spec = "{path: \"spec/template/spec/containers[]/image\"}";
                 ("ImageTagTransformer", format!("imageTag: {image}\nfieldSpecs:\n- {spec}\n"))
             }
-        })
+        }
     }
 
     fn patching_transformer(&mut self, draft: &Draft) -> Option<(&'static str, String)> {
