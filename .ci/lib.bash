@@ -58,10 +58,11 @@ cargo_deny=0.20.2
 cargo_fuzz=0.13.2
 fuzz_targets=(parse kustomization schema repository pattern json_patch openapi kubeconfig apply merge3)
 
-# Each target for SMP_FUZZ_SECONDS. Continues from the kept inputs, from what earlier runs have found, and from the
-# manifests of the repository. What fails is kept in `fuzz/artifacts`.
+# Runs each target for SMP_FUZZ_SECONDS, from the inputs in `fuzz/corpus`, the manifests of the repository and what
+# earlier runs found, which the cache keeps. With SMP_FUZZ_RUNS it runs that many inputs instead, from a fixed seed and
+# without what earlier runs found: the same ones each time. Inputs that fail are kept in `fuzz/artifacts`.
 fuzz_all() {
-  local target found tool options
+  local target found all tool options how
   tool=$(cargo_tool cargo-fuzz "$cargo_fuzz")
   PATH=$tool:$PATH
   # Instrumentation is for nightly compilers only; this one is told that it is one. Our code has no `unsafe`, so that a
@@ -69,15 +70,21 @@ fuzz_all() {
   export RUSTC_BOOTSTRAP=1
   options=(--sanitizer none --codegen-units 16 --target-dir target/fuzz)
   cargo fuzz build "${options[@]}"
+  if [ -n "${SMP_FUZZ_RUNS:-}" ]; then
+    all=$(mktemp -d) how=(-seed=1 -runs="$SMP_FUZZ_RUNS")
+    trap 'rm -rf "$all"' EXIT
+  else
+    all=$cache/fuzz how=(-max_total_time="$SMP_FUZZ_SECONDS")
+  fi
   for target in "${fuzz_targets[@]}"; do
-    found=$cache/fuzz/$target
+    found=$all/$target
     mkdir -p "$found"
     case $target in
     parse | apply | merge3 | openapi) git ls-files -z 'examples/*.yaml' 'tests/cases/*.yaml' | seed "$found" ;;
     kustomization) git ls-files -z 'examples/*kustomization.yaml' 'tests/cases/*kustomization.yaml' | seed "$found" ;;
     esac
     cargo fuzz run "$target" "${options[@]}" "$found" "fuzz/corpus/$target" -- \
-      -max_total_time="$SMP_FUZZ_SECONDS" -timeout=30 -verbosity=0 -print_final_stats=1
+      "${how[@]}" -timeout=30 -verbosity=0 -print_final_stats=1
   done
 }
 
