@@ -837,7 +837,7 @@ fn declared_objects_that_nobody_misses_are_told() {
         found(home.path(), &["."]).0
     };
     assert_eq!(
-        declared("  - {kind: ConfigMap, name: web-conf??}\n"),
+        declared("  - {kind: ConfigMap, name: 'web-conf??'}\n"),
         ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
     );
     assert_eq!(

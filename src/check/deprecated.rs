@@ -180,11 +180,9 @@ mod tests {
         {
             assert!(after.contains(part), "{part}: {after}");
         }
-        assert!(
-            after.contains("path: p.yaml")
-                && after.contains("- patch: ")
-                && after.contains("images:\n- name: a")
-        );
+        for part in ["path: p.yaml", "- patch: ", "images:\n- name: a"] {
+            assert!(after.contains(part), "{part}: {after}");
+        }
         assert_eq!(all_replaced(&after), after, "nothing is left");
     }
 

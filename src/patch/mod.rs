@@ -29,6 +29,6 @@ pub use json_patch::{JsonPatch, JsonPatchOptions, create_json_patch, parse_json_
 pub use last_applied::{LAST_APPLIED, last_applied, with_last_applied};
 pub(crate) use numbers::check_numbers;
 pub use patch_type::PatchType;
-pub use sides::{CreateOptions, PatchSides, share_namespace};
-pub use three_way::{ThreeWayOptions, create_three_way};
+pub use sides::{CreateOptions, PatchSides, ThreeWayOptions, share_namespace};
+pub use three_way::create_three_way;
 pub use verified::{PatchWay, create_verified, ways_out};

@@ -1,6 +1,5 @@
 //! What a patch is made of, and how.
 
-use super::three_way::ThreeWayOptions;
 use crate::merge::Rules;
 use crate::yaml::{Map, Node};
 
@@ -35,6 +34,39 @@ pub fn share_namespace(versions: &mut [&mut Node]) {
             Map::remove(metadata, "namespace");
             metadata.push("namespace", Node::string(namespace.clone()));
         }
+    }
+}
+
+/// How a three-way patch is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ThreeWayOptions {
+    /// Whether the patch may undo what others changed since the last apply; otherwise that is an error.
+    pub overwrite: bool,
+    /// Whether `apiVersion`, `kind` and `metadata.name` must stay what they are.
+    pub same_identity: bool,
+}
+
+impl Default for ThreeWayOptions {
+    /// As `kubectl apply`: it overwrites, and an object stays what it is.
+    fn default() -> Self {
+        Self { overwrite: true, same_identity: true }
+    }
+}
+
+impl ThreeWayOptions {
+    /// The same with another answer to whether changes of others are undone.
+    #[must_use]
+    pub fn overwrite(mut self, overwrite: bool) -> Self {
+        self.overwrite = overwrite;
+        self
+    }
+
+    /// The same with another answer to whether the object must stay what it is.
+    #[must_use]
+    pub fn same_identity(mut self, same_identity: bool) -> Self {
+        self.same_identity = same_identity;
+        self
     }
 }
 

@@ -3,46 +3,13 @@
 
 use super::conflict::check_maps;
 use super::create::{CreationRules, PatchPart, ServerDiff, diff};
-use super::sides::PatchSides;
+use super::sides::{PatchSides, ThreeWayOptions};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::merge::Trail;
 use crate::merge::apiserver::join_patches;
 use crate::schema::Cursor;
 use crate::source::Span;
 use crate::yaml::{Map, Node};
-
-/// How a three-way patch is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ThreeWayOptions {
-    /// Whether the patch may undo what others changed since the last apply; otherwise that is an error.
-    pub overwrite: bool,
-    /// Whether `apiVersion`, `kind` and `metadata.name` must stay what they are.
-    pub same_identity: bool,
-}
-
-impl Default for ThreeWayOptions {
-    /// As `kubectl apply`: it overwrites, and an object stays what it is.
-    fn default() -> Self {
-        Self { overwrite: true, same_identity: true }
-    }
-}
-
-impl ThreeWayOptions {
-    /// The same with another answer to whether changes of others are undone.
-    #[must_use]
-    pub fn overwrite(mut self, overwrite: bool) -> Self {
-        self.overwrite = overwrite;
-        self
-    }
-
-    /// The same with another answer to whether the object must stay what it is.
-    #[must_use]
-    pub fn same_identity(mut self, same_identity: bool) -> Self {
-        self.same_identity = same_identity;
-        self
-    }
-}
 
 /// Makes the patch that brings `current` to `modified` and removes what `modified` has no more of
 /// `original`. What others added to `current` stays.

@@ -1,9 +1,8 @@
 //! The rooms of the house import only what stands to their left, no files of a room import each
-//! other in a circle, the name of a type means one thing, and only `files` touches files.
+//! other in a circle, and only `files` touches files.
 
 mod circles;
 mod file_access;
-mod names;
 mod promises;
 mod source;
 

@@ -1,5 +1,5 @@
-//! The library's own source, as far as the checks need it: its files, and for each the modules and
-//! types that it defines, what it imports, and the paths in its code. Tests are left out.
+//! The library's own source, as far as the checks need it: its files, and for each the modules that
+//! it defines, what it imports, and the paths in its code. Tests are left out.
 //!
 //! This is no compiler. Not seen: what macros make, methods (which are called by no path), names
 //! that a glob brings in, and `self` and `super` of a module that has no file of its own.
@@ -24,8 +24,6 @@ pub struct SourceFile {
     pub children: BTreeSet<String>,
     /// The names of all that it defines at its top.
     pub items: BTreeSet<String>,
-    /// The types that it defines, wherever they stand, with their lines.
-    pub types: Vec<(String, usize)>,
     /// What names that its imports bring in stand for.
     pub bindings: BTreeMap<String, Segments>,
     /// What it imports, and the paths in its code. What it hands on with `pub use` is not among them,
@@ -93,8 +91,7 @@ fn read(name: &str, text: &str) -> (SourceFile, Vec<Segments>) {
 /// A token; literals, lifetimes and attributes are passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
-    /// With its line.
-    Word(String, usize),
+    Word(String),
     /// `::`
     Separator,
     Sign(char),
@@ -102,7 +99,7 @@ pub enum Token {
 
 impl Token {
     pub fn is(&self, word: &str) -> bool {
-        matches!(self, Self::Word(text, _) if text == word)
+        matches!(self, Self::Word(text) if text == word)
     }
 }
 
@@ -145,7 +142,7 @@ impl Tokens {
                 }
                 TokenTree::Punct(punct) => self.all.push(Token::Sign(punct.as_char())),
                 TokenTree::Ident(word) => {
-                    self.all.push(Token::Word(word.to_string(), word.span().start().line));
+                    self.all.push(Token::Word(word.to_string()));
                 }
                 TokenTree::Group(group) => self.add_group(&group),
                 TokenTree::Literal(_) => {}
@@ -246,9 +243,9 @@ impl<'t> Reader<'t> {
                 Token::Sign('{') => self.blocks.push(std::mem::replace(&mut self.next_block, Block::Other)),
                 Token::Sign('}') => drop(self.blocks.pop()),
                 Token::Sign(';') => self.next_block = Block::Other,
-                Token::Word(word, _) if word == "pub" => self.visibility(),
-                Token::Word(word, line) if begins => self.item_or_code(word, *line),
-                Token::Word(word, _) => self.code(word),
+                Token::Word(word) if word == "pub" => self.visibility(),
+                Token::Word(word) if begins => self.item_or_code(word),
+                Token::Word(word) => self.code(word),
                 _ => {}
             }
         }
@@ -259,7 +256,7 @@ impl<'t> Reader<'t> {
         let before = self.at.checked_sub(1).map(|i| &self.tokens[i]);
         before.is_none_or(|token| match token {
             Token::Sign(sign) => matches!(sign, ';' | '{' | '}' | ']' | ')'),
-            Token::Word(word, _) => matches!(word.as_str(), "pub" | "unsafe" | "async" | "const"),
+            Token::Word(word) => matches!(word.as_str(), "pub" | "unsafe" | "async" | "const"),
             Token::Separator => false,
         })
     }
@@ -277,7 +274,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Reads an item, if this is the first word of one.
-    fn item_or_code(&mut self, word: &str, line: usize) {
+    fn item_or_code(&mut self, word: &str) {
         if matches!(word, "impl" | "trait") {
             self.next_block = Block::Members;
         }
@@ -287,8 +284,7 @@ impl<'t> Reader<'t> {
                 self.file.paths.extend(names.into_iter().map(|(_, path)| path));
             }
             "mod" => self.module(),
-            "struct" | "enum" | "trait" | "type" => self.type_item(word, line),
-            "fn" | "const" | "static" => drop(self.item()),
+            "struct" | "enum" | "trait" | "type" | "fn" | "const" | "static" => drop(self.item()),
             _ => self.code(word),
         }
     }
@@ -300,7 +296,7 @@ impl<'t> Reader<'t> {
 
     /// Takes the name behind a keyword, if one follows.
     fn name(&mut self) -> Option<String> {
-        let Token::Word(name, _) = self.tokens.get(self.at).filter(|token| !token.is("fn"))? else {
+        let Token::Word(name) = self.tokens.get(self.at).filter(|token| !token.is("fn"))? else {
             return None;
         };
         self.at += 1;
@@ -322,12 +318,6 @@ impl<'t> Reader<'t> {
         } else {
             self.file.items.extend(name);
         }
-    }
-
-    fn type_item(&mut self, keyword: &str, line: usize) {
-        let is_member = keyword == "type" && self.blocks.last() == Some(&Block::Members);
-        let name = self.item().filter(|_| !is_member);
-        self.file.types.extend(name.map(|name| (name, line)));
     }
 
     /// Reads an import behind its `use`: the names and what they stand for.
@@ -354,13 +344,13 @@ impl<'t> Reader<'t> {
                     self.at += 1;
                     return;
                 }
-                Token::Word(word, _) if word == "as" => {
+                Token::Word(word) if word == "as" => {
                     self.at += 1;
                     name = self.name();
                     continue;
                 }
-                Token::Word(word, _) if word == "self" && !path.is_empty() => names_something = true,
-                Token::Word(word, _) => {
+                Token::Word(word) if word == "self" && !path.is_empty() => names_something = true,
+                Token::Word(word) => {
                     path.push(word.clone());
                     names_something = true;
                 }
@@ -378,7 +368,7 @@ impl<'t> Reader<'t> {
     fn path(&mut self, first: &str) {
         let before = self.at.checked_sub(2).map(|i| &self.tokens[i]);
         let mut path = vec![first.to_string()];
-        while let [Token::Separator, Token::Word(word, _), ..] = &self.tokens[self.at..] {
+        while let [Token::Separator, Token::Word(word), ..] = &self.tokens[self.at..] {
             path.push(word.clone());
             self.at += 2;
         }

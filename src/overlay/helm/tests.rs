@@ -176,10 +176,10 @@ fn all_options_reach_helm_in_kustomizes_order() {
 fn inline_values_are_merged_with_the_file() {
     let fixture = Fixture::new();
     let table = [
-        ("", "inline: true\nname: mine\nreplicas: 1\n"),
-        ("override", "inline: true\nname: mine\nreplicas: 1\n"),
-        ("merge", "inline: true\nname: own\nreplicas: 1\n"),
-        ("replace", "inline: true\nname: mine\n"),
+        ("", "inline: \"yes\"\nname: mine\nreplicas: 1\n"),
+        ("override", "inline: \"yes\"\nname: mine\nreplicas: 1\n"),
+        ("merge", "inline: \"yes\"\nname: own\nreplicas: 1\n"),
+        ("replace", "inline: \"yes\"\nname: mine\n"),
     ];
     for (how, want) in table {
         let chart =

@@ -16,9 +16,11 @@ mod shown;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod unreadable;
 
 pub(super) use last_line::LastBreak;
 pub(super) use padding::{BOM, mark_of};
+pub(super) use unreadable::Unreadable;
 
 use std::ops::Range;
 
@@ -28,10 +30,11 @@ use self::breaks::BrokenText;
 use self::last_line::LastLine;
 use self::lines::Lines;
 use self::markers::Markers;
-use self::rewrites::{Quirk, Rewrites, Verdict, Verdicts};
+use self::rewrites::{Rewrites, Verdict, Verdicts};
 use self::shown::Shown;
 use self::tokens::Tokens;
-use crate::diagnostic::{self, Diagnostic};
+use self::unreadable::Quirk;
+use crate::diagnostic;
 use crate::source::Reading;
 use crate::yaml::json_stream::{begins_with_json, is_json_like};
 
@@ -47,42 +50,6 @@ pub(super) struct EventPlace {
     pub first_line: usize,
     /// Its last line, from 1.
     pub last_line: usize,
-}
-
-/// Why the events of a text were not read to their end.
-pub(super) enum Unreadable {
-    /// The text is not YAML, as seen at the byte `at`. It may be to libyaml if it has a quirk.
-    Syntax { quirk: Option<Quirk>, message: String, at: usize },
-    /// Whom the events were shown refused one.
-    Refused(Diagnostic),
-}
-
-impl Unreadable {
-    /// The same at another place.
-    fn at(self, place: impl Fn(usize) -> usize) -> Self {
-        match self {
-            Self::Syntax { quirk, message, at } => Self::Syntax { quirk, message, at: place(at) },
-            refused @ Self::Refused(_) => refused,
-        }
-    }
-
-    fn from_parser(error: &ScanError, shown: &Shown<'_>) -> Self {
-        let at = shown.original(error.marker().byte_offset().unwrap_or_default());
-        Self::Syntax { quirk: Quirk::of(error.kind()), message: error.info().clone(), at }
-    }
-
-    /// Where the text is not YAML.
-    fn position(&self) -> Option<usize> {
-        match self {
-            Self::Syntax { at, .. } => Some(*at),
-            Self::Refused(_) => None,
-        }
-    }
-
-    /// What only libyaml refuses.
-    fn not_libyaml(message: &str, at: usize) -> Self {
-        Self::Syntax { quirk: None, message: message.to_string(), at }
-    }
 }
 
 /// What becomes of comments.
@@ -202,7 +169,7 @@ impl Reader<'_> {
         let last_line = LastLine::of(self.text, self.options.last_break);
         let (mut markers, mut tokens) = (Markers::of(shown.body()), Tokens::of(shown));
         for event in Parser::new_from_str_with_options(shown.body(), options(self.options.comments)) {
-            let (mut event, span) = event.map_err(|error| Unreadable::from_parser(&error, shown))?;
+            let (mut event, span) = event.map_err(|error| not_yaml(&error, shown))?;
             let bytes = span.byte_range().unwrap_or_default();
             let place = EventPlace {
                 range: shown.original(bytes.start)..shown.original(bytes.end),
@@ -267,6 +234,11 @@ fn check_tag_end(text: &str, event: &Event<'_>, at: usize) -> Result<(), Unreada
         }
         _ => Ok(()),
     }
+}
+
+fn not_yaml(error: &ScanError, shown: &Shown<'_>) -> Unreadable {
+    let at = shown.original(error.marker().byte_offset().unwrap_or_default());
+    Unreadable::Syntax { quirk: Quirk::of(error.kind()), message: error.info().clone(), at }
 }
 
 fn options(comments: CommentEvents) -> granit_parser::Options {

@@ -7,46 +7,13 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use granit_parser::{ErrorKind, Event, ScalarStyle, StructureStyle};
+use granit_parser::{Event, ScalarStyle, StructureStyle};
 use regex::Regex;
 
-use super::Unreadable;
 use super::padding::{FAR, pads};
-
-/// A construct that libyaml reads otherwise than the parser.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::yaml) enum Quirk {
-    /// Further lines of quoted scalars and flow collections that are indented in any way.
-    Indentation,
-    /// A comment without a blank before it: `"a"#b`, `[#b`, `|#b`, `---#b`.
-    Comment,
-    /// A comment below an empty block scalar that is indented less than the blank lines between them.
-    CommentBelow,
-    /// `-` as a whole scalar in a flow collection: `[a, -]`.
-    Dash,
-    /// The escaped apostrophe in `"\'"`.
-    Escape,
-    /// A tag with a comma in it: `!!str, a`.
-    Tag,
-}
+use super::unreadable::{Quirk, Unreadable};
 
 impl Quirk {
-    /// The construct that the parser stumbles over with an error of this kind.
-    pub fn of(kind: &ErrorKind) -> Option<Self> {
-        match kind {
-            ErrorKind::InvalidQuotedScalarIndent
-            | ErrorKind::TabInBlockIndentation
-            | ErrorKind::TabInIndentation => Some(Self::Indentation),
-            // The latter of `---#`, which is a key to the parser.
-            ErrorKind::CommentNotSeparated | ErrorKind::SimpleKeyExpected => Some(Self::Comment),
-            ErrorKind::InvalidBlockScalarIndent => Some(Self::CommentBelow),
-            ErrorKind::PlainScalarStartsWithDashFlowIndicator => Some(Self::Dash),
-            ErrorKind::UnknownQuotedScalarEscape => Some(Self::Escape),
-            ErrorKind::InvalidTagTerminator => Some(Self::Tag),
-            _ => None,
-        }
-    }
-
     /// All parts of a text that look like this construct, in order.
     fn rewrites(self, text: &str, far: usize) -> Vec<Rewrite> {
         let rewrite = |range: Range<usize>, text: &str| Rewrite { quirk: self, range, text: text.into() };
