@@ -219,13 +219,16 @@ pub(super) fn transform(
             transform::images(set, &[c.image_tag], &c.field_specs, context.schema)
         }
         "PatchTransformer" => transform::patches(set, &[config::<Patch>(plugin)?], &context.patch),
-        "PatchStrategicMergeTransformer" => {
-            transform::patches_strategic_merge(set, &strategic_patches(plugin)?, &context.patch)
-        }
+        "PatchStrategicMergeTransformer" => transform::patches_strategic_merge(
+            set,
+            &strategic_patches(plugin)?,
+            &context.patch,
+            &mut |_, _| {},
+        ),
         "PatchJson6902Transformer" => {
             let c: Json6902Config = config(plugin)?;
             let one = Patch { path: c.path, patch: c.json_op, target: c.target, ..Patch::default() };
-            transform::patches_json6902(set, &[one], &context.patch)
+            transform::patches_json6902(set, &[one], &context.patch, &mut |_, _| {})
         }
         _ => set_fields(plugin, set, context.schema).map(|()| Vec::new()),
     }

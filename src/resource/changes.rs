@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::manifest::Resource;
 use crate::cause::{Cause, History, Writer};
@@ -13,6 +14,8 @@ pub(super) struct SetChanges {
     changed: ChangedPositions,
     /// Each with what deleted it, once that is known.
     deleted: Vec<(Resource, Option<Cause>)>,
+    /// What emptied the resources at some positions; they are removed later.
+    emptied: FxHashMap<usize, Cause>,
     /// The steps that were noted, in the order in which they were taken.
     writers: Vec<Arc<Writer>>,
 }
@@ -65,15 +68,34 @@ impl SetChanges {
         self.deleted.push((resource, by));
     }
 
+    /// Empty resources were removed from these positions, in ascending order; later resources have moved up.
+    pub(super) fn dropped(&mut self, positions: &[usize], resources: Vec<Resource>) {
+        let by: Vec<Option<Cause>> = positions.iter().map(|position| self.emptied.remove(position)).collect();
+        self.deleted.extend(resources.into_iter().zip(by));
+        if let ChangedPositions::Some(changed) = &mut self.changed {
+            changed.retain(|position| positions.binary_search(position).is_err());
+            for position in changed {
+                *position -= positions.partition_point(|dropped| dropped < position);
+            }
+        }
+    }
+
     /// Takes note of what a step made of the resources of the set.
     pub(super) fn note(&mut self, resources: &mut [Resource], writer: &Arc<Writer>) {
         match std::mem::take(&mut self.changed) {
-            ChangedPositions::All => resources.par_iter_mut().for_each(|resource| note(resource, writer)),
+            ChangedPositions::All => resources
+                .par_iter_mut()
+                .filter(|resource| !resource.is_empty())
+                .for_each(|resource| note(resource, writer)),
             ChangedPositions::Some(mut positions) => {
                 positions.sort_unstable();
                 positions.dedup();
                 for position in positions {
                     let Some(resource) = resources.get_mut(position) else { continue };
+                    if resource.is_empty() {
+                        self.emptied.entry(position).or_insert_with(|| Cause::of(writer));
+                        continue;
+                    }
                     note(resource, writer);
                     if let Some(history) = &mut resource.history {
                         history.visit(writer);

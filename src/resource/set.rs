@@ -153,10 +153,11 @@ impl ResourceSet {
     }
 
     fn drop_empty(&mut self) {
-        let gone: Vec<Resource> =
-            self.resources_mut().extract_if(.., |resource| resource.is_empty()).collect();
+        self.indices = Indices::default();
+        let positions: Vec<usize> = (0..self.len()).filter(|&i| self.resources[i].is_empty()).collect();
+        let gone: Vec<Resource> = self.resources.extract_if(.., |resource| resource.is_empty()).collect();
         if let Some(changes) = &mut self.changes {
-            changes.gone(gone);
+            changes.dropped(&positions, gone);
         }
     }
 

@@ -25,6 +25,7 @@ mod vars;
 
 // What they stand on.
 mod config;
+mod entries;
 mod field_spec;
 mod files;
 mod generator;
@@ -36,6 +37,7 @@ mod value_path;
 pub use annotations::annotations;
 pub(crate) use config::{SelectorArgs, TransformerConfig, config_of_crds};
 pub use config_map::config_map;
+pub(crate) use entries::AfterEntry;
 pub use field_spec::{FieldSpec, FieldSpecs, NameBackReference, NameReferences, SpecList};
 pub use files::Files;
 pub use generator::GeneratorArgs;
@@ -49,15 +51,14 @@ pub use labels::labels;
 pub(crate) use name_reference::name_references;
 pub(crate) use namespace::SubjectMode;
 pub use namespace::{Namespace, namespace};
-pub(crate) use patches::{
-    MergedPatches, PatchContext, further_strategic_merges, is_path_of_patch, patches_json6902,
-    patches_strategic_merge,
-};
 pub use patches::{Patch, patches};
+pub(crate) use patches::{
+    PatchContext, is_path_of_patch, patches_by_entry, patches_json6902, patches_strategic_merge,
+};
 pub use prefix_suffix::name_prefix;
 pub(crate) use prefix_suffix::name_suffix;
 pub use replacements::replacements;
-pub(crate) use replacements::{ReplacedFields, Replacement, further_replacements, load_replacements};
+pub(crate) use replacements::{Replacement, load_replacements, replacements_by_entry};
 pub use replicas::{Replica, replicas};
 pub use secret::secret;
 pub use sort::{LegacySortOptions, SortOptions, SortOrder, sort};

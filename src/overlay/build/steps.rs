@@ -15,7 +15,7 @@ use crate::overlay::outline::OutlinePartKind;
 use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
 use crate::resource::{Resource, ResourceSet};
 use crate::transform::{
-    self, GeneratorArgs, MergedPatches, Namespace, ReplacedFields, TransformerConfig, Var, VarSet,
+    self, AfterEntry, GeneratorArgs, Namespace, Replacement, TransformerConfig, Var, VarSet,
 };
 use crate::yaml::{self, Node, ParseOptions, Spanned};
 
@@ -152,15 +152,7 @@ pub(super) fn transform(
     Ok(warnings)
 }
 
-/// What the entries of a transformer know of those before them.
-#[derive(Default)]
-struct Progress {
-    replaced: ReplacedFields,
-    merged: MergedPatches,
-}
-
-/// Runs a transformer, entry by entry where histories tell them apart. What holds for all entries together is checked
-/// at the end, so that a build with histories accepts what one without them accepts.
+/// Runs a transformer; records the changes of each entry where histories are kept.
 fn noted(
     site: &Site<'_>,
     transformer: BuiltinTransformer<'_>,
@@ -168,19 +160,15 @@ fn noted(
     config: &TransformerConfig,
     writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
-    let (mut warnings, mut progress) = (Vec::new(), Progress::default());
-    if site.run.keeps_histories() {
-        for entry in transformer.entries() {
-            warnings.extend(apply(site, entry, resources, config, &mut progress)?);
-            resources.note(&writers.transformer(entry, site.kustomization));
+    if !site.run.keeps_histories() {
+        return apply(site, transformer, resources, config, &mut |_, _| {});
+    }
+    let entries = transformer.entries();
+    apply(site, transformer, resources, config, &mut |resources, i| {
+        if let Some(entry) = entries.get(i) {
+            resources.note(&writers.transformer(*entry, site.kustomization));
         }
-    } else {
-        warnings = apply(site, transformer, resources, config, &mut progress)?;
-    }
-    if let BuiltinTransformer::StrategicMerge(all) = transformer {
-        progress.merged.check_not_empty(all)?;
-    }
-    Ok(warnings)
+    })
 }
 
 fn apply(
@@ -188,19 +176,20 @@ fn apply(
     transformer: BuiltinTransformer<'_>,
     set: &mut ResourceSet,
     config: &TransformerConfig,
-    progress: &mut Progress,
+    after: AfterEntry<'_>,
 ) -> Result<Vec<Diagnostic>> {
     use BuiltinTransformer as T;
     let (k, schema, patches) = (site.kustomization, site.schema, site.patches());
+    let mut warnings = Vec::new();
     match transformer {
-        T::StrategicMerge(all) => {
-            return transform::further_strategic_merges(set, all, &patches, &mut progress.merged);
-        }
-        T::Patches(all) => return transform::patches(set, all, &patches),
-        T::Json6902(all) => return transform::patches_json6902(set, all, &patches),
+        T::StrategicMerge(all) => return transform::patches_strategic_merge(set, all, &patches, after),
+        T::Patches(all) => return transform::patches_by_entry(set, all, &patches, after),
+        T::Json6902(all) => return transform::patches_json6902(set, all, &patches, after),
         T::Replacements(all) => {
-            let loaded = transform::load_replacements(all, site.root, patches.sources)?;
-            return transform::further_replacements(set, &loaded, schema, &mut progress.replaced);
+            let load = |entry| transform::load_replacements(entry, site.root, patches.sources);
+            let loaded: Vec<Vec<Replacement>> = all.chunks(1).map(load).collect::<Result<_>>()?;
+            let entries = loaded.iter().map(Vec::as_slice);
+            return transform::replacements_by_entry(set, entries, schema, after);
         }
         T::Namespace(name) => {
             let namespace = Spanned::new(SmolStr::new(name.as_str()), name.span);
@@ -215,7 +204,8 @@ fn apply(
             transform::annotations(set, &k.common_annotations, &config.common_annotations, schema)?;
         }
         T::Replicas(all) => transform::replicas(set, all, &config.replicas, schema)?,
-        T::Images(all) => return transform::images(set, all, &config.images, schema),
+        T::Images(all) => warnings = transform::images(set, all, &config.images, schema)?,
     }
-    Ok(Vec::new())
+    after(set, 0);
+    Ok(warnings)
 }

@@ -19,6 +19,7 @@ use crate::merge::Absences;
 use crate::patch::JsonPatch;
 use crate::resource::{Likely, ResId, Resource, ResourceSet, WrongPart};
 use crate::source::Span;
+use crate::transform::AfterEntry;
 use crate::yaml::Spanned;
 
 use change::{OpenResource, ResourcePatch, StrategicPatch};
@@ -40,11 +41,25 @@ pub fn patches(
     patches: &[Patch],
     context: &PatchContext<'_>,
 ) -> Result<Vec<Diagnostic>> {
+    patches_by_entry(set, patches, context, &mut |_, _| {})
+}
+
+/// Applies `patches` as [`patches()`] does; `after` is called after each patch.
+///
+/// # Errors
+/// As [`patches`].
+pub(crate) fn patches_by_entry(
+    set: &mut ResourceSet,
+    patches: &[Patch],
+    context: &PatchContext<'_>,
+    after: AfterEntry<'_>,
+) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
     // Each patch is read before the first is applied, as in kustomize.
-    let bodies = patches.iter().filter_map(|patch| Some((patch, run.loaded(load::body(patch, context))?)));
-    let bodies: Vec<(&Patch, PatchBody)> = bodies.collect();
-    for (patch, body) in bodies {
+    let bodies = patches.iter().map(|patch| (patch, run.loaded(load::body(patch, context))));
+    let bodies: Vec<(&Patch, Option<PatchBody>)> = bodies.collect();
+    for (i, (patch, body)) in bodies.into_iter().enumerate() {
+        let Some(body) = body else { continue };
         let done = match body {
             PatchBody::Nothing => {
                 run.warn(patch.place(), "this patch is empty and changes nothing");
@@ -55,11 +70,12 @@ pub fn patches(
             PatchBody::Json(json) => run.json(patch, &json),
         };
         run.problems.value_of(done);
+        after(run.set, i);
     }
     run.finish()
 }
 
-/// Applies `patchesJson6902`, one after the other, and returns what is odd about them.
+/// Applies `patchesJson6902`, one after the other, and returns warnings; `after` is called after each.
 ///
 /// # Errors
 /// Malformed patches, no target or one without a name, a patch that does not fit. As for [`patches`],
@@ -68,12 +84,13 @@ pub fn patches_json6902(
     set: &mut ResourceSet,
     patches: &[Patch],
     context: &PatchContext<'_>,
+    after: AfterEntry<'_>,
 ) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
-    let loaded =
-        patches.iter().filter_map(|patch| Some((patch, run.loaded(load::json6902(patch, context))?)));
-    let loaded: Vec<(&Patch, JsonPatch)> = loaded.collect();
-    for (patch, json) in loaded {
+    let loaded = patches.iter().map(|patch| (patch, run.loaded(load::json6902(patch, context))));
+    let loaded: Vec<(&Patch, Option<JsonPatch>)> = loaded.collect();
+    for (entry, (patch, json)) in loaded.into_iter().enumerate() {
+        let Some(json) = json else { continue };
         let selected = run.select(patch).and_then(|selected| {
             run.set.count_copies(json.bytes(), selected.len().saturating_sub(1)).map(|()| selected)
         });
@@ -82,12 +99,13 @@ pub fn patches_json6902(
             let done = run.json_one(i, &json, patch.place());
             run.problems.value_of(done);
         }
+        after(run.set, entry);
     }
     run.finish()
 }
 
 /// Applies `patchesStrategicMerge`, each a file or the patch itself, one after the other, and
-/// returns what is odd about them.
+/// returns warnings; `after` is called after each.
 ///
 /// # Errors
 /// Malformed patches, a patch whose target is not exactly one resource, a patch that does not fit. As
@@ -96,50 +114,29 @@ pub fn patches_strategic_merge(
     set: &mut ResourceSet,
     patches: &[Spanned<String>],
     context: &PatchContext<'_>,
+    after: AfterEntry<'_>,
 ) -> Result<Vec<Diagnostic>> {
-    let mut merged = MergedPatches::default();
-    let warnings = further_strategic_merges(set, patches, context, &mut merged)?;
-    merged.check_not_empty(patches)?;
-    Ok(warnings)
-}
-
-/// How many patches of `patchesStrategicMerge` were merged.
-#[derive(Debug, Default)]
-pub(crate) struct MergedPatches(usize);
-
-impl MergedPatches {
-    /// Rejects entries that are all empty; kustomize accepts some empty ones beside others.
-    pub(crate) fn check_not_empty(&self, entries: &[Spanned<String>]) -> Result<()> {
-        match entries.first() {
-            Some(first) if self.0 == 0 => {
-                Err(Diagnostic::error(Code::MissingField, "these patches are all empty").at(first.span))
-            }
-            _ => Ok(()),
-        }
+    if patches.is_empty() {
+        return Ok(Vec::new());
     }
-}
-
-/// The same after other entries of the kustomization. Entries may be empty.
-///
-/// # Errors
-/// As [`patches_strategic_merge`].
-pub(crate) fn further_strategic_merges(
-    set: &mut ResourceSet,
-    patches: &[Spanned<String>],
-    context: &PatchContext<'_>,
-    merged: &mut MergedPatches,
-) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
     let mut documents = Vec::new();
     for patch in patches {
-        documents.extend(run.loaded(load::path_or_text(patch, context)).into_iter().flatten());
+        documents.push(run.loaded(load::path_or_text(patch, context)).unwrap_or_default());
     }
-    merged.0 += documents.len();
-    for document in documents {
-        let Some(i) = run.own_target(&document) else { continue };
-        let patch = StrategicPatch::selected(document, PatchOptions::default()).note_in(&mut run.warnings);
-        let done = run.merge_one(i, &patch);
-        run.problems.value_of(done);
+    if documents.iter().all(Vec::is_empty) && run.problems.is_empty() {
+        let at = patches.first().map_or(Span::default(), |patch| patch.span);
+        return Err(Diagnostic::error(Code::MissingField, "these patches are all empty").at(at));
+    }
+    for (entry, documents) in documents.into_iter().enumerate() {
+        for document in documents {
+            let Some(i) = run.own_target(&document) else { continue };
+            let patch =
+                StrategicPatch::selected(document, PatchOptions::default()).note_in(&mut run.warnings);
+            let done = run.merge_one(i, &patch);
+            run.problems.value_of(done);
+        }
+        after(run.set, entry);
     }
     run.finish()
 }

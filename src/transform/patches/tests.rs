@@ -192,7 +192,7 @@ fn json_patches_keep_the_former_id_and_find_annotations() {
     assert_eq!(to_json(annotations).expect("JSON"), r#"{"n":"1"}"#);
 
     let text = "[{patch: '- {op: add, path: /metadata/annotations/n, value: 1}', target: {name: web}}]";
-    let found = run(text, patches_json6902).0;
+    let found = run(text, |set, all, context| patches_json6902(set, all, context, &mut |_, _| {})).0;
     assert!(found.is_err(), "the older form does not make annotations");
 }
 
@@ -267,7 +267,9 @@ fn lists_that_are_replaced_for_want_of_a_schema_are_warned_of() {
 
 #[test]
 fn older_fields() {
-    let strategic = |text: &str| match run(text, patches_strategic_merge) {
+    let strategic = |text: &str| match run(text, |set, all, context| {
+        patches_strategic_merge(set, all, context, &mut |_, _| {})
+    }) {
         (Ok(set), _) => shown(&set),
         (Err(error), _) => format!("error: {}", error.message()),
     };
@@ -278,10 +280,12 @@ fn older_fields() {
     assert_eq!(strategic("['', empty.yaml]"), "error: these patches are all empty");
     assert!(strategic("[json.yaml]").starts_with("error: expected a strategic merge patch"));
 
-    let json = |text: &str| match run(text, patches_json6902) {
-        (Ok(set), warnings) => shown(&set) + &"!".repeat(warnings.len()),
-        (Err(error), _) => format!("error: {}", error.message()),
-    };
+    let json =
+        |text: &str| match run(text, |set, all, context| patches_json6902(set, all, context, &mut |_, _| {}))
+        {
+            (Ok(set), warnings) => shown(&set) + &"!".repeat(warnings.len()),
+            (Err(error), _) => format!("error: {}", error.message()),
+        };
     assert!(
         json("[{path: json.yaml, target: {name: web, kind: Deployment}}]")
             .starts_with("Deployment/web {replicas:7}")

@@ -11,7 +11,6 @@ mod value;
 
 pub use args::{FieldOptions, Replacement, ReplacementTarget};
 pub use load::load_replacements;
-pub(crate) use replaced::ReplacedFields;
 
 use rustc_hash::FxHashMap;
 
@@ -19,12 +18,14 @@ use crate::diagnostic::{Code, Diagnostic, Excerpt, Problems, Result};
 use crate::resource::{Likely, Resource, ResourceSet};
 use crate::schema::Schema;
 use crate::source::Span;
+use crate::transform::AfterEntry;
 use crate::transform::config::SelectorArgs;
 use crate::transform::value_path::{TreePositions, check_length, split_dotted};
 use crate::yaml::Spanned;
 
 use args::DEFAULT_FIELD;
 use copy::{FieldTarget, WriteNotes};
+use replaced::ReplacedFields;
 use select::TargetSelector;
 use value::SourceValue;
 
@@ -39,36 +40,28 @@ pub fn replacements(
     replacements: &[Replacement],
     schema: &Schema,
 ) -> Result<Vec<Diagnostic>> {
-    further_replacements(set, replacements, schema, &mut ReplacedFields::default())
+    replacements_by_entry(set, [replacements], schema, &mut |_, _| {})
 }
 
-/// The same after other replacements of the kustomization, with what these wrote. What is overwritten is warned of,
-/// too.
+/// The same for the replacements of several entries; `after` is called after each entry.
 ///
 /// # Errors
 /// As [`replacements`].
-pub(crate) fn further_replacements(
+pub(crate) fn replacements_by_entry<'e>(
     set: &mut ResourceSet,
-    replacements: &[Replacement],
+    entries: impl IntoIterator<Item = &'e [Replacement]>,
     schema: &Schema,
-    replaced: &mut ReplacedFields,
+    after: AfterEntry<'_>,
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     let (mut problems, likely) = (Problems::default(), Likely::new(schema));
-    let mut run = ReplacementRun { set, schema, likely: &likely, positions: FxHashMap::default(), replaced };
-    for replacement in replacements {
-        run.replaced.next();
-        let value = SourceValue::of(replacement, run.set, &likely, run.replaced)
-            .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error });
-        let Some(mut value) = problems.value_of(value) else { continue };
-        for target in &replacement.targets {
-            let applied = run.apply(&mut value, target);
-            // A value that is written in it is nobody's business.
-            let told = |warning: Diagnostic| {
-                warning.label_with(replacement.place(), "the replacement", Excerpt::Hidden)
-            };
-            warnings.extend(problems.value_of(applied).into_iter().flatten().map(told));
+    let (positions, replaced) = (FxHashMap::default(), ReplacedFields::default());
+    let mut run = ReplacementRun { set, schema, likely: &likely, positions, replaced };
+    for (i, entry) in entries.into_iter().enumerate() {
+        for replacement in entry {
+            run.one(replacement, &mut problems, &mut warnings);
         }
+        after(run.set, i);
     }
     problems.or(warnings)
 }
@@ -80,10 +73,25 @@ struct ReplacementRun<'r> {
     likely: &'r Likely<'r>,
     /// Where fields stand in the resources that were written to, by the positions of these.
     positions: FxHashMap<usize, TreePositions>,
-    replaced: &'r mut ReplacedFields,
+    replaced: ReplacedFields,
 }
 
 impl ReplacementRun<'_> {
+    fn one(&mut self, replacement: &Replacement, problems: &mut Problems, warnings: &mut Vec<Diagnostic>) {
+        self.replaced.next();
+        let value = SourceValue::of(replacement, self.set, self.likely, &mut self.replaced)
+            .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error });
+        let Some(mut value) = problems.value_of(value) else { return };
+        for target in &replacement.targets {
+            let applied = self.apply(&mut value, target);
+            // A value that is written in it is nobody's business.
+            let told = |warning: Diagnostic| {
+                warning.label_with(replacement.place(), "the replacement", Excerpt::Hidden)
+            };
+            warnings.extend(problems.value_of(applied).into_iter().flatten().map(told));
+        }
+    }
+
     fn apply(
         &mut self,
         value: &mut SourceValue,
@@ -115,7 +123,7 @@ impl ReplacementRun<'_> {
             let positions = self.positions.entry(i).or_default();
             let written = self.set.update(i, |resource| {
                 let mut notes = WriteNotes { copied: &mut copied, positions, writes: &mut writes };
-                let written = fields.write(value, i, resource, (&mut notes, &mut *self.replaced));
+                let written = fields.write(value, i, resource, (&mut notes, &mut self.replaced));
                 resource.sync(self.schema);
                 written
             });
