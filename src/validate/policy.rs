@@ -3,11 +3,13 @@
 //! Evaluates them for the creation of an object. Who creates it is not known, nor what else is in the cluster: a policy
 //! that needs that cannot be judged, which is a warning.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use kube_cel::cel::Value as CelValue;
 use kube_cel::cel::objects::{Key, Map as CelMap};
+use rustc_hash::FxHashMap;
 
 use super::cel::{CelOutcome, Expression, value_of};
 use super::defaults::filled;
@@ -25,7 +27,32 @@ use crate::yaml::{Map, Node};
 pub struct AdmissionPolicies {
     policies: Vec<AdmissionPolicy>,
     /// Parameters and namespaces.
-    others: Vec<Node>,
+    others: Vec<OtherObject>,
+    /// The positions of namespaces among them, by name.
+    namespaces: FxHashMap<String, usize>,
+    /// The positions of all of them, by `apiVersion` and `kind`.
+    kinds: FxHashMap<[String; 2], KindPositions>,
+}
+
+/// The positions of the objects of one kind.
+#[derive(Debug, Default)]
+struct KindPositions {
+    all: Vec<usize>,
+    by_name: FxHashMap<String, Vec<usize>>,
+}
+
+/// An object that policies may read.
+#[derive(Debug)]
+struct OtherObject {
+    node: Node,
+    /// Its value in expressions, converted when it is first used.
+    value: OnceLock<CelValue>,
+}
+
+impl OtherObject {
+    fn value(&self) -> CelValue {
+        self.value.get_or_init(|| value_of(&self.node, Cursor::unknown())).clone()
+    }
 }
 
 #[derive(Debug)]
@@ -52,9 +79,16 @@ struct Created<'o> {
     gvk: Gvk,
     cursor: Cursor<'o>,
     plural: &'o str,
-    /// None for objects of the cluster.
+    /// None for cluster-scoped objects.
     namespace: Option<&'o str>,
     name: &'o str,
+    /// Its namespace, if that is among the manifests.
+    namespace_object: Option<&'o OtherObject>,
+    /// The labels of its namespace.
+    namespace_labels: Option<Map>,
+    /// The variables that are the same for all policies. They are set when the first policy matches, since that
+    /// converts the whole object.
+    variables: OnceCell<Variables<'static>>,
 }
 
 fn text<'n>(node: &'n Node, path: &[&str]) -> &'n str {
@@ -70,23 +104,43 @@ fn labels(node: &Node) -> Option<&Map> {
 }
 
 impl AdmissionPolicies {
-    /// The policies among manifests; the other manifests may be their parameters.
+    /// Collects the policies among manifests; the other manifests may be their parameters.
     #[must_use]
     pub fn of(manifests: &[Node]) -> Self {
         let is = |node: &&Node, kind: &str| {
             text(node, &["kind"]) == kind
                 && text(node, &["apiVersion"]).starts_with("admissionregistration.k8s.io/")
         };
-        let bindings: Vec<&Node> =
-            manifests.iter().filter(|node| is(node, "ValidatingAdmissionPolicyBinding")).collect();
+        let mut bindings: FxHashMap<&str, Vec<&Node>> = FxHashMap::default();
+        for binding in manifests.iter().filter(|node| is(node, "ValidatingAdmissionPolicyBinding")) {
+            bindings.entry(text(binding, &["spec", "policyName"])).or_default().push(binding);
+        }
         let policies = manifests.iter().filter(|node| is(node, "ValidatingAdmissionPolicy"));
-        let policies: Vec<AdmissionPolicy> =
-            policies.map(|node| AdmissionPolicy::of(node, &bindings)).collect();
-        let others = if policies.is_empty() { Vec::new() } else { manifests.to_vec() };
-        Self { policies, others }
+        let policies = policies.map(|node| {
+            let own = bindings.get(text(node, &["metadata", "name"]));
+            AdmissionPolicy::of(node, own.map(Vec::as_slice).unwrap_or_default())
+        });
+        let policies: Vec<AdmissionPolicy> = policies.collect();
+        if policies.is_empty() { Self::default() } else { Self::with_objects(policies, manifests) }
     }
 
-    /// What the policies have against an object.
+    fn with_objects(policies: Vec<AdmissionPolicy>, manifests: &[Node]) -> Self {
+        let mut all = Self { policies, ..Self::default() };
+        for (i, node) in manifests.iter().enumerate() {
+            let kind = [["apiVersion"], ["kind"]].map(|path| text(node, &path).to_string());
+            let name = text(node, &["metadata", "name"]);
+            if kind == ["v1", "Namespace"] {
+                all.namespaces.entry(name.to_string()).or_insert(i);
+            }
+            let of_kind = all.kinds.entry(kind).or_default();
+            of_kind.all.push(i);
+            of_kind.by_name.entry(name.to_string()).or_default().push(i);
+            all.others.push(OtherObject { node: node.clone(), value: OnceLock::new() });
+        }
+        all
+    }
+
+    /// Evaluates the policies for an object.
     pub(super) fn judge(&self, object: &Node, schema: &Schema) -> Vec<Violation> {
         if self.policies.is_empty() {
             return Vec::new();
@@ -101,23 +155,36 @@ impl AdmissionPolicies {
             _ => Some(text(object, &["metadata", "namespace"])),
         };
         let name = text(object, &["metadata", "name"]);
-        let created = Created { object, gvk, cursor, plural, namespace, name };
+        let namespace_object = namespace.and_then(|name| self.others.get(*self.namespaces.get(name)?));
+        let variables = OnceCell::new();
+        let mut created = Created {
+            object,
+            gvk,
+            cursor,
+            plural,
+            namespace,
+            name,
+            namespace_object,
+            namespace_labels: None,
+            variables,
+        };
+        created.namespace_labels = created.labels_of_namespace();
+        let created = created;
         self.policies.iter().flat_map(|policy| self.judge_one(policy, &created)).collect()
     }
 
     fn judge_one(&self, policy: &AdmissionPolicy, created: &Created<'_>) -> Vec<Violation> {
-        if !policy.spec.get("matchConstraints").is_some_and(|wanted| self.matches(wanted, created, true)) {
+        if !policy.spec.get("matchConstraints").is_some_and(|wanted| created.matches(wanted, true)) {
             return Vec::new();
         }
         let mut found = Vec::new();
         for binding in &policy.bindings {
-            let matched =
-                binding.get("matchResources").is_none_or(|wanted| self.matches(wanted, created, false));
+            let matched = binding.get("matchResources").is_none_or(|wanted| created.matches(wanted, false));
             let Some(severity) = severity(binding).filter(|_| matched) else { continue };
             match self.parameters(policy, binding, created) {
                 Ok(parameters) => {
                     for parameter in parameters {
-                        found.extend(policy.ask(created, parameter, self.namespace_of(created), severity));
+                        found.extend(policy.ask(created, parameter, severity));
                     }
                 }
                 Err(why) => found.push(policy.unchecked(created, why)),
@@ -126,49 +193,13 @@ impl AdmissionPolicies {
         found
     }
 
-    /// Whether the resources that are meant have this object among them. A policy's have rules, a binding's may have none.
-    fn matches(&self, wanted: &Node, created: &Created<'_>, of_policy: bool) -> bool {
-        let exact = text(wanted, &["matchPolicy"]) == "Exact";
-        let rules = list(wanted, "resourceRules");
-        let meant =
-            (rules.is_empty() && !of_policy) || rules.iter().any(|rule| created.is_meant(rule, exact));
-        let excluded = list(wanted, "excludeResourceRules").iter().any(|rule| created.is_meant(rule, exact));
-        let selected =
-            |field: &str, labels: Option<&Map>| wanted.get(field).is_none_or(|s| selects(s, labels));
-        let of_namespace = self.namespace_labels(created);
-        meant
-            && !excluded
-            && selected("objectSelector", labels(created.object))
-            && (created.is_of_cluster() || selected("namespaceSelector", of_namespace.as_ref()))
-    }
-
-    fn namespace_of(&self, created: &Created<'_>) -> Option<&Node> {
-        let name = created.namespace?;
-        let is_it = |node: &&Node| {
-            text(node, &["kind"]) == "Namespace"
-                && text(node, &["apiVersion"]) == "v1"
-                && text(node, &["metadata", "name"]) == name
-        };
-        self.others.iter().find(is_it)
-    }
-
-    /// A server gives each namespace a label with its name.
-    fn namespace_labels(&self, created: &Created<'_>) -> Option<Map> {
-        let is_namespace = created.gvk.kind == "Namespace" && created.gvk.group.is_empty();
-        let namespace = if is_namespace { Some(created.object) } else { self.namespace_of(created) };
-        let mut all = namespace.and_then(labels).cloned().unwrap_or_default();
-        let name = if is_namespace { created.name } else { created.namespace? };
-        all.insert("kubernetes.io/metadata.name", Node::string(name));
-        Some(all)
-    }
-
-    /// The parameters that a binding names; one that is none where the policy has none.
+    /// Returns the parameter objects that a binding selects; a single `None` if the policy has no parameters.
     fn parameters(
         &self,
         policy: &AdmissionPolicy,
         binding: &Node,
         created: &Created<'_>,
-    ) -> Result<Vec<Option<&Node>>, &'static str> {
+    ) -> Result<Vec<Option<&OtherObject>>, &'static str> {
         let (Some(kind), Some(wanted)) = (policy.spec.get("paramKind"), binding.get("paramRef")) else {
             return Ok(vec![None]);
         };
@@ -177,15 +208,20 @@ impl AdmissionPolicies {
             name => name,
         };
         let name = text(wanted, &["name"]);
-        let is_meant = |node: &&Node| {
+        let is_meant = |object: &&OtherObject| {
+            let node = &object.node;
             let own = text(node, &["metadata", "namespace"]);
-            text(node, &["kind"]) == text(kind, &["kind"])
-                && text(node, &["apiVersion"]) == text(kind, &["apiVersion"])
-                && (own.is_empty() || own == namespace)
-                && (name.is_empty() || text(node, &["metadata", "name"]) == name)
+            (own.is_empty() || own == namespace)
                 && wanted.get("selector").is_none_or(|selector| selects(selector, labels(node)))
         };
-        let found: Vec<Option<&Node>> = self.others.iter().filter(is_meant).map(Some).collect();
+        let kind = [["apiVersion"], ["kind"]].map(|path| text(kind, &path).to_string());
+        let of_kind = self.kinds.get(&kind);
+        let named = match name {
+            "" => of_kind.map(|of_kind| &of_kind.all),
+            name => of_kind.and_then(|of_kind| of_kind.by_name.get(name)),
+        };
+        let named = named.into_iter().flatten().filter_map(|position| self.others.get(*position));
+        let found: Vec<Option<&OtherObject>> = named.filter(is_meant).map(Some).collect();
         match found.is_empty() {
             true if text(wanted, &["parameterNotFoundAction"]) == "Allow" => Ok(found),
             true => Err("its parameters are not among the manifests"),
@@ -201,6 +237,47 @@ fn severity(binding: &Node) -> Option<Severity> {
 }
 
 impl Created<'_> {
+    /// Returns whether the match rules select this object. A policy needs rules, a binding may have none.
+    fn matches(&self, wanted: &Node, of_policy: bool) -> bool {
+        let exact = text(wanted, &["matchPolicy"]) == "Exact";
+        let rules = list(wanted, "resourceRules");
+        let meant = (rules.is_empty() && !of_policy) || rules.iter().any(|rule| self.is_meant(rule, exact));
+        let selected =
+            |field: &str, labels: Option<&Map>| wanted.get(field).is_none_or(|s| selects(s, labels));
+        meant
+            && !list(wanted, "excludeResourceRules").iter().any(|rule| self.is_meant(rule, exact))
+            && selected("objectSelector", labels(self.object))
+            && (self.is_of_cluster() || selected("namespaceSelector", self.namespace_labels.as_ref()))
+    }
+
+    /// Returns the labels of its namespace. A server gives each namespace a label with its name.
+    fn labels_of_namespace(&self) -> Option<Map> {
+        let is_namespace = self.gvk.kind == "Namespace" && self.gvk.group.is_empty();
+        let namespace =
+            if is_namespace { Some(self.object) } else { self.namespace_object.map(|object| &object.node) };
+        let mut all = namespace.and_then(labels).cloned().unwrap_or_default();
+        let name = if is_namespace { self.name } else { self.namespace? };
+        all.insert("kubernetes.io/metadata.name", Node::string(name));
+        Some(all)
+    }
+
+    /// The variables that are the same for all policies. `namespaceObject` is missing if the namespace is not among
+    /// the manifests.
+    fn variables(&self) -> &Variables<'static> {
+        self.variables.get_or_init(|| {
+            let mut variables = Variables::new();
+            variables.add("object", self.value());
+            variables.add("oldObject", CelValue::Null);
+            variables.add("request", self.request());
+            match (self.namespace, self.namespace_object) {
+                (None, _) => variables.add("namespaceObject", CelValue::Null),
+                (Some(_), Some(namespace)) => variables.add("namespaceObject", namespace.value()),
+                (Some(_), None) => {}
+            }
+            variables
+        })
+    }
+
     /// Namespaces are of the cluster, and selected by their own labels.
     fn is_of_cluster(&self) -> bool {
         self.namespace.is_none() && self.gvk.kind != "Namespace"
@@ -278,7 +355,6 @@ impl AdmissionPolicy {
     fn of(node: &Node, bindings: &[&Node]) -> Self {
         let name = text(node, &["metadata", "name"]);
         let spec = node.get("spec").cloned().unwrap_or_else(Node::null);
-        let own = bindings.iter().filter(|binding| text(binding, &["spec", "policyName"]) == name);
         let expression = |entry: &Node| Expression::compile(text(entry, &["expression"]));
         let validation = |entry: &Node| PolicyValidation {
             text: text(entry, &["expression"]).trim().to_string(),
@@ -288,7 +364,7 @@ impl AdmissionPolicy {
         };
         Self {
             name: name.to_string(),
-            bindings: own.filter_map(|binding| binding.get("spec")).cloned().collect(),
+            bindings: bindings.iter().filter_map(|binding| binding.get("spec")).cloned().collect(),
             conditions: list(&spec, "matchConditions").iter().map(expression).collect(),
             variables: list(&spec, "variables")
                 .iter()
@@ -302,21 +378,11 @@ impl AdmissionPolicy {
     fn ask(
         &self,
         created: &Created<'_>,
-        parameter: Option<&Node>,
-        namespace: Option<&Node>,
+        parameter: Option<&OtherObject>,
         severity: Severity,
     ) -> Vec<Violation> {
-        let mut variables = Variables::new();
-        variables.add("object", created.value());
-        variables.add("oldObject", CelValue::Null);
-        variables.add("request", created.request());
-        let untyped = |node: &Node| value_of(node, Cursor::unknown());
-        variables.add("params", parameter.map_or(CelValue::Null, untyped));
-        match namespace {
-            Some(namespace) => variables.add("namespaceObject", untyped(namespace)),
-            None if created.namespace.is_none() => variables.add("namespaceObject", CelValue::Null),
-            None => {}
-        }
+        let mut variables = created.variables().inner();
+        variables.add("params", parameter.map_or(CelValue::Null, OtherObject::value));
         let failed = self.bind_variables(&mut variables);
         self.ask_in(&PolicyInput { variables, failed, created }, severity)
     }

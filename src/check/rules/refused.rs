@@ -2,6 +2,7 @@
 
 use std::cell::LazyCell;
 
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::yaml_surprise::PlainScalar;
@@ -88,11 +89,12 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
     let mut found = yaml_surprise::dates(target, &quoting);
     found.extend(yaml_surprise::keys(target));
     found.extend(definitions::find(target));
-    for resource in target.resources() {
+    let violations =
+        target.built.resources.as_slice().par_iter().map(|resource| judgement.violations(resource));
+    for (resource, violations) in target.resources().zip(violations.collect::<Vec<_>>()) {
         // Where there is nothing to say, nobody looks.
         let values = LazyCell::new(|| ResourceValues::of(target, resource));
-        let violations = judgement.violations(resource).into_iter();
-        let told = violations.filter(|violation| !is_told_elsewhere(violation));
+        let told = violations.into_iter().filter(|violation| !is_told_elsewhere(violation));
         found.extend(told.map(|violation| {
             let (rule, at, path) = (violation.rule, violation.at, violation.path.clone());
             let finding = violation.into_diagnostic();
