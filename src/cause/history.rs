@@ -7,10 +7,11 @@ use smol_str::SmolStr;
 
 use super::known::{KnownValue, RemovedValue, Write, field, write, written};
 use super::list;
+use super::touched::{Touched, TouchedStep};
 use super::writer::{Cause, PlaceKeeping, Writer};
 use crate::path::push_step;
 use crate::source::Span;
-use crate::yaml::{Map, Node, Style, Value, reread};
+use crate::yaml::{Entry, Map, Node, Style, Value, reread};
 
 /// The history of a resource.
 ///
@@ -51,6 +52,15 @@ impl History {
     pub fn follow(&mut self, node: &Node, writer: &Arc<Writer>) {
         let mut follower = HistoryFollower { writer, removed: &mut self.removed, way: Vec::new() };
         follower.value(&mut self.root, node);
+    }
+
+    /// Records the changes of a step, which are limited to these values.
+    pub(crate) fn follow_touched(&mut self, node: &Node, touched: &Touched, writer: &Arc<Writer>) {
+        let Touched::Paths(paths) = touched else { return self.follow(node, writer) };
+        for path in paths {
+            let mut follower = HistoryFollower { writer, removed: &mut self.removed, way: Vec::new() };
+            follower.path(&mut self.root, node, path);
+        }
     }
 
     /// Takes note of a step that chose the resource, whatever it makes of it.
@@ -129,6 +139,52 @@ impl<'f> HistoryFollower<'f> {
                 let old = std::mem::replace(known, new);
                 self.remove(old, None);
             }
+        }
+    }
+
+    /// Records changes of the value at a path. If a step of the path does not match, records those of the whole map or
+    /// list.
+    fn path(&mut self, known: &mut KnownValue, node: &'f Node, path: &[TouchedStep]) {
+        let Some((step, rest)) = path.split_first() else { return self.value(known, node) };
+        match (&mut *known, &node.value, step) {
+            (KnownValue::Map(fields), Value::Map(map), TouchedStep::Field(name, position))
+                if fields.len() == map.len() =>
+            {
+                let is_here = |(known, entry): (&(SmolStr, KnownValue), &Entry)| {
+                    known.0 == *name && entry.key.text == *name
+                };
+                let at = |i: &usize| fields.get(*i).zip(map.entries().get(*i)).is_some_and(is_here);
+                // A field before it may have been removed since.
+                let found = [*position, position.saturating_sub(1)].into_iter().find(at);
+                match found.and_then(|i| fields.get_mut(i).zip(map.entries().get(i))) {
+                    Some(((_, known), entry)) => {
+                        self.way.push(WayStep::Field(&entry.key.text));
+                        self.path(known, &entry.value, rest);
+                        self.way.pop();
+                    }
+                    None => self.value(known, node),
+                }
+            }
+            // A new field is the last one.
+            (KnownValue::Map(fields), Value::Map(map), TouchedStep::Field(name, _))
+                if fields.len() + 1 == map.len()
+                    && map.entries().last().is_some_and(|entry| entry.key.text == *name) =>
+            {
+                fields.extend(map.entries().last().map(|entry| field(entry, self.writer)));
+            }
+            (KnownValue::List(entries), Value::List(list), TouchedStep::Entry(i))
+                if entries.len() == list.len() =>
+            {
+                match entries.get_mut(*i).zip(list.get(*i)).filter(|((span, _), node)| *span == node.span()) {
+                    Some(((_, known), node)) => {
+                        self.way.push(WayStep::Entry(*i));
+                        self.path(known, node, rest);
+                        self.way.pop();
+                    }
+                    None => self.value(known, node),
+                }
+            }
+            _ => self.value(known, node),
         }
     }
 

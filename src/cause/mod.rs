@@ -10,8 +10,10 @@ mod known;
 mod list;
 #[cfg(test)]
 mod tests;
+mod touched;
 mod writer;
 
 pub use history::History;
 pub use known::{KnownValue, RemovedValue, Write};
+pub(crate) use touched::{Touched, TouchedStep};
 pub use writer::{Cause, PlaceKeeping, Writer, WriterEntry};

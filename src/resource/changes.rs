@@ -1,12 +1,13 @@
 //! What has changed in a set since the histories of its resources were last brought up to date.
 
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::manifest::Resource;
-use crate::cause::{Cause, History, Writer};
+use crate::cause::{Cause, History, Touched, Writer};
 
 /// Which resources may have changed, and which were deleted.
 #[derive(Debug, Clone, Default)]
@@ -24,12 +25,12 @@ pub(super) struct SetChanges {
 enum ChangedPositions {
     All,
     /// Those at some positions.
-    Some(Vec<usize>),
+    Some(FxHashMap<usize, Touched>),
 }
 
 impl Default for ChangedPositions {
     fn default() -> Self {
-        Self::Some(Vec::new())
+        Self::Some(FxHashMap::default())
     }
 }
 
@@ -52,9 +53,12 @@ impl SetChanges {
     }
 
     /// The resource at a position may have changed.
-    pub(super) fn one(&mut self, position: usize) {
+    pub(super) fn one(&mut self, position: usize, touched: Touched) {
         if let ChangedPositions::Some(positions) = &mut self.changed {
-            positions.push(position);
+            match positions.entry(position) {
+                Entry::Occupied(mut known) => known.get_mut().add(touched),
+                Entry::Vacant(new) => drop(new.insert(touched)),
+            }
         }
     }
 
@@ -73,10 +77,11 @@ impl SetChanges {
         let by: Vec<Option<Cause>> = positions.iter().map(|position| self.emptied.remove(position)).collect();
         self.deleted.extend(resources.into_iter().zip(by));
         if let ChangedPositions::Some(changed) = &mut self.changed {
-            changed.retain(|position| positions.binary_search(position).is_err());
-            for position in changed {
-                *position -= positions.partition_point(|dropped| dropped < position);
-            }
+            let kept = changed.drain().filter(|(position, _)| positions.binary_search(position).is_err());
+            let moved = kept.map(|(position, touched)| {
+                (position - positions.partition_point(|dropped| *dropped < position), touched)
+            });
+            *changed = moved.collect::<Vec<_>>().into_iter().collect();
         }
     }
 
@@ -86,17 +91,15 @@ impl SetChanges {
             ChangedPositions::All => resources
                 .par_iter_mut()
                 .filter(|resource| !resource.is_empty())
-                .for_each(|resource| note(resource, writer)),
-            ChangedPositions::Some(mut positions) => {
-                positions.sort_unstable();
-                positions.dedup();
-                for position in positions {
+                .for_each(|resource| note(resource, &Touched::All, writer)),
+            ChangedPositions::Some(positions) => {
+                for (position, touched) in positions {
                     let Some(resource) = resources.get_mut(position) else { continue };
                     if resource.is_empty() {
                         self.emptied.entry(position).or_insert_with(|| Cause::of(writer));
                         continue;
                     }
-                    note(resource, writer);
+                    note(resource, &touched, writer);
                     if let Some(history) = &mut resource.history {
                         history.visit(writer);
                     }
@@ -120,9 +123,9 @@ impl SetChanges {
     }
 }
 
-fn note(resource: &mut Resource, writer: &Arc<Writer>) {
+fn note(resource: &mut Resource, touched: &Touched, writer: &Arc<Writer>) {
     if resource.history.is_some() {
-        resource.follow(writer);
+        resource.follow_touched(touched, writer);
     } else {
         resource.history = Some(Box::new(History::new(resource.node(), writer)));
     }

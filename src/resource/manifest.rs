@@ -9,7 +9,7 @@ use super::generated::Generated;
 use super::id::ResId;
 use super::origin::Origin;
 use super::shared::SharedScalars;
-use crate::cause::{History, Writer};
+use crate::cause::{History, Touched, Writer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::{Gvk, Schema, Scope};
 use crate::source::Span;
@@ -187,8 +187,13 @@ impl Resource {
 
     /// Takes note in its history, if it has one, of what was done to it.
     pub fn follow(&mut self, writer: &Arc<Writer>) {
+        self.follow_touched(&Touched::All, writer);
+    }
+
+    /// Records changes in its history, if it has one; they are limited to these values.
+    pub(crate) fn follow_touched(&mut self, touched: &Touched, writer: &Arc<Writer>) {
         if let Some(history) = &mut self.history {
-            history.follow(&self.node, writer);
+            history.follow_touched(&self.node, touched, writer);
         }
     }
 
@@ -326,6 +331,11 @@ impl Resource {
     /// the last counts. To be called after whatever changes scalars in their place.
     pub fn spread_shared(&mut self) {
         self.shared.spread(&mut self.node);
+    }
+
+    /// Returns whether some of its scalars share one value.
+    pub(crate) fn has_shared(&self) -> bool {
+        self.shared.is_used()
     }
 
     /// Makes ordinary scalars of all that were one: the resource was rebuilt.

@@ -11,7 +11,7 @@ use super::id::ResId;
 use super::index::Indices;
 use super::manifest::Resource;
 use super::selector::Selector;
-use crate::cause::{Cause, Writer};
+use crate::cause::{Cause, Touched, Writer};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::schema::Schema;
 
@@ -112,11 +112,21 @@ impl ResourceSet {
     /// A resource that is empty afterwards is deleted: nothing finds it any more, though it keeps its place
     /// until [`ResourceSet::remove_empty`].
     pub fn update<R>(&mut self, position: usize, change: impl FnOnce(&mut Resource) -> R) -> Option<R> {
+        self.update_touched(position, |resource| (change(resource), Touched::All))
+    }
+
+    /// Changes a resource as [`ResourceSet::update`] does. The change returns the values that it may have changed, so that
+    /// the history of the others is not compared.
+    pub(crate) fn update_touched<R>(
+        &mut self,
+        position: usize,
+        change: impl FnOnce(&mut Resource) -> (R, Touched),
+    ) -> Option<R> {
         let resource = self.resources.get_mut(position)?;
         let (id, previous) = (resource.id().clone(), resource.previous.clone());
-        let done = change(resource);
+        let (done, touched) = change(resource);
         if let Some(changes) = &mut self.changes {
-            changes.one(position);
+            changes.one(position, touched);
         }
         if *resource.id() != id || *resource.previous != *previous {
             self.indices.add(position, resource);
@@ -286,7 +296,7 @@ impl ResourceSet {
         }
         self.indices.add(self.resources.len(), &resource);
         if let Some(changes) = self.changes.as_mut().filter(|_| resource.history.is_none()) {
-            changes.one(self.resources.len());
+            changes.one(self.resources.len(), Touched::All);
         }
         self.resources.push(resource);
         Ok(())

@@ -63,7 +63,7 @@ impl SharedScalars {
     /// Gives all scalars that are one the value that one of them was given; of several new values
     /// the last counts.
     pub(super) fn spread(&mut self, node: &mut Node) {
-        if self.0.iter().all(Option::is_none) {
+        if !self.is_used() {
             return;
         }
         let before = self.0.clone();
@@ -88,6 +88,11 @@ impl SharedScalars {
                 }
             });
         }
+    }
+
+    /// Returns whether there are any.
+    pub(super) fn is_used(&self) -> bool {
+        self.0.iter().any(Option::is_some)
     }
 
     /// Makes ordinary scalars of all that were one.

@@ -6,6 +6,7 @@ use smol_str::SmolStr;
 
 use super::args::FieldOptions;
 use super::replaced::FieldWrite;
+use crate::cause::Touched;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::resource::{Copied, part_scalars};
 use crate::transform::value_path::{
@@ -42,6 +43,8 @@ pub(super) struct WriteNotes<'n> {
     pub(super) positions: &'n mut TreePositions,
     /// The values that were put into fields as a whole.
     pub(super) writes: &'n mut Vec<FieldWrite>,
+    /// The values that may have changed.
+    pub(super) touched: &'n mut Touched,
 }
 
 /// The fields of a resource that a value is written to.
@@ -79,11 +82,13 @@ pub(super) fn copy(
         copied: Cell::new(*notes.copied),
         positions: notes.positions,
         writes: RefCell::new(std::mem::take(notes.writes)),
+        touched: RefCell::new(Touched::Paths(Vec::new())),
     };
     copy.to(node, path)?;
     let oddity = copy.oddity.get().map(Oddity::warning);
     *notes.copied = copy.copied.get();
     *notes.writes = copy.writes.take();
+    notes.touched.add(copy.touched.into_inner());
     *value = current.into_inner();
     Ok(oddity)
 }
@@ -129,6 +134,7 @@ struct FieldCopy<'v> {
     copied: Cell<Copied>,
     positions: &'v TreePositions,
     writes: RefCell<Vec<FieldWrite>>,
+    touched: RefCell<Touched>,
 }
 
 impl FieldCopy<'_> {
@@ -157,6 +163,7 @@ impl FieldCopy<'_> {
 
     fn to(&self, node: &mut Node, path: &[String]) -> Result<()> {
         if self.write_inside(node, path) {
+            self.touched.replace(Touched::All);
             return Ok(());
         }
         self.oddity.set(None);
@@ -244,6 +251,10 @@ impl FieldCopy<'_> {
         let is_noted = self.options.delimiter.is_empty() && !self.in_text.get();
         let noted = way.filter(|_| is_noted).map(|way| (way.pointer(), node.clone()));
         self.put(node, created)?;
+        if !self.in_text.get() {
+            let touched = way.map_or(Touched::All, |way| Touched::Paths(vec![way.touched()]));
+            self.touched.borrow_mut().add(touched);
+        }
         if let Some((pointer, before)) = noted {
             self.writes.borrow_mut().push(FieldWrite { pointer, before, after: node.clone() });
         }
@@ -347,6 +358,7 @@ mod tests {
             copied: &mut Copied::default(),
             positions: &mut TreePositions::default(),
             writes: &mut Vec::new(),
+            touched: &mut Touched::All,
         };
         match copy(&mut value.clone(), None, &mut tree, to, &mut notes) {
             Ok(warning) => to_json(&tree).expect("JSON") + if warning.is_some() { "!" } else { "" },

@@ -14,6 +14,7 @@ pub use load::load_replacements;
 
 use rustc_hash::FxHashMap;
 
+use crate::cause::Touched;
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Problems, Result};
 use crate::resource::{Likely, Resource, ResourceSet};
 use crate::schema::Schema;
@@ -43,7 +44,7 @@ pub fn replacements(
     replacements_by_entry(set, [replacements], schema, &mut |_, _| {})
 }
 
-/// The same for the replacements of several entries; `after` is called after each entry.
+/// Applies the replacements of several entries; `after` is called after each entry.
 ///
 /// # Errors
 /// As [`replacements`].
@@ -71,7 +72,7 @@ struct ReplacementRun<'r> {
     set: &'r mut ResourceSet,
     schema: &'r Schema,
     likely: &'r Likely<'r>,
-    /// Where fields stand in the resources that were written to, by the positions of these.
+    /// The positions of fields in changed resources, by the positions of the resources.
     positions: FxHashMap<usize, TreePositions>,
     replaced: ReplacedFields,
 }
@@ -84,11 +85,11 @@ impl ReplacementRun<'_> {
         let Some(mut value) = problems.value_of(value) else { return };
         for target in &replacement.targets {
             let applied = self.apply(&mut value, target);
-            // A value that is written in it is nobody's business.
-            let told = |warning: Diagnostic| {
+            // The text of a replacement may contain a secret, so it is not shown.
+            let labelled = |warning: Diagnostic| {
                 warning.label_with(replacement.place(), "the replacement", Excerpt::Hidden)
             };
-            warnings.extend(problems.value_of(applied).into_iter().flatten().map(told));
+            warnings.extend(problems.value_of(applied).into_iter().flatten().map(labelled));
         }
     }
 
@@ -121,11 +122,15 @@ impl ReplacementRun<'_> {
         let (mut warnings, mut copied, mut writes) = (Vec::new(), self.set.copied(), Vec::new());
         for i in selected {
             let positions = self.positions.entry(i).or_default();
-            let written = self.set.update(i, |resource| {
-                let mut notes = WriteNotes { copied: &mut copied, positions, writes: &mut writes };
+            let written = self.set.update_touched(i, |resource| {
+                // A write to a shared scalar changes the others, too.
+                let mut touched =
+                    if resource.has_shared() { Touched::All } else { Touched::Paths(Vec::new()) };
+                let (copied, writes, touched_here) = (&mut copied, &mut writes, &mut touched);
+                let mut notes = WriteNotes { copied, positions, writes, touched: touched_here };
                 let written = fields.write(value, i, resource, (&mut notes, &mut self.replaced));
                 resource.sync(self.schema);
-                written
+                (written, touched)
             });
             warnings.extend(written.unwrap_or_else(|| Ok(Vec::new()))?);
         }

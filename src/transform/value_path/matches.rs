@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use super::parts::{entry_parts, is_entry};
 use super::value::{NodeKind, entries, fields, new_entry, text_of};
+use crate::cause::TouchedStep;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::gocompat::{regexp, strconv};
 use crate::path::push_step;
@@ -27,7 +28,8 @@ pub(in crate::transform) struct FoundWay<'n> {
 
 #[derive(Clone, Copy)]
 enum FoundStep<'n> {
-    Field(&'n str),
+    /// The field, and its position in the map.
+    Field(&'n str, usize),
     Entry(usize),
 }
 
@@ -36,10 +38,20 @@ impl FoundWay<'_> {
     pub(in crate::transform) fn pointer(&self) -> String {
         let mut pointer = self.before.map(FoundWay::pointer).unwrap_or_default();
         match self.step {
-            FoundStep::Field(name) => push_step(&mut pointer, name),
+            FoundStep::Field(name, _) => push_step(&mut pointer, name),
             FoundStep::Entry(position) => push_step(&mut pointer, &position.to_string()),
         }
         pointer
+    }
+
+    /// The way as the path of what is changed there.
+    pub(in crate::transform) fn touched(&self) -> Vec<TouchedStep> {
+        let mut path = self.before.map(FoundWay::touched).unwrap_or_default();
+        path.push(match self.step {
+            FoundStep::Field(name, position) => TouchedStep::Field(name.into(), position),
+            FoundStep::Entry(position) => TouchedStep::Entry(position),
+        });
+        path
     }
 }
 
@@ -147,7 +159,7 @@ impl Matches<'_> {
         if !rest.is_empty() && matches!(field.value, Value::Scalar(_)) {
             return (self.inside)(field, rest);
         }
-        let way = FoundWay { step: FoundStep::Field(name), before: way };
+        let way = FoundWay { step: FoundStep::Field(name, position), before: way };
         self.walk(FoundValue { node: field, created, way: Some(&way) }, rest, known)
     }
 
