@@ -14,17 +14,23 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kubectl_smp::diagnostic::Diagnostic;
-use kubectl_smp::files::MemoryTree;
-use kubectl_smp::overlay::{BuildOptions, Builder, ChainUse, Targets};
+use kubectl_smp::check::{CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, look_at};
+use kubectl_smp::diagnostic::{Coloring, Diagnostic, MessageFormat, MessageRenderer};
+use kubectl_smp::explain::{Blamer, MarginStyle, TreeLines, blamed_yaml, build_tree, tree_to_text};
+use kubectl_smp::files::{MemoryTree, RecordingTree};
+use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, Histories, Targets};
 use kubectl_smp::patch::parse_json_patch;
 use kubectl_smp::resource::Resource;
 use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
 use kubectl_smp::source::{SourceMap, Span};
+use kubectl_smp::validate::ValidateOptions;
 use kubectl_smp::yaml::{self, Node, ParseOptions, parse_documents};
 
 /// Where doubling costs this much, something is quadratic.
 const MOST: f64 = 2.4;
+
+/// `check` and `blame` may take this many times as long as `build` where they do no work of their own.
+const MOST_OF_BUILD: f64 = 2.0;
 
 /// How often each size is measured; the fastest counts.
 const RUNS: usize = 9;
@@ -34,6 +40,36 @@ const DOUBTS: usize = 3;
 
 /// What is doubled, how many of it there are at first, and what takes the time.
 type Case = (&'static str, usize, fn(usize) -> Box<dyn Fn()>);
+
+/// A command that is compared with `build`: its name, the size of the input, the build and the command.
+type Comparison = (&'static str, usize, fn(usize) -> Box<dyn Fn()>, fn(usize) -> Box<dyn Fn()>);
+
+const COMPARISONS: &[Comparison] = &[
+    (
+        "check of replacements",
+        200,
+        |n| run(Command::Build, replacements(n)),
+        |n| run(Command::Check, replacements(n)),
+    ),
+    (
+        "blame of replacements",
+        200,
+        |n| run(Command::Build, replacements(n)),
+        |n| run(Command::Blame, replacements(n)),
+    ),
+    (
+        "check of unmatched patches",
+        500,
+        |n| run(Command::Build, unmatched(n)),
+        |n| run(Command::Check, unmatched(n)),
+    ),
+    (
+        "blame of unmatched patches",
+        500,
+        |n| run(Command::Build, unmatched(n)),
+        |n| run(Command::Blame, unmatched(n)),
+    ),
+];
 
 const CASES: &[Case] = &[
     ("fields of `<<`", 20_000, |n| parses(&merge_keys(n))),
@@ -153,6 +189,20 @@ const CASES: &[Case] = &[
             ("p.yaml", CONFIG_MAP.to_string() + &data),
         ])
     }),
+    ("check: admission policies", 50, |n| run(Command::Check, policies(n))),
+    ("check: replacements", 100, |n| run(Command::Check, replacements(n))),
+    ("blame: replacements", 100, |n| run(Command::Blame, replacements(n))),
+    ("check: replacements of a field", 100, |n| run(Command::Check, overwritten(n))),
+    ("blame: replacements of a field", 100, |n| run(Command::Blame, overwritten(n))),
+    ("check: unmatched patches", 500, |n| run(Command::Check, unmatched(n))),
+    ("blame: unmatched patches", 500, |n| run(Command::Blame, unmatched(n))),
+    ("tree: unmatched patches", 500, |n| run(Command::Tree, unmatched(n))),
+    ("check: suppressed findings", 500, |n| run(Command::Check, suppressed(n))),
+    ("check: findings", 500, |n| run(Command::Check, with_findings(n))),
+    ("check: components", 200, |n| run(Command::Check, components(n))),
+    ("tree: components", 200, |n| run(Command::Tree, components(n))),
+    ("check: variables", 300, |n| run(Command::Check, many_variables(n))),
+    ("deps: nested bases", 50, deps),
 ];
 
 fn main() -> ExitCode {
@@ -174,11 +224,32 @@ fn main() -> ExitCode {
             too_much.push(*name);
         }
     }
-    if too_much.is_empty() {
-        return ExitCode::SUCCESS;
+    if !too_much.is_empty() {
+        println!("more than linear: {}", too_much.join(", "));
     }
-    println!("more than linear: {}", too_much.join(", "));
-    ExitCode::FAILURE
+    let too_slow = compare(&wanted);
+    if !too_slow.is_empty() {
+        println!("more than {MOST_OF_BUILD} times the build: {}", too_slow.join(", "));
+    }
+    if too_much.is_empty() && too_slow.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Compares commands with builds; returns the names of those that take too long.
+fn compare(wanted: &str) -> Vec<&'static str> {
+    let mut too_slow = Vec::new();
+    for (name, size, build, command) in COMPARISONS.iter().filter(|(name, ..)| name.contains(wanted)) {
+        let (build, command) = (build(*size), command(*size));
+        let ratios = (0..DOUBTS).map(|_| {
+            let [build, command] = fastest(&build, &command);
+            command.as_secs_f64() / build.as_secs_f64()
+        });
+        let ratio = ratios.fold(f64::INFINITY, f64::min);
+        println!("{name:<32} {size:>6} {ratio:>10.2} times the build");
+        if ratio >= MOST_OF_BUILD {
+            too_slow.push(*name);
+        }
+    }
+    too_slow
 }
 
 /// The shortest times of both, which take turns: whatever else the machine does, it does to both.
@@ -330,5 +401,170 @@ fn build_at(
         let mut text = String::new();
         write!(text, "{}", yaml::to_documents(nodes)?).expect("a string");
         Ok(())
+    })
+}
+
+/// What is done with what was built.
+#[derive(Clone, Copy, PartialEq)]
+enum Command {
+    Build,
+    Check,
+    Blame,
+    Tree,
+}
+
+type Files = Vec<(String, String)>;
+
+/// A command of the program, by the library, on the kustomization of a directory.
+fn run(command: Command, files: Files) -> Box<dyn Fn()> {
+    let tree = Arc::new(MemoryTree::new(files).expect("distinct"));
+    Box::new(move || {
+        let sources = SourceMap::default();
+        let builder = builder(tree.clone(), &sources, command != Command::Build, Targets::One);
+        let built = builder.build(Path::new(".")).unwrap_or_else(|problem| panic!("{problem}"));
+        let renderer = MessageRenderer::new(&sources, MessageFormat::Text);
+        match command {
+            Command::Build => drop(built.to_yaml().expect("YAML")),
+            Command::Check => check(&builder, &built, &tree, &renderer, &sources),
+            Command::Blame => {
+                let blamer = Blamer::new(&built, &sources, &renderer);
+                let style = MarginStyle { coloring: Coloring::Plain, ..MarginStyle::default() };
+                drop(blamed_yaml(&blamer, style).expect("YAML"));
+            }
+            Command::Tree => {
+                drop(tree_to_text(&build_tree(&built, &sources, &renderer), TreeLines::Box));
+            }
+        }
+    })
+}
+
+fn builder(tree: Arc<MemoryTree>, sources: &SourceMap, histories: bool, targets: Targets) -> Builder {
+    let mut options = BuildOptions::default().tree(tree);
+    options.offline = true;
+    options.histories = if histories { Histories::Kept } else { Histories::Dropped };
+    let chain = |used| {
+        let hermetic = used == ChainUse::Kustomizations;
+        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
+    };
+    Builder::with_chain(sources.clone(), options, Box::new(chain), targets).expect("made")
+}
+
+fn check(
+    builder: &Builder,
+    built: &Built,
+    tree: &MemoryTree,
+    renderer: &MessageRenderer<'_>,
+    sources: &SourceMap,
+) {
+    let path = Path::new(".");
+    let config = Arc::new(CheckConfig::default());
+    let schema = builder.types_of(path, &built.resources).expect("types").value;
+    let selection = RuleSelection::default();
+    let target = CheckedTarget::new(path, built, &schema, sources, &config.outside);
+    let nodes: Vec<Node> = built.resources.iter().map(|resource| resource.node().clone()).collect();
+    let options = ValidateOptions::default().with_policies(&nodes);
+    let found = look_at(&target, &selection, &options, config.clone());
+    let files = LocalFiles { tree, fetched: None };
+    let conclusion = Conclusion { sources, selection: &selection, renderer, files };
+    drop(conclusion.report(vec![found], None));
+}
+
+/// How many objects the entries of a kustomization are about, however many entries there are.
+const OBJECTS: usize = 40;
+
+fn deployments(count: usize) -> String {
+    lines(
+        count,
+        "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: app-{i}, labels: {app: a}}\nspec:\n  replicas: 2\n  selector: {matchLabels: {app: app-{i}}}\n  template:\n    metadata: {labels: {app: app-{i}}}\n    spec: {containers: [{name: c, image: 'img-{i}:1'}]}\n",
+    )
+}
+
+fn kustomization(fields: &str, manifests: String) -> Files {
+    vec![("kustomization.yaml".into(), format!("{RESOURCES}{fields}")), ("a.yaml".into(), manifests)]
+}
+
+/// Each writes a field of its own to all objects.
+fn replacements(n: usize) -> Files {
+    let entries = lines(
+        n,
+        "- {sourceValue: v, targets: [{select: {kind: Deployment}, fieldPaths: [metadata.annotations.k{i}], options: {create: true}}]}\n",
+    );
+    kustomization(&format!("replacements:\n{entries}"), deployments(OBJECTS))
+}
+
+/// Each writes the same field of all objects.
+fn overwritten(n: usize) -> Files {
+    let entries = lines(
+        n,
+        "- {sourceValue: v{i}, targets: [{select: {kind: Deployment}, fieldPaths: [metadata.labels.app]}]}\n",
+    );
+    kustomization(&format!("replacements:\n{entries}"), deployments(OBJECTS))
+}
+
+/// As many patches as objects, none of which has a target.
+fn unmatched(n: usize) -> Files {
+    patches_with("- target: {kind: Deployment, name: aap-{i}}\n", n, n)
+}
+
+fn suppressed(n: usize) -> Files {
+    patches_with("- target: {kind: Deployment, name: aap-{i}} # smp:ignore unmatched-patch why\n", n, OBJECTS)
+}
+
+fn patches_with(target: &str, n: usize, objects: usize) -> Files {
+    let patch = "  patch: |-\n    - {op: add, path: /metadata/labels/k{i}, value: v}\n";
+    let entries = lines(n, &format!("{target}{patch}"));
+    kustomization(&format!("patches:\n{entries}"), deployments(objects))
+}
+
+fn with_findings(n: usize) -> Files {
+    kustomization("", deployments(n).replace("replicas", "replcas"))
+}
+
+fn components(n: usize) -> Files {
+    let names = lines(n, "- c{i}\n");
+    let component = |i: usize| {
+        let patch = format!(
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- target: {{kind: Deployment, name: app-{i}}}\n  patch: |-\n    - {{op: replace, path: /spec/replicas, value: 3}}\n"
+        );
+        (format!("c{i}/kustomization.yaml"), patch)
+    };
+    let mut files = kustomization(&format!("components:\n{names}"), deployments(n));
+    files.extend((0..n).map(component));
+    files
+}
+
+fn many_variables(n: usize) -> Files {
+    let vars = lines(n, "- {name: V{i}, objref: {apiVersion: apps/v1, kind: Deployment, name: app-{i}}}\n");
+    kustomization(&format!("vars:\n{vars}"), deployments(n).replace("name: c,", "name: c, args: ['$(V1)'],"))
+}
+
+fn policies(n: usize) -> Files {
+    let policies = lines(
+        n,
+        "---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: p{i}}\nspec:\n  matchConstraints: {resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}]}\n  validations: [{expression: 'object.spec.replicas <= 5', message: too many}]\n---\napiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: p{i}}\nspec: {policyName: p{i}, validationActions: [Deny]}\n",
+    );
+    kustomization("", deployments(OBJECTS) + &policies)
+}
+
+/// What the builds of all directories of a chain read.
+fn deps(n: usize) -> Box<dyn Fn()> {
+    let layer = |i: usize| (format!("b{i}/kustomization.yaml"), format!("resources: [../b{}]\n", i + 1));
+    let last = [
+        (format!("b{n}/kustomization.yaml"), RESOURCES.to_string()),
+        (format!("b{n}/a.yaml"), CONFIG_MAP.to_string()),
+    ];
+    let tree = Arc::new(MemoryTree::new((0..n).map(layer).chain(last)).expect("distinct"));
+    Box::new(move || {
+        let sources = SourceMap::default();
+        let builder = builder(tree.clone(), &sources, false, Targets::Many);
+        let recordings: Vec<RecordingTree> = (0..=n)
+            .map(|i| {
+                let recording = RecordingTree::new(tree.clone());
+                let target = format!("b{i}");
+                builder.build_over(Arc::new(recording.clone()), Path::new(&target)).expect("built");
+                recording
+            })
+            .collect();
+        drop(RecordingTree::read_set_of(&recordings));
     })
 }

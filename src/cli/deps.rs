@@ -1,5 +1,6 @@
 //! `kubectl smp deps`: what the builds of targets depend on.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use super::{Failure, Outcome, render};
 use crate::diagnostic::{Code, Diagnostic, Severity, quoted_path};
 use crate::explain::{TargetReads, reads_of, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make};
 use crate::files::{DiskTree, FileTree as _, RecordingTree};
-use crate::overlay::Builder;
+use crate::overlay::{Builder, RemoteReference};
 use crate::source::SourceMap;
 
 /// Build overlays and list what the builds read.
@@ -60,7 +61,7 @@ pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
         let message = "`--rule-target` names what one rule makes: give one TARGET, and --output make";
         return Err(Failure::Usage(message.into()));
     }
-    let read: Vec<_> = targets.par_iter().map(|target| reads(args, &selection, target, sources)).collect();
+    let read = build_all(args, &selection, sources)?;
     let (mut all, mut failed, mut wrong) = (Vec::new(), Vec::new(), Vec::new());
     for (target, read) in targets.iter().zip(read) {
         match read {
@@ -90,26 +91,74 @@ pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
     Ok(ExitCode::FAILURE)
 }
 
-/// Builds a target and tells what that read, and what was odd.
-fn reads(
-    args: &DepsArgs,
-    selection: &Selection,
-    target: &Path,
-    sources: &SourceMap,
-) -> Result<(TargetReads, Vec<Diagnostic>), Failure> {
-    let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
-    // A builder for each, for what several share is read only once.
-    let builder = args.target.builder_over(tree.clone(), sources, &[target.to_path_buf()])?;
+/// Builds all targets.
+fn build_all(args: &DepsArgs, selection: &Selection, sources: &SourceMap) -> Result<Vec<Read>, Failure> {
+    let targets = &selection.targets;
+    let common = RecordingTree::new(Arc::new(DiskTree));
+    let together = Together::new(args, &common, selection, sources)?;
+    let own = |target: &PathBuf| alone(args, selection, target, sources);
+    let reads = |target: &PathBuf| if is_stream(target) { own(target) } else { together.reads(target) };
+    let read = targets.par_iter().map(reads).collect();
+    if targets.len() > 1 && !together.builder.used().is_empty() {
+        // A shared builder does not know which target used which remote reference, so each gets its own builder.
+        return Ok(targets.par_iter().map(own).collect());
+    }
+    Ok(read)
+}
+
+/// A built target with its reads and its warnings.
+type Read = Result<(BuiltTarget, Vec<Diagnostic>), Failure>;
+
+/// What the build of a target read.
+struct BuiltTarget {
+    target: String,
+    directory: Option<PathBuf>,
+    trees: [RecordingTree; 2],
+    used: BTreeMap<RemoteReference, String>,
+}
+
+impl BuiltTarget {
+    fn new(target: &Path, trees: [RecordingTree; 2], used: BTreeMap<RemoteReference, String>) -> Self {
+        Self { target: target.display().to_string(), directory: directory(target), trees, used }
+    }
+
+    fn reads(&self, here: &Path) -> TargetReads {
+        let reads = reads_of(&RecordingTree::read_set_of(&self.trees), &self.used, here);
+        TargetReads { target: self.target.clone(), directory: self.directory.clone(), reads }
+    }
+}
+
+/// Builds targets with one builder, so that what several share is read only once.
+struct Together<'t> {
+    builder: Builder,
+    /// Records reads that do not depend on the target.
+    common: &'t RecordingTree,
+}
+
+impl<'t> Together<'t> {
+    fn new(
+        args: &DepsArgs,
+        common: &'t RecordingTree,
+        selection: &Selection,
+        sources: &SourceMap,
+    ) -> Result<Self, Failure> {
+        let builder = args.target.builder_over(Arc::new(common.clone()), sources, &selection.targets)?;
+        Ok(Self { builder, common })
+    }
+
+    fn reads(&self, target: &Path) -> Read {
+        let own = RecordingTree::new(Arc::new(DiskTree));
+        let built = self.builder.build_over(Arc::new(own.clone()), target)?;
+        Ok((BuiltTarget::new(target, [own, self.common.clone()], self.builder.used()), built.warnings))
+    }
+}
+
+/// Builds a target with a builder of its own.
+fn alone(args: &DepsArgs, selection: &Selection, target: &Path, sources: &SourceMap) -> Read {
+    let tree = RecordingTree::new(Arc::new(DiskTree));
+    let builder = args.target.builder_over(Arc::new(tree.clone()), sources, &[target.to_path_buf()])?;
     let built = selection.build(&builder, target)?;
-    let here = DiskTree.working_directory().map_err(|error| {
-        Diagnostic::error(Code::Io, format!("the working directory cannot be read: {error}"))
-    })?;
-    let reads = TargetReads {
-        target: target.display().to_string(),
-        directory: directory(target),
-        reads: reads_of(&tree.read_set(), &builder.used(), &here),
-    };
-    Ok((reads, built.warnings))
+    Ok((BuiltTarget::new(target, [tree.clone(), tree], builder.used()), built.warnings))
 }
 
 /// The real path of the directory that a target is, or is in.
@@ -132,11 +181,22 @@ fn of_target(problems: Vec<Diagnostic>, target: &Path, count: usize) -> Vec<Diag
     problems.into_iter().map(|problem| problem.target(target)).collect()
 }
 
-fn text(args: &DepsArgs, all: &[TargetReads]) -> Result<String, Diagnostic> {
+fn text(args: &DepsArgs, all: &[BuiltTarget]) -> Result<String, Diagnostic> {
+    let here = DiskTree.working_directory().map_err(|error| {
+        Diagnostic::error(Code::Io, format!("the working directory cannot be read: {error}"))
+    })?;
+    if args.output == DepsForm::Lines {
+        // What several targets read is listed once, so that it need not be known which of them did.
+        let read = RecordingTree::read_set_of(all.iter().flat_map(|target| &target.trees));
+        let used = all.iter().flat_map(|target| target.used.clone()).collect();
+        let reads = reads_of(&read, &used, &here);
+        return Ok(reads_to_lines(&[TargetReads { target: String::new(), directory: None, reads }]));
+    }
+    let all: Vec<TargetReads> = all.par_iter().map(|target| target.reads(&here)).collect();
     match args.output {
-        DepsForm::Lines => Ok(reads_to_lines(all)),
-        DepsForm::Json => reads_to_json(all),
-        DepsForm::Make => reads_to_make(all, args.rule_target.as_deref()),
+        DepsForm::Lines => Ok(reads_to_lines(&all)),
+        DepsForm::Json => reads_to_json(&all),
+        DepsForm::Make => reads_to_make(&all, args.rule_target.as_deref()),
         DepsForm::Argocd => {
             let values = all.iter().map(|target| Ok((target.target.as_str(), reads_to_argocd(target)?)));
             let values = values.collect::<Result<Vec<_>, Diagnostic>>()?;

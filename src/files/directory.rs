@@ -51,6 +51,17 @@ impl Directory {
         Self { tree: self.tree.clone(), path: path.into() }
     }
 
+    /// Another directory of the same tree, whose reads are recorded separately.
+    #[must_use]
+    pub(crate) fn part_at(&self, path: PathBuf) -> Self {
+        Self { tree: self.tree.part().unwrap_or_else(|| self.tree.clone()), path: path.into() }
+    }
+
+    /// Records that results of this directory depend on everything that is read from another one.
+    pub(crate) fn uses(&self, other: &Self) {
+        self.tree.uses(&other.tree);
+    }
+
     /// Whether other programs find it by its path.
     #[must_use]
     pub fn is_on_disk(&self) -> bool {

@@ -1,11 +1,14 @@
 //! What was read of a tree, so that it can be said what a result depends on.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashSet;
 
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 use super::walk::{LinkPolicy, TreeWalk, WalkOptions};
@@ -33,6 +36,15 @@ pub struct ReadSet {
 const MAX_LINKS: usize = 40;
 
 impl ReadSet {
+    fn add(&mut self, other: &Self) {
+        self.files.extend(other.files.iter().cloned());
+        self.given.extend(other.given.iter().cloned());
+        self.directories.extend(other.directories.iter().cloned());
+        self.found.extend(other.found.iter().map(|(path, kind)| (path.clone(), *kind)));
+        self.absent.extend(other.absent.iter().cloned());
+        self.links.extend(other.links.iter().map(|(from, to)| (from.clone(), to.clone())));
+    }
+
     /// The paths of the links themselves that lie on the ways of [`ReadSet::links`], as the disk has them now.
     #[must_use]
     pub fn followed_links(&self) -> BTreeSet<PathBuf> {
@@ -62,24 +74,39 @@ fn links_on_the_way(path: &Path) -> Vec<PathBuf> {
     links
 }
 
-/// A tree that notes what is read of it. Threads may share it.
-#[derive(Debug)]
+/// A tree that records what is read from it. Threads may share it; clones share the recording.
+#[derive(Debug, Clone)]
 pub struct RecordingTree {
     tree: Arc<dyn FileTree>,
-    read: Mutex<ReadSet>,
+    read: Arc<Mutex<ReadSet>>,
+    /// Recordings of parts that several results share.
+    parts: Arc<Mutex<Vec<RecordingTree>>>,
 }
 
 impl RecordingTree {
     /// The same files, of which nothing was read yet.
     #[must_use]
     pub fn new(tree: Arc<dyn FileTree>) -> Self {
-        Self { tree, read: Mutex::default() }
+        Self { tree, read: Arc::default(), parts: Arc::default() }
     }
 
-    /// What was read so far.
+    /// Returns what was read so far, including the parts.
     #[must_use]
     pub fn read_set(&self) -> ReadSet {
-        let mut read = self.noted().clone();
+        Self::read_set_of([self])
+    }
+
+    /// Returns what was read so far from several trees and their parts; a shared part is added once.
+    #[must_use]
+    pub fn read_set_of<'r>(trees: impl IntoIterator<Item = &'r Self>) -> ReadSet {
+        let (mut read, mut seen) = (ReadSet::default(), FxHashSet::default());
+        let mut open: Vec<Self> = trees.into_iter().cloned().collect();
+        while let Some(tree) = open.pop() {
+            if seen.insert(Arc::as_ptr(&tree.read)) {
+                read.add(&tree.noted());
+                open.extend(tree.parts.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned());
+            }
+        }
         let known = |path: &PathBuf| read.files.contains(path) || read.directories.contains(path);
         read.found.retain(|path, _| !known(path));
         read
@@ -87,6 +114,10 @@ impl RecordingTree {
 
     fn noted(&self) -> MutexGuard<'_, ReadSet> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_part(&self, part: Self) {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner).push(part);
     }
 
     fn note_file(&self, path: &Path) {
@@ -155,6 +186,23 @@ impl FileTree for RecordingTree {
 
     fn is_on_disk(&self) -> bool {
         self.tree.is_on_disk()
+    }
+
+    fn part(&self) -> Option<Arc<dyn FileTree>> {
+        let part = Self::new(self.tree.clone());
+        self.note_part(part.clone());
+        Some(Arc::new(part))
+    }
+
+    fn uses(&self, part: &Arc<dyn FileTree>) {
+        let part = part.recording().and_then(|part| part.downcast::<Self>().ok());
+        if let Some(part) = part.filter(|part| !Arc::ptr_eq(&part.read, &self.read)) {
+            self.note_part(*part);
+        }
+    }
+
+    fn recording(&self) -> Option<Box<dyn Any>> {
+        Some(Box::new(self.clone()))
     }
 
     fn give(&self, path: &Path) {

@@ -1,5 +1,6 @@
 //! What a tree of files can be asked.
 
+use std::any::Any;
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
@@ -58,6 +59,20 @@ pub trait FileTree: fmt::Debug + Send + Sync {
     /// Says that another program is given a file, or a directory with all that is in it. Nothing is done but by
     /// trees that note what a result depends on.
     fn give(&self, _path: &Path) {}
+
+    /// Returns the same files for a part of a result that other results may share. A recording tree records the reads of
+    /// the part separately.
+    fn part(&self) -> Option<Arc<dyn FileTree>> {
+        None
+    }
+
+    /// Records that a result depends on everything that was or will be read from a [part](FileTree::part).
+    fn uses(&self, _part: &Arc<dyn FileTree>) {}
+
+    /// Returns the recording of reads from this tree, if there is one.
+    fn recording(&self) -> Option<Box<dyn Any>> {
+        None
+    }
 
     /// What a path leads to.
     ///

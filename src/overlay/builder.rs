@@ -19,6 +19,7 @@ use super::remote::{Pins, RemoteCache, Remotes};
 use super::repo_spec::{RepoSpec, without_password};
 use super::types::{LockOrigin, Locked, LockedTypes, Types, TypesInBuild};
 use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use crate::files::FileTree;
 use crate::resource::Resource;
 use crate::schema::{Gvk, Links, Schema, SchemaChain, SchemaChoice};
 use crate::source::SourceMap;
@@ -120,8 +121,26 @@ impl Builder {
     /// Anything that keeps the whole target from being built.
     pub fn build(&self, target: &Path) -> Result<Built> {
         let run = self.run(target)?;
-        let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
-        let built = self.build_one(&run, &reader, target);
+        self.build_by(&run, &run.reader, target)
+    }
+
+    /// Builds a target from another tree with the same files. Files of this target alone and the lock file are read from
+    /// this tree, files that targets share from its [parts](FileTree::part).
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn build_over(&self, tree: Arc<dyn FileTree>, target: &Path) -> Result<Built> {
+        let (run, lock) = self.run_of(&*tree, target)?;
+        // Another target may have read the lock file.
+        if let Some(lock) = lock {
+            drop(tree.open(&lock));
+        }
+        self.build_by(&run, &run.reader.with_tree(tree), target)
+    }
+
+    fn build_by(&self, run: &Run, reader: &Reader, target: &Path) -> Result<Built> {
+        let reader = reader.with_remotes(run.reader.remotes().of_one_build());
+        let built = self.build_one(run, &reader, target);
         let mut built = built.map_err(|problem| reader.remotes().explained(problem))?;
         built.check_printable(PrintForm::Yaml)?;
         if self.options.locked {
@@ -322,25 +341,30 @@ impl Builder {
 
     /// What a target shares with those that go by the same lock file.
     fn run(&self, target: &Path) -> Result<Arc<Run>> {
+        self.run_of(self.reader.tree(), target).map(|(run, _)| run)
+    }
+
+    /// Returns the same for a tree, and the path of the lock file.
+    fn run_of(&self, tree: &dyn FileTree, target: &Path) -> Result<(Arc<Run>, Option<PathBuf>)> {
         let file = match &self.options.lock {
-            LockUse::Nearest => LockFile::nearest(self.reader.tree(), target)?,
+            LockUse::Nearest => LockFile::nearest(tree, target)?,
             LockUse::File(file) => Some(file.clone()),
             LockUse::Ignore => None,
         };
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(run) = runs.get(&file) {
-            return Ok(run.clone());
+            return Ok((run.clone(), file));
         }
-        let (pins, locked_types) = self.pins(file.as_deref())?;
+        let (pins, locked_types) = self.pins(tree, file.as_deref())?;
         let reader = self.reader.with_remotes(self.reader.remotes().pinned_by(pins));
         let shared = (self.targets == Targets::Many).then(Shared::default);
         let nearest_lock = file.clone().filter(|_| self.options.lock == LockUse::Nearest);
         let run = Arc::new(Run { reader, shared, locked_types, nearest_lock });
-        runs.insert(file, run.clone());
-        Ok(run)
+        runs.insert(file.clone(), run.clone());
+        Ok((run, file))
     }
 
-    fn pins(&self, file: Option<&Path>) -> Result<(Pins, LockedTypes)> {
+    fn pins(&self, tree: &dyn FileTree, file: Option<&Path>) -> Result<(Pins, LockedTypes)> {
         let enforced = self.options.locked;
         let Some(file) = file else {
             let pins = Pins { lock: None, name: "a lock file".into(), enforced };
@@ -351,7 +375,7 @@ impl Builder {
             Diagnostic::error(Code::of_reading(error), format!("{} cannot be read: {error}", shown.display()))
                 .help("write it with `kubectl smp lock`")
         };
-        let text = self.reader.tree().read(file).map_err(|error| unreadable(&error))?;
+        let text = tree.read(file).map_err(|error| unreadable(&error))?;
         let text = yaml::decode(text).map_err(|error| error.note(format!("in {}", shown.display())))?;
         let sources = self.reader.sources();
         let text = sources.add(&shown, text);

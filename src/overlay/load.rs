@@ -73,6 +73,12 @@ impl Reader {
         Self { remotes: Arc::new(remotes), ..self.clone() }
     }
 
+    /// Returns a reader of another tree with the same files.
+    #[must_use]
+    pub(super) fn with_tree(&self, tree: Arc<dyn FileTree>) -> Self {
+        Self { tree, ..self.clone() }
+    }
+
     /// The tree that is read.
     #[must_use]
     pub fn tree(&self) -> &dyn FileTree {
@@ -327,7 +333,7 @@ impl Root {
             self.directory.check_finished(&real).map_err(|problem| problem.at(at))?;
         }
         let (reader, visited) = (self.reader.clone(), Some(self.way_on()));
-        Ok(Self { reader, directory: self.directory.at(real), visited, checkout: self.checkout.clone() })
+        Ok(Self { reader, directory: self.directory.part_at(real), visited, checkout: self.checkout.clone() })
     }
 
     /// A directory that nothing names but where it is, as a root of its own in the same repository; none when

@@ -208,6 +208,7 @@ impl Loading<'_> {
                     check_nesting(depth + known.as_ref().map_or(1, |tree| tree.depth), &entered)?;
                     let Some(tree) = known else { return Ok(Some(entered)) };
                     let Entered { root, role, at } = entered;
+                    open.tree.root.directory().uses(tree.root.directory());
                     open.take(check_role(&tree.kustomization, role, at, &root).map(|()| tree));
                 }
                 Err(problem) => open.problems.add(problem),
