@@ -4,8 +4,8 @@
 //! that counts their size and looks at the clock, so that neither loops nor long sums run on. Functions whose own work
 //! is not linear (regular expressions, sets) run on a worker thread that the caller leaves behind in time.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 #[cfg(test)]
 use std::time::Instant;
@@ -122,6 +122,8 @@ pub(crate) struct TimedProgram {
     is_plain: bool,
     /// Whether it exceeded its limits before. It is not evaluated again.
     is_costly: AtomicBool,
+    /// Held while a worker evaluates it, so that an expression that is too slow leaves only one worker behind.
+    turn: Mutex<()>,
 }
 
 impl TimedProgram {
@@ -148,7 +150,8 @@ impl TimedProgram {
         let parsed = if is_deep { cel_worker::with_stack(parse) } else { Some(parse()) };
         let Rewriting { root, is_plain, is_linear } = parsed.unwrap_or(Err(NotCompiled::TooLarge))?;
         let on_worker = is_deep || !is_linear;
-        Ok(Arc::new(Self { root, limit, on_worker, is_plain, is_costly: AtomicBool::new(false) }))
+        let (is_costly, turn) = (AtomicBool::new(false), Mutex::new(()));
+        Ok(Arc::new(Self { root, limit, on_worker, is_plain, is_costly, turn }))
     }
 
     /// The expression, for callers that look at its names.
@@ -164,6 +167,7 @@ impl TimedProgram {
 
     /// Its value.
     pub(crate) fn execute(self: &Arc<Self>, variables: &Variables<'_>) -> ResolveResult {
+        let _turn = self.on_worker.then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner));
         if self.is_costly.load(Ordering::Relaxed) {
             return Err(too_slow());
         }
