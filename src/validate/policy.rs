@@ -436,9 +436,10 @@ impl AdmissionPolicy {
         match outcome {
             CelOutcome::Missing(_) | CelOutcome::Failed(_) => {
                 let is_ignored = text(&self.spec, &["failurePolicy"]) == "Ignore";
-                let (ending, severity) = match is_ignored {
-                    true => (" (`failurePolicy` is `Ignore`)", Severity::Note),
-                    false => ("", severity),
+                let (ending, severity) = if is_ignored {
+                    (" (`failurePolicy` is `Ignore`)", Severity::Note)
+                } else {
+                    ("", severity)
                 };
                 let message = format!("the policy {} cannot be evaluated: {why}{ending}", self.name);
                 self.violation(created, message, severity)
