@@ -467,7 +467,7 @@ fn check(
     let found = look_at(&target, &selection, &options, config.clone());
     let files = LocalFiles { tree, fetched: None };
     let conclusion = Conclusion { sources, selection: &selection, renderer, files };
-    drop(conclusion.report(vec![found], None));
+    drop(conclusion.report(vec![found], kubectl_smp::check::Baselines::default()));
 }
 
 /// How many objects the entries of a kustomization are about, however many entries there are.

@@ -91,7 +91,8 @@ fn read(name: &str, text: &str) -> (SourceFile, Vec<Segments>) {
 /// A token; literals, lifetimes and attributes are passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Token {
-    Word(String),
+    /// With its line.
+    Word(String, usize),
     /// `::`
     Separator,
     Sign(char),
@@ -99,7 +100,7 @@ pub enum Token {
 
 impl Token {
     pub fn is(&self, word: &str) -> bool {
-        matches!(self, Self::Word(text) if text == word)
+        matches!(self, Self::Word(text, _) if text == word)
     }
 }
 
@@ -142,7 +143,7 @@ impl Tokens {
                 }
                 TokenTree::Punct(punct) => self.all.push(Token::Sign(punct.as_char())),
                 TokenTree::Ident(word) => {
-                    self.all.push(Token::Word(word.to_string()));
+                    self.all.push(Token::Word(word.to_string(), word.span().start().line));
                 }
                 TokenTree::Group(group) => self.add_group(&group),
                 TokenTree::Literal(_) => {}
@@ -207,22 +208,13 @@ fn closing(tokens: &[Token], at: usize) -> usize {
     tokens.len()
 }
 
-/// What stands between two braces.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Block {
-    /// Of an `impl` or `trait`, where `type` names a part of a trait.
-    Members,
-    Other,
-}
-
 /// Goes through the tokens of a file.
 struct Reader<'t> {
     file: SourceFile,
     tokens: &'t [Token],
     at: usize,
-    blocks: Vec<Block>,
-    /// What the next brace opens.
-    next_block: Block,
+    /// How many braces are open.
+    depth: usize,
     /// The names of its `pub use`, and what they stand for.
     handed_on: Vec<(String, Segments)>,
     /// All words of its code.
@@ -231,8 +223,7 @@ struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     fn of(file: SourceFile, tokens: &'t [Token]) -> Self {
-        let (blocks, handed_on, words) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Self { file, tokens, at: 0, blocks, next_block: Block::Other, handed_on, words }
+        Self { file, tokens, at: 0, depth: 0, handed_on: Vec::new(), words: BTreeSet::new() }
     }
 
     fn all(&mut self) {
@@ -240,12 +231,11 @@ impl<'t> Reader<'t> {
             let begins = self.begins_item();
             self.at += 1;
             match token {
-                Token::Sign('{') => self.blocks.push(std::mem::replace(&mut self.next_block, Block::Other)),
-                Token::Sign('}') => drop(self.blocks.pop()),
-                Token::Sign(';') => self.next_block = Block::Other,
-                Token::Word(word) if word == "pub" => self.visibility(),
-                Token::Word(word) if begins => self.item_or_code(word),
-                Token::Word(word) => self.code(word),
+                Token::Sign('{') => self.depth += 1,
+                Token::Sign('}') => self.depth = self.depth.saturating_sub(1),
+                Token::Word(word, _) if word == "pub" => self.visibility(),
+                Token::Word(word, _) if begins => self.item_or_code(word),
+                Token::Word(word, _) => self.code(word),
                 _ => {}
             }
         }
@@ -256,7 +246,7 @@ impl<'t> Reader<'t> {
         let before = self.at.checked_sub(1).map(|i| &self.tokens[i]);
         before.is_none_or(|token| match token {
             Token::Sign(sign) => matches!(sign, ';' | '{' | '}' | ']' | ')'),
-            Token::Word(word) => matches!(word.as_str(), "pub" | "unsafe" | "async" | "const"),
+            Token::Word(word, _) => matches!(word.as_str(), "pub" | "unsafe" | "async" | "const"),
             Token::Separator => false,
         })
     }
@@ -275,9 +265,6 @@ impl<'t> Reader<'t> {
 
     /// Reads an item, if this is the first word of one.
     fn item_or_code(&mut self, word: &str) {
-        if matches!(word, "impl" | "trait") {
-            self.next_block = Block::Members;
-        }
         match word {
             "use" => {
                 let names = self.import();
@@ -296,7 +283,7 @@ impl<'t> Reader<'t> {
 
     /// Takes the name behind a keyword, if one follows.
     fn name(&mut self) -> Option<String> {
-        let Token::Word(name) = self.tokens.get(self.at).filter(|token| !token.is("fn"))? else {
+        let Token::Word(name, _) = self.tokens.get(self.at).filter(|token| !token.is("fn"))? else {
             return None;
         };
         self.at += 1;
@@ -305,7 +292,7 @@ impl<'t> Reader<'t> {
 
     fn item(&mut self) -> Option<String> {
         let name = self.name();
-        if self.blocks.is_empty() {
+        if self.depth == 0 {
             self.file.items.extend(name.clone());
         }
         name
@@ -324,7 +311,7 @@ impl<'t> Reader<'t> {
     fn import(&mut self) -> Vec<(String, Segments)> {
         let mut names = Vec::new();
         self.import_tree(&Segments::new(), &mut names);
-        if self.blocks.is_empty() {
+        if self.depth == 0 {
             self.file.bindings.extend(names.iter().cloned());
         }
         names
@@ -344,13 +331,13 @@ impl<'t> Reader<'t> {
                     self.at += 1;
                     return;
                 }
-                Token::Word(word) if word == "as" => {
+                Token::Word(word, _) if word == "as" => {
                     self.at += 1;
                     name = self.name();
                     continue;
                 }
-                Token::Word(word) if word == "self" && !path.is_empty() => names_something = true,
-                Token::Word(word) => {
+                Token::Word(word, _) if word == "self" && !path.is_empty() => names_something = true,
+                Token::Word(word, _) => {
                     path.push(word.clone());
                     names_something = true;
                 }
@@ -368,7 +355,7 @@ impl<'t> Reader<'t> {
     fn path(&mut self, first: &str) {
         let before = self.at.checked_sub(2).map(|i| &self.tokens[i]);
         let mut path = vec![first.to_string()];
-        while let [Token::Separator, Token::Word(word), ..] = &self.tokens[self.at..] {
+        while let [Token::Separator, Token::Word(word, _), ..] = &self.tokens[self.at..] {
             path.push(word.clone());
             self.at += 2;
         }
