@@ -628,10 +628,10 @@ definitions:
       metadata: {type: object, properties: {name: {type: string}}}
       list:
         type: array
-        items: {type: object, properties: {foo: {type: string}, bar: {type: string}, other: {type: string}}}
+        items: {type: object, properties: {foo: {type: string}, bar: {type: string}, baz: {type: string}, other: {type: string}}}
         x-kubernetes-patch-strategy: merge
         x-kubernetes-patch-merge-key: foo
-        x-kubernetes-recommended-patch-merge-key: foo,bar
+        x-kubernetes-recommended-patch-merge-key: foo,bar,baz
 ";
 
 #[test]
@@ -643,9 +643,14 @@ fn merges_tell_entries_apart_by_recommended_keys() {
     };
     let (x, z) = ("foo: a, bar: x", "foo: a, bar: z");
     let changed = ["foo: a, bar: x, other: \"1\"", "foo: a, bar: z, other: \"2\""];
+    let (gained, both) = ("foo: a, bar: x, baz: m", "foo: a, bar: x, baz: m, other: \"1\"");
     let table = [
         [thing(&[]), thing(&[x]), thing(&[z]), thing(&[z, x])],
         [thing(&[x, z]), thing(&[changed[0], z]), thing(&[x, changed[1]]), thing(&changed)],
+        // An entry that gains a key is the same entry, and the other side's change stays.
+        [thing(&[x]), thing(&[gained]), thing(&[changed[0]]), thing(&[both])],
+        [thing(&[x, z]), thing(&[gained, z]), thing(&[changed[0], z]), thing(&[both, z])],
+        [thing(&[x]), thing(&[z]), thing(&[changed[0]]), thing(&["foo: a, bar: z, other: \"1\""])],
     ];
     for [original, updated, dest, want] in table {
         let directory = packages([&[("t.yaml", &original)], &[("t.yaml", &updated)], &[("t.yaml", &dest)]]);

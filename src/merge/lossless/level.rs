@@ -114,6 +114,42 @@ pub(super) fn line_up<const N: usize>(
     lined_up.map_or(Level::Whole, |(association, rows)| Level::Entries(association, rows))
 }
 
+/// Lines up what dest, the updated version and the original have, in that order.
+///
+/// Where the schema recommends several merge keys, the default key alone identifies entries as long as it is unique and
+/// the original has each entry that two versions have. Otherwise all recommended keys do, and an entry that only gains
+/// or loses a key stays the same entry.
+pub(super) fn line_up_versions(
+    versions: [Option<&Node>; 3],
+    place: TypedPlace<'_>,
+    candidates: &[SmolStr],
+) -> Level<3> {
+    let [dest, updated, original] = [0, 1, 2];
+    let level = line_up(versions, place, candidates);
+    if place.cursor.recommended_merge_key().is_none() {
+        return level;
+    }
+    let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
+    let by_default = Association::of(place.cursor, ListPolicy::Overlay);
+    let is_known =
+        |row: &Aligned<3>| row.at[original].is_some() || row.at[dest].is_none() || row.at[updated].is_none();
+    match level {
+        level @ (Level::Fields(_) | Level::Whole) => level,
+        Level::Entries(association, rows) => match align::entries(lists, &by_default) {
+            Some(rows) if rows.iter().all(is_known) => Level::Entries(by_default, rows),
+            _ => {
+                let rows = match &association {
+                    Association::Keyed { keys, .. } => [updated, dest]
+                        .into_iter()
+                        .fold(rows, |rows, side| align::join_rekeyed(rows, keys, [side, original])),
+                    _ => rows,
+                };
+                Level::Entries(association, rows)
+            }
+        },
+    }
+}
+
 /// Whether a value of a source only clears what is there.
 fn clears_only(node: &Node) -> bool {
     let in_map = |map: &Map| !map.is_empty() && map.iter().all(|(_, value)| clears_only(value));

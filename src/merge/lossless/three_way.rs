@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::comments;
-use super::level::{Level, TypedPlace, is_emptied, is_empty, line_up};
+use super::level::{Level, TypedPlace, is_emptied, is_empty, line_up, line_up_versions};
 use super::order::{self, DEST, ORIGINAL, Places, UPDATED};
 use crate::merge::align::Aligned;
 use crate::merge::association::Association;
@@ -165,7 +165,7 @@ impl<'s> VersionMerge<'s> {
         if !has_null(updated) && !has_null(dest) {
             return settled;
         }
-        match line_up(versions.row(), place, self.options.infer_keys.keys()) {
+        match line_up_versions(versions.row(), place, self.options.infer_keys.keys()) {
             Level::Fields(rows) => Some(self.fields(versions, &rows, place, at)),
             Level::Entries(association, rows) => Some(self.list(versions, (&association, &rows), place, at)),
             Level::Whole => settled,
@@ -201,7 +201,7 @@ impl<'s> VersionMerge<'s> {
         {
             return Level::Whole;
         }
-        line_up(versions.row(), place, self.options.infer_keys.keys())
+        line_up_versions(versions.row(), place, self.options.infer_keys.keys())
     }
 
     fn dest_wins(&self) -> bool {

@@ -128,7 +128,7 @@ fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<
     check_json(source, context)?;
     check_directives(context.sources, source, Separation::AtMarkers)?;
     let read = |duplicate_keys| {
-        let options = ParseOptions { duplicate_keys, ..ParseOptions::default() };
+        let options = ParseOptions { duplicate_keys, ..ParseOptions::default() }.of_patch();
         parse_documents(context.sources, source, options)
     };
     let error = match read(DuplicateKeys::Deny) {

@@ -217,8 +217,8 @@ fn read_as_kubectl(text: &str) -> String {
 
 #[test]
 fn tokens_that_libyaml_reads_otherwise_are_rejected() {
-    const KEY: &str =
-        "kubectl and kustomize take this `:` for a part of the text before it: write a space after it";
+    const KEY: &str = "kubectl and kustomize take this `:` for a part of the text before it: put quotes around the text, or a space after \
+         the `:`";
     const QUESTION: &str = "inside brackets `?` begins a key: put quotes around the text";
     const COLON: &str = "inside brackets a text cannot begin with `:`: put quotes around it";
     const ANCHOR: &str = "the name of an anchor can only have letters, digits, `-` and `_`";

@@ -125,8 +125,8 @@ impl<'t> Tokens<'t> {
     fn plain(&self, event: &Event<'_>, at: &Range<usize>) -> Rejected {
         const QUESTION: &str = "inside brackets `?` begins a key: put quotes around the text";
         const COLON: &str = "inside brackets a text cannot begin with `:`: put quotes around it";
-        const KEY: &str =
-            "kubectl and kustomize take this `:` for a part of the text before it: write a space after it";
+        const KEY: &str = "kubectl and kustomize take this `:` for a part of the text before it: put quotes around the text, or a space after \
+             the `:`";
 
         if !matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..)) || at.is_empty() {
             return None;

@@ -109,7 +109,10 @@ impl<'t> TreeBuilder<'t> {
             Event::DocumentEnd => {
                 if !self.document_complete {
                     self.documents.push(Node::null().with_span(self.span(place)));
-                } else if self.options.reading == Reading::Kustomize && !self.options.comments {
+                } else if self.options.reading == Reading::Kustomize
+                    && !self.options.comments
+                    && !self.options.is_patch
+                {
                     self.comment_behind_block(place.range.start);
                 }
                 self.anchors.clear();

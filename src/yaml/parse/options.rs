@@ -25,7 +25,8 @@ pub struct ParseOptions {
     pub duplicate_keys: DuplicateKeys,
     /// Whose reader decides what scalars, keys and `<<` mean.
     pub reading: Reading,
-    /// Whether the text is a patch, which kubectl reads as it is: it adds no line break to the last line.
+    /// Whether the text is a patch. kubectl adds no line break to its last line, and kustomize prints nothing more for
+    /// a comment behind its last value.
     pub(crate) is_patch: bool,
 }
 
@@ -64,7 +65,7 @@ impl ParseOptions {
         self
     }
 
-    /// The same for a patch of `kubectl patch`.
+    /// The same for a patch.
     #[must_use]
     pub(crate) fn of_patch(mut self) -> Self {
         self.is_patch = true;
