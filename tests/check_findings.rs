@@ -841,14 +841,14 @@ fn declared_objects_that_nobody_misses_are_told() {
         ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
     );
     assert_eq!(
-        declared("  - {kind: ConfigMap, name: web-?confg}\n"),
+        declared("  - {kind: ConfigMap, name: 'web-?confg'}\n"),
         ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
     );
     assert_eq!(
-        declared("  - {kind: ConfigMap, name: web-co?g}\n"),
+        declared("  - {kind: ConfigMap, name: 'web-co?g'}\n"),
         ["dangling-reference all.yaml:6", "unused-silence .smp.yaml:3"]
     );
-    assert_eq!(declared("  - {kind: ConfigMap, name: web-co?fg}\n"), [""; 0]);
+    assert_eq!(declared("  - {kind: ConfigMap, name: 'web-co?fg'}\n"), [""; 0]);
     assert_eq!(
         declared("  - {kind: ConfigMap, name: \"web-*\"}\n  - {kind: Secret, name: other}\n"),
         ["unused-silence .smp.yaml:4"]

@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn fields_are_renamed_in_place_with_their_comments() {
         let before = "# top\nresources: [a.yaml]\n# ours\ncommonLabels:\n  # team\n  app: x # y\n# the patch\npatchesStrategicMerge:\n\
-                      # one\n- p.yaml # first\n- |-\n  kind: A\nimageTags:\n- name: a\n";
+                      # one\n- p.yaml # first\n- |-\n  kind: A\n  metadata: {name: a}\nimageTags:\n- name: a\n";
         let after = all_replaced(before);
         for part in
             ["# top", "# ours\nlabels:", "# team", "app: x # y", "# the patch\npatches:", "# one", "# first"]

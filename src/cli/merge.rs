@@ -99,14 +99,17 @@ struct RuleArgs {
     #[arg(long, value_enum, default_value_t = MergeDialect::Auto)]
     dialect: MergeDialect,
 
-    /// Where new entries of lists go; by default behind the entry that they follow in their own version, and
-    /// with `merge` or `--dialect kyaml` behind all others
+    /// Where new list entries go
+    ///
+    /// By default behind the entry that they follow in their own version, and with `merge` or `--dialect kyaml` behind
+    /// all others.
     #[arg(long, value_enum)]
     list_order: Option<OrderArg>,
 
-    /// Merge lists that no schema knows by the first of these keys that all their entries have, with values
-    /// of their own; `none` replaces such lists. Without KEYS, and by default but for `--dialect kyaml`:
-    /// mountPath, devicePath, ip, type, topologyKey, name, containerPort
+    /// Merge keys of lists without a schema; `none` replaces such lists
+    ///
+    /// The first key counts that all entries have, with distinct values. Without KEYS, and by default except for
+    /// `--dialect kyaml`: mountPath, devicePath, ip, type, topologyKey, name, containerPort.
     #[arg(
         long,
         value_name = "KEYS",
