@@ -213,6 +213,35 @@ fn a_baseline_of_a_target_that_does_not_build_is_left_alone() {
     assert_eq!(fs::read_to_string(home.join("known.json")).expect("read"), written);
 }
 
+#[test]
+fn update_baseline_overwrites_only_baselines_and_empty_files() {
+    let home = folder(&[
+        ("pod.yaml", POD),
+        ("kustomization.yaml", UNMATCHED),
+        ("empty.json", ""),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", UNMATCHED),
+        ("b/.smp.yaml", "check: {baseline: pod.yaml}\n"),
+    ]);
+    let home = home.path();
+    for (args, file) in [
+        (&["check", "--baseline", "pod.yaml", UPDATE][..], "pod.yaml"),
+        (&["check", "--baseline", "kustomization.yaml", UPDATE], "kustomization.yaml"),
+        (&["check", "b", UPDATE], "b/pod.yaml"),
+    ] {
+        let before = fs::read_to_string(home.join(file)).expect("read");
+        let output = run(home, args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
+        assert!(said.contains("this is no baseline") && said.contains(file), "{said}");
+        assert_eq!(fs::read_to_string(home.join(file)).expect("read"), before);
+    }
+    for _ in 0..2 {
+        assert_eq!(found(home, &["--baseline", "empty.json", UPDATE]).0, [""; 0]);
+        assert!(fs::read_to_string(home.join("empty.json")).expect("read").contains("unmatched-image"));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_dangling_symlink_is_no_place_for_a_baseline() {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use kube_cel::cel::objects::{Key, Map as CelMap};
 use kube_cel::cel::{ExecutionError, Value as CelValue};
 
-use super::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit};
+use super::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit, names_key};
 use crate::schema::{CelRule, Cursor, TypeKind};
 use crate::yaml::{Map, Node, Resolved, Value};
 
@@ -19,6 +19,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 
 /// A compiled expression, or why there is none.
 pub(super) struct Expression {
+    text: String,
     program: Result<Arc<TimedProgram>, String>,
 }
 
@@ -34,7 +35,11 @@ pub(super) enum CelOutcome {
     Kept,
     Broken,
     /// A key is missing, so that a server cannot evaluate it.
-    Missing(String),
+    Missing {
+        key: String,
+        /// Whether the expression names the key. Other keys may be copied from values, which may be secret.
+        is_named: bool,
+    },
     /// A server cannot evaluate it either.
     Failed(String),
     /// We cannot tell.
@@ -45,7 +50,8 @@ impl CelOutcome {
     /// Why there is no result.
     pub(super) fn why(&self) -> String {
         match self {
-            Self::Missing(key) => format!("there is no `{key}`"),
+            Self::Missing { key, is_named: true } => format!("there is no `{key}`"),
+            Self::Missing { .. } => "a key is missing".to_string(),
             Self::Failed(why) | Self::Unknown(why) => why.clone(),
             Self::Kept | Self::Broken => String::new(),
         }
@@ -67,9 +73,9 @@ impl Expression {
         let why = |problem| match problem {
             NotCompiled::TooLarge => "it is too long, or nested too deeply".to_string(),
             NotCompiled::Unsupported => "it uses what is not supported here".into(),
-            NotCompiled::Invalid { all, .. } => all.lines().next().unwrap_or_default().into(),
+            NotCompiled::Invalid { first, .. } => format!("it is no expression in CEL: {first}"),
         };
-        Self { program: TimedProgram::compile(text, LIMIT).map_err(why) }
+        Self { text: text.to_string(), program: TimedProgram::compile(text, LIMIT).map_err(why) }
     }
 
     /// What makes a message; none where nothing does.
@@ -88,7 +94,7 @@ impl Expression {
     /// The value of the expression.
     pub(super) fn value(&self, variables: &Variables<'_>) -> Result<CelValue, CelOutcome> {
         let program = self.program.as_ref().map_err(|why| CelOutcome::Unknown(why.clone()))?;
-        program.execute(variables).map_err(|error| failure(error, program.is_plain()))
+        program.execute(variables).map_err(|error| self.failure(error, program.is_plain()))
     }
 
     /// Whether the expression is true. A server takes any other value for false.
@@ -99,41 +105,45 @@ impl Expression {
             Err(outcome) => outcome,
         }
     }
+
+    /// Why it has no value. Errors of the crate quote values, so they are not repeated.
+    fn failure(&self, error: ExecutionError, is_plain: bool) -> CelOutcome {
+        match error {
+            ExecutionError::NoSuchKey(key) => {
+                CelOutcome::Missing { is_named: names_key(&self.text, &key), key: key.to_string() }
+            }
+            ExecutionError::IndexOutOfBounds(_) => CelOutcome::Failed("a list has too few entries".into()),
+            ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
+                CelOutcome::Failed("it divides by zero".into())
+            }
+            ExecutionError::Overflow(..) => CelOutcome::Failed("a number is too large".into()),
+            ExecutionError::UndeclaredReference(name) => {
+                CelOutcome::Unknown(format!("`{name}` is not known"))
+            }
+            ExecutionError::FunctionError { message, .. } if is_over_limit(&error) => {
+                CelOutcome::Unknown(message)
+            }
+            ExecutionError::FunctionError { function, .. } if !PATTERNS.contains(&function.as_str()) => {
+                CelOutcome::Failed(format!("`{function}` does not accept its arguments"))
+            }
+            // Values of other types, such as times, may be compared by a server in more ways.
+            ExecutionError::NoSuchOverload
+            | ExecutionError::UnexpectedType { .. }
+            | ExecutionError::UnsupportedBinaryOperator(..)
+            | ExecutionError::UnsupportedUnaryOperator(..)
+            | ExecutionError::ValuesNotComparable(..)
+            | ExecutionError::UnsupportedIndex(..)
+                if is_plain =>
+            {
+                CelOutcome::Failed("a value has another type than it needs".into())
+            }
+            _ => CelOutcome::Unknown("it uses what is not supported here".into()),
+        }
+    }
 }
 
 /// Functions with texts in a syntax that this program may not know: regular expressions of Go.
 const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
-
-/// Why an expression has no value. Errors of the crate quote values, so they are not repeated.
-fn failure(error: ExecutionError, is_plain: bool) -> CelOutcome {
-    match error {
-        ExecutionError::NoSuchKey(key) => CelOutcome::Missing(key.to_string()),
-        ExecutionError::IndexOutOfBounds(_) => CelOutcome::Failed("a list has too few entries".into()),
-        ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
-            CelOutcome::Failed("it divides by zero".into())
-        }
-        ExecutionError::Overflow(..) => CelOutcome::Failed("a number is too large".into()),
-        ExecutionError::UndeclaredReference(name) => CelOutcome::Unknown(format!("`{name}` is not known")),
-        ExecutionError::FunctionError { message, .. } if is_over_limit(&error) => {
-            CelOutcome::Unknown(message)
-        }
-        ExecutionError::FunctionError { function, .. } if !PATTERNS.contains(&function.as_str()) => {
-            CelOutcome::Failed(format!("`{function}` does not accept its arguments"))
-        }
-        // Values of other types, such as times, may be compared by a server in more ways.
-        ExecutionError::NoSuchOverload
-        | ExecutionError::UnexpectedType { .. }
-        | ExecutionError::UnsupportedBinaryOperator(..)
-        | ExecutionError::UnsupportedUnaryOperator(..)
-        | ExecutionError::ValuesNotComparable(..)
-        | ExecutionError::UnsupportedIndex(..)
-            if is_plain =>
-        {
-            CelOutcome::Failed("a value has another type than it needs".into())
-        }
-        _ => CelOutcome::Unknown("it uses what is not supported here".into()),
-    }
-}
 
 /// A rule of a definition, compiled.
 #[derive(Debug)]
@@ -306,7 +316,7 @@ mod tests {
         assert_eq!(outcome("self.l.all(x, x.startsWith('a'))", "{l: [ab, ac]}"), CelOutcome::Kept);
         assert_eq!(outcome("quantity(self.q).isGreaterThan(quantity('1Gi'))", "{q: 2Gi}"), CelOutcome::Kept);
         assert_eq!(outcome("size(self.t) == 2 && self.t.size() == 2", "{t: \u{e4}\u{f6}}"), CelOutcome::Kept);
-        let missing = |key: &str| CelOutcome::Missing(key.into());
+        let missing = |key: &str| CelOutcome::Missing { key: key.into(), is_named: true };
         assert_eq!(outcome("self.b == 1", "{a: 1}"), missing("b"));
         for text in [
             "size(self.b)",
@@ -314,7 +324,7 @@ mod tests {
             "size(self.a) > 0 || size(self.b) > 0",
             "self.b > 0 || self.c > 0",
         ] {
-            assert!(matches!(outcome(text, "{a: []}"), CelOutcome::Missing(_)), "{text}");
+            assert!(matches!(outcome(text, "{a: []}"), CelOutcome::Missing { .. }), "{text}");
         }
         for text in
             ["int(self.a) > 3", "self.a.b == 1", "self.l[2] == 1", "1 / size(self.l) == 1", "self.a < 3"]
@@ -394,6 +404,10 @@ mod tests {
             let why = outcome(text, "{password: hunter2}").why();
             assert!(!why.is_empty() && !why.contains("hunter2"), "{text}: {why}");
         }
+        for text in ["{'gold': 1}[self.password] == 1", "{'hunter': 1, 'hunter22': 2}[self.password] == 1"] {
+            assert_eq!(outcome(text, "{password: hunter2}").why(), "a key is missing", "{text}");
+        }
+        assert_eq!(outcome("self['name'] == 1", "{password: hunter2}").why(), "there is no `name`");
     }
 
     #[test]

@@ -434,7 +434,7 @@ impl AdmissionPolicy {
     fn unevaluated(&self, created: &Created<'_>, outcome: &CelOutcome, severity: Severity) -> Violation {
         let why = outcome.why();
         match outcome {
-            CelOutcome::Missing(_) | CelOutcome::Failed(_) => {
+            CelOutcome::Missing { .. } | CelOutcome::Failed(_) => {
                 let is_ignored = text(&self.spec, &["failurePolicy"]) == "Ignore";
                 let (ending, severity) = if is_ignored {
                     (" (`failurePolicy` is `Ignore`)", Severity::Note)
@@ -472,8 +472,9 @@ impl PolicyInput<'_, '_> {
     /// The result of an expression. A key that a server fills in, or that only a cluster knows, says nothing.
     fn outcome(&self, expression: &Expression) -> CelOutcome {
         match cause_of(expression.outcome(&self.variables), &self.failed) {
-            CelOutcome::Missing(key) if may_be_filled_in(&self.created.gvk, &key) => {
-                CelOutcome::Unknown(format!("there is no `{key}` here, and a server may fill it in"))
+            CelOutcome::Missing { key, is_named } if may_be_filled_in(&self.created.gvk, &key) => {
+                let why = CelOutcome::Missing { key, is_named }.why();
+                CelOutcome::Unknown(format!("{why} here, and a server may fill it in"))
             }
             outcome => outcome,
         }
@@ -483,7 +484,7 @@ impl PolicyInput<'_, '_> {
 /// The reason why a variable that an expression uses has no value, or the outcome itself.
 fn cause_of(outcome: CelOutcome, failed: &[(&str, CelOutcome)]) -> CelOutcome {
     let cause = match &outcome {
-        CelOutcome::Missing(key) => failed.iter().find(|(name, _)| name == key),
+        CelOutcome::Missing { key, .. } => failed.iter().find(|(name, _)| name == key),
         _ => None,
     };
     cause.map_or(outcome, |(_, cause)| cause.clone())

@@ -104,11 +104,27 @@ pub(crate) enum NotCompiled {
     TooLarge,
     /// It has messages that the crate cannot read, such as `Foo{a: 1}`.
     Unsupported,
-    /// It is no expression: the first message, and all of them as the crate reports them.
+    /// It is no expression: the first message without its list of tokens, and all of them as the crate reports them.
     Invalid {
         first: String,
         all: String,
     },
+}
+
+/// Returns the first line of a parser's message, without the list of the tokens that it expects.
+fn short(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    line.split(" expecting ").next().unwrap_or_default().to_string()
+}
+
+/// Returns whether the text of an expression has a key as a word. Errors may name such a key; any other key may be
+/// copied from a value, which may be secret.
+pub(crate) fn names_key(text: &str, key: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    !key.is_empty()
+        && text
+            .match_indices(key)
+            .any(|(at, word)| !text[..at].ends_with(is_name) && !text[at + word.len()..].starts_with(is_name))
 }
 
 /// A compiled expression with its limits.
@@ -138,7 +154,7 @@ impl TimedProgram {
         }
         let parse = || {
             let program = Program::compile(text).map_err(|errors| NotCompiled::Invalid {
-                first: errors.errors.first().map(|error| error.msg.clone()).unwrap_or_default(),
+                first: errors.errors.first().map(|error| short(&error.msg)).unwrap_or_default(),
                 all: errors.to_string(),
             })?;
             let mut rewriting =

@@ -216,7 +216,7 @@ impl<'n> SchemaWalk<'n> {
             let (message, severity) = match unkept.outcome {
                 CelOutcome::Kept => continue,
                 CelOutcome::Broken => (said(), Severity::Error),
-                outcome @ (CelOutcome::Missing(_) | CelOutcome::Failed(_)) => {
+                outcome @ (CelOutcome::Missing { .. } | CelOutcome::Failed(_)) => {
                     let why = outcome.why();
                     (format!("the rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
                 }

@@ -22,9 +22,13 @@ pub(super) struct KnownFindings<'a> {
 pub(super) type TargetBaselines = FxHashMap<PathBuf, ConfiguredBaseline>;
 
 impl<'a> KnownFindings<'a> {
-    /// Reads the baseline that the user names, unless it is updated.
+    /// Reads the baseline that the user names. One that is updated must be a baseline, or a new or empty file.
     pub(super) fn new(file: Option<&'a Path>, is_updated: bool) -> std::result::Result<Self, Failure> {
-        let read = |file| Ok((file, if is_updated { Baseline::default() } else { read(file)? }));
+        let read = |file| {
+            let baseline =
+                if is_updated { check_replaceable(file).map(|()| Baseline::default()) } else { read(file) };
+            baseline.map(|baseline| (file, baseline))
+        };
         let named = file.map(read).transpose().map_err(Failure::WrongUse)?;
         Ok(Self { named, is_updated })
     }
@@ -49,7 +53,9 @@ impl<'a> KnownFindings<'a> {
         let mut read_ones = Baselines::default();
         for configured in files.values() {
             check_links(configured)?;
-            if !self.is_updated {
+            if self.is_updated {
+                check_replaceable(&configured.file).map_err(|error| error.at(configured.at))?;
+            } else {
                 let baseline = read(&configured.file).map_err(|error| error.at(configured.at))?;
                 read_ones.insert(configured.file.clone(), baseline);
             }
@@ -99,6 +105,15 @@ fn read(file: &Path) -> Result<Baseline> {
     })?;
     Baseline::read(&text, BaselineHome::of(&DiskTree, file))
         .map_err(|error| error.note(format!("in {shown}")))
+}
+
+/// Checks that an update overwrites nothing but a baseline.
+fn check_replaceable(file: &Path) -> Result<()> {
+    if !DiskTree.has(file) || DiskTree.read_text(file).is_ok_and(|text| text.trim().is_empty()) {
+        return Ok(());
+    }
+    let explain = |error: Diagnostic| error.help("name another file for the baseline, or delete this one");
+    read(file).map(drop).map_err(explain)
 }
 
 /// Writes those findings to a file that a rule takes for it.

@@ -11,7 +11,7 @@ use kube_cel::cel::common::ast::{EntryExpr, Expr};
 use kube_cel::cel::objects::Key;
 use kube_cel::cel::{ExecutionError, IdedExpr, Value};
 
-use crate::validate::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit};
+use crate::validate::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit, names_key};
 use crate::yaml::{Node, Resolved};
 
 /// The names of the object.
@@ -81,8 +81,11 @@ impl ReadyExpression {
             Err(ExecutionError::UndeclaredReference(name)) => {
                 Err(Unanswered::Never(format!("nothing is called `{name}` in `{text}`")))
             }
-            Err(ExecutionError::NoSuchKey(key)) => {
+            Err(ExecutionError::NoSuchKey(key)) if names_key(text, &key) => {
                 Err(Unanswered::NotYet(format!("`{text}` must be true, and the object has no `{key}` yet")))
+            }
+            Err(ExecutionError::NoSuchKey(_)) => {
+                Err(Unanswered::NotYet(format!("`{text}` must be true, and a key is missing")))
             }
             Err(error) if is_over_limit(&error) => {
                 let limit = LIMIT.as_millis();
@@ -259,6 +262,7 @@ mod tests {
             "object.data.key > 3",
             "object.data < object.n",
             "object.n[object.data.key]",
+            "{'gold': 1}[object.data.key] == 1",
             "-object.data.key == 1",
         ] {
             let why = ReadyExpression::parse(text).expect(text).unmet(&object);
