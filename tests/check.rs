@@ -526,6 +526,27 @@ const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name
 
 #[cfg(feature = "cel")]
 #[test]
+fn policy_with_a_syntax_error_is_an_error_at_the_policy() {
+    let wrong = POLICY.replace("object.spec.replicas <= 5", "object.spec.replicas <=");
+    let home = folder(&[
+        ("app/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("app/web.yaml", DEPLOYMENT),
+        ("both/kustomization.yaml", "resources: [../app, policy.yaml]\n"),
+        ("both/policy.yaml", &wrong),
+        ("policies/policy.yaml", &wrong),
+    ]);
+    let output = run(home.path(), &["check", "app", "--policies", "policies"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
+    assert!(said.contains("policies/policy.yaml:13:") && said.contains("few.example.com"), "{said}");
+    let output = run(home.path(), &["check", "both", "-o", "short"]);
+    let said = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("policy.yaml:13:") && !said.contains("expecting"), "{said}");
+}
+
+#[cfg(feature = "cel")]
+#[test]
 fn policies_are_asked_that_are_built_or_named() {
     let home = folder(&[
         ("app/kustomization.yaml", "resources: [web.yaml]\n"),

@@ -13,9 +13,9 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::overlay::{Builder, Histories};
 use crate::package::Package;
 use crate::resource::Resource;
-use crate::schema::is_built_in_group;
+use crate::schema::{Schema, is_built_in_group};
 use crate::source::{Reading, SourceMap};
-use crate::validate::ValidateOptions;
+use crate::validate::{ValidateOptions, Violation, ViolationRule, validate};
 use crate::yaml::Node;
 
 /// Whether objects are judged.
@@ -122,7 +122,18 @@ pub(super) fn read_policies(path: &Path, sources: &SourceMap) -> Result<Vec<Node
         return Err(Diagnostic::error(Code::NoMatch, format!("{} has no {what}", path.display()))
             .help("name a directory with policies and bindings"));
     }
+    manifests.iter().filter(|node| is_policy(node)).try_for_each(check_expressions)?;
     Ok(manifests)
+}
+
+/// Checks that an API server can read the expressions of a policy.
+fn check_expressions(policy: &Node) -> Result<(), Diagnostic> {
+    let found = validate(policy, &Schema::embedded(), &ValidateOptions::default());
+    let is_wrong =
+        |violation: &Violation| violation.rule == ViolationRule::Cel && violation.severity == Severity::Error;
+    let Some(wrong) = found.into_iter().find(is_wrong) else { return Ok(()) };
+    let name = policy.get_path(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
+    Err(wrong.into_diagnostic().note(format!("an API server rejects the policy {name}")))
 }
 
 /// Judges objects, those of all targets in one way.

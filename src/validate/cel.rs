@@ -25,7 +25,7 @@ pub(super) struct Expression {
 
 impl std::fmt::Debug for Expression {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Expression").field("compiled", &self.program.is_ok()).finish()
+        f.debug_struct("Expression").field("text", &self.text).finish_non_exhaustive()
     }
 }
 
@@ -73,7 +73,7 @@ impl Expression {
         let why = |problem| match problem {
             NotCompiled::TooLarge => "it is too long, or nested too deeply".to_string(),
             NotCompiled::Unsupported => "it uses what is not supported here".into(),
-            NotCompiled::Invalid { first, .. } => format!("it is no expression in CEL: {first}"),
+            NotCompiled::Invalid { first, .. } => format!("its expression is invalid: {first}"),
         };
         Self { text: text.to_string(), program: TimedProgram::compile(text, LIMIT).map_err(why) }
     }

@@ -13,6 +13,25 @@ pub(super) fn selects(selector: &Node, labels: Option<&Map>) -> bool {
     matched && expressions.into_iter().flatten().all(|expression| holds(labels, expression))
 }
 
+/// Returns whether a selector selects labels of which only one is known; `None` if that depends on others.
+#[cfg(feature = "cel")]
+pub(super) fn selects_by(selector: &Node, known: &str, labels: Option<&Map>) -> Option<bool> {
+    let own = labels.and_then(|labels| labels.get(known));
+    let pairs = selector.get("matchLabels").and_then(Node::as_map).into_iter().flat_map(Map::iter);
+    let pairs = pairs.map(|(key, value)| (key, own == Some(value)));
+    let expressions = selector.get("matchExpressions").and_then(Node::as_list).into_iter().flatten();
+    let expressions = expressions.map(|expression| {
+        let key = expression.get("key").and_then(Node::as_str).unwrap_or_default();
+        (key, holds(labels, expression))
+    });
+    let (mut is_known, mut is_selected) = (true, true);
+    for (key, holds) in pairs.chain(expressions) {
+        is_known &= key == known;
+        is_selected &= key != known || holds;
+    }
+    (is_known || !is_selected).then_some(is_selected)
+}
+
 /// Whether labels keep one of the `matchExpressions` of a selector.
 pub(super) fn holds(labels: Option<&Map>, expression: &Node) -> bool {
     let text = |field| expression.get(field).and_then(Node::as_str).unwrap_or_default();

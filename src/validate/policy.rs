@@ -3,6 +3,8 @@
 //! Evaluates them for the creation of an object. Who creates it is not known, nor what else is in the cluster: a policy
 //! that needs that cannot be judged, which is a warning.
 
+mod matching;
+
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -11,6 +13,7 @@ use kube_cel::cel::Value as CelValue;
 use kube_cel::cel::objects::{Key, Map as CelMap};
 use rustc_hash::FxHashMap;
 
+use self::matching::Match;
 use super::cel::{CelOutcome, Expression, value_of};
 use super::defaults::filled;
 use super::labels::selects;
@@ -174,23 +177,46 @@ impl AdmissionPolicies {
     }
 
     fn judge_one(&self, policy: &AdmissionPolicy, created: &Created<'_>) -> Vec<Violation> {
-        if !policy.spec.get("matchConstraints").is_some_and(|wanted| created.matches(wanted, true)) {
+        let constraints = policy.spec.get("matchConstraints");
+        let of_policy = constraints.map_or(Match::No, |constraints| created.matches(constraints, true));
+        if of_policy == Match::No {
             return Vec::new();
         }
-        let mut found = Vec::new();
+        let (mut found, mut is_unknown) = (Vec::new(), false);
         for binding in &policy.bindings {
-            let matched = binding.get("matchResources").is_none_or(|wanted| created.matches(wanted, false));
-            let Some(severity) = severity(binding).filter(|_| matched) else { continue };
-            match self.parameters(policy, binding, created) {
-                Ok(parameters) => {
-                    for parameter in parameters {
-                        found.extend(policy.ask(created, parameter, severity));
-                    }
+            let resources = binding.get("matchResources");
+            let of_binding = resources.map_or(Match::Yes, |resources| created.matches(resources, false));
+            let Some(severity) = severity(binding) else { continue };
+            match of_policy.min(of_binding) {
+                Match::No => {}
+                Match::Yes => found.extend(self.judge_bound(policy, binding, created, severity)),
+                // Labels are of no consequence where the policy accepts the object anyway.
+                Match::Unknown => {
+                    is_unknown |= !self.judge_bound(policy, binding, created, severity).is_empty();
                 }
-                Err(why) => found.push(policy.unchecked(created, why)),
             }
         }
+        if is_unknown {
+            found.push(policy.unchecked(created, &created.unknown_labels()));
+        }
         found
+    }
+
+    /// Evaluates a policy with the parameters of a binding.
+    fn judge_bound(
+        &self,
+        policy: &AdmissionPolicy,
+        binding: &Node,
+        created: &Created<'_>,
+        severity: Severity,
+    ) -> Vec<Violation> {
+        match self.parameters(policy, binding, created) {
+            Ok(parameters) => {
+                let each = |parameter| policy.ask(created, parameter, severity);
+                parameters.into_iter().flat_map(each).collect()
+            }
+            Err(why) => vec![policy.unchecked(created, why)],
+        }
     }
 
     /// Returns the parameter objects that a binding selects; a single `None` if the policy has no parameters.
@@ -237,30 +263,6 @@ fn severity(binding: &Node) -> Option<Severity> {
 }
 
 impl Created<'_> {
-    /// Returns whether the match rules select this object. A policy needs rules, a binding may have none.
-    fn matches(&self, wanted: &Node, of_policy: bool) -> bool {
-        let exact = text(wanted, &["matchPolicy"]) == "Exact";
-        let rules = list(wanted, "resourceRules");
-        let meant = (rules.is_empty() && !of_policy) || rules.iter().any(|rule| self.is_meant(rule, exact));
-        let selected =
-            |field: &str, labels: Option<&Map>| wanted.get(field).is_none_or(|s| selects(s, labels));
-        meant
-            && !list(wanted, "excludeResourceRules").iter().any(|rule| self.is_meant(rule, exact))
-            && selected("objectSelector", labels(self.object))
-            && (self.is_of_cluster() || selected("namespaceSelector", self.namespace_labels.as_ref()))
-    }
-
-    /// Returns the labels of its namespace. A server gives each namespace a label with its name.
-    fn labels_of_namespace(&self) -> Option<Map> {
-        let is_namespace = self.gvk.kind == "Namespace" && self.gvk.group.is_empty();
-        let namespace =
-            if is_namespace { Some(self.object) } else { self.namespace_object.map(|object| &object.node) };
-        let mut all = namespace.and_then(labels).cloned().unwrap_or_default();
-        let name = if is_namespace { self.name } else { self.namespace? };
-        all.insert("kubernetes.io/metadata.name", Node::string(name));
-        Some(all)
-    }
-
     /// The variables that are the same for all policies. `namespaceObject` is missing if the namespace is not among
     /// the manifests.
     fn variables(&self) -> &Variables<'static> {
@@ -276,33 +278,6 @@ impl Created<'_> {
             }
             variables
         })
-    }
-
-    /// Namespaces are of the cluster, and selected by their own labels.
-    fn is_of_cluster(&self) -> bool {
-        self.namespace.is_none() && self.gvk.kind != "Namespace"
-    }
-
-    /// Whether a rule is about creating this. Unless it says otherwise, it is about all versions.
-    fn is_meant(&self, rule: &Node, exact: bool) -> bool {
-        let has = |field: &str, own: &str| {
-            list(rule, field)
-                .iter()
-                .any(|entry| entry.as_str().is_some_and(|word| word == "*" || word == own))
-        };
-        let any_resource = || list(rule, "resources").iter().any(|entry| entry.as_str() == Some("*/*"));
-        let scope = match text(rule, &["scope"]) {
-            "Namespaced" => self.namespace.is_some(),
-            "Cluster" => self.namespace.is_none(),
-            _ => true,
-        };
-        let names = list(rule, "resourceNames");
-        has("apiGroups", &self.gvk.group)
-            && (!exact || has("apiVersions", &self.gvk.version))
-            && (has("resources", self.plural) || any_resource())
-            && has("operations", "CREATE")
-            && scope
-            && (names.is_empty() || names.iter().any(|name| name.as_str() == Some(self.name)))
     }
 
     /// The variable `object`, with the defaults of its definition.

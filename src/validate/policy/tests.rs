@@ -36,7 +36,9 @@ fn policies_are_asked_of_what_their_bindings_select() {
     assert_eq!(found(&all, "web", "a", "replicas: 5,"), refused);
     assert_eq!(found(&all, "web", "a", "replicas: 3,"), []);
     assert_eq!(found(&all, "free", "a", "replicas: 5,"), [], "the condition excludes it");
-    assert_eq!(found(&all, "web", "b", "replicas: 5,"), [], "the namespace has no such label");
+    let other = NAMESPACE.replace("name: a, labels: {team: a}", "name: b");
+    let both = [POLICY, BINDING, PARAMETER, NAMESPACE, &other];
+    assert_eq!(found(&both, "web", "b", "replicas: 5,"), [], "the namespace has no such label");
     assert_eq!(found(&[POLICY, PARAMETER, NAMESPACE], "web", "a", "replicas: 5,"), [], "nothing binds it");
     let warns = BINDING.replace("Deny]", "Warn]");
     assert_eq!(
@@ -65,6 +67,60 @@ fn what_cannot_be_judged_is_a_warning() {
         let unknown = POLICY.replace("object.spec.replicas <= variables.most", &format!("\"{expression}\""));
         let found = found(&[&unknown, BINDING, PARAMETER, NAMESPACE], "web", "a", "");
         assert_eq!(found[0].0, Severity::Warning, "{expression}");
+    }
+}
+
+#[test]
+fn unknown_namespace_labels_are_a_warning_where_they_matter() {
+    let with = |selector: &str, constraint: &str, name: &str, replicas: &str| {
+        let binding = BINDING.replace("matchLabels: {team: a}", selector);
+        let policy =
+            POLICY.replace("resources: [deployments]}]", &format!("resources: [deployments]}}]{constraint}"));
+        found(&[&policy, &binding, PARAMETER], name, "a", replicas)
+    };
+    let team = "matchLabels: {team: a}";
+    let message = "the policy few was not checked: the labels of namespace a are not known";
+    let warning = vec![(Severity::Warning, message.to_string())];
+    assert_eq!(with(team, "", "web", "replicas: 5,"), warning);
+    assert_eq!(with("matchExpressions: [{key: team, operator: Exists}]", "", "web", "replicas: 5,"), warning);
+    assert_eq!(with("", ", namespaceSelector: {matchLabels: {team: a}}", "web", "replicas: 5,"), warning);
+    let named = |name: &str| format!("matchLabels: {{team: a, kubernetes.io/metadata.name: {name}}}");
+    assert_eq!(with(&named("a"), "", "web", "replicas: 5,"), warning);
+    for (selector, constraint, name, replicas) in [
+        (team, "", "web", "replicas: 3,"),
+        (team, "", "free", "replicas: 5,"),
+        (team, ", objectSelector: {matchLabels: {own: x}}", "web", "replicas: 5,"),
+        (&named("b"), "", "web", "replicas: 5,"),
+    ] {
+        assert_eq!(
+            with(selector, constraint, name, replicas),
+            [],
+            "{selector} {constraint} {name} {replicas}"
+        );
+    }
+    let refused = vec![(Severity::Error, "the policy few refuses this: too many replicas".to_string())];
+    for selector in ["", "matchLabels: {kubernetes.io/metadata.name: a}"] {
+        assert_eq!(with(selector, "", "web", "replicas: 5,"), refused, "{selector}");
+    }
+}
+
+#[test]
+fn keys_copied_from_secrets_are_not_shown() {
+    let policy = POLICY
+        .replace("apps", "\"\"")
+        .replace("deployments", "secrets")
+        .replace("object.spec.replicas <= variables.most", "\"{'gold': 1}[object.stringData.tier] == 1\"");
+    let binding = BINDING.replace("matchLabels: {team: a}", "");
+    let nodes: Vec<Node> =
+        [&policy, &binding, PARAMETER].iter().map(|text| text.parse().expect("test text")).collect();
+    let options = ValidateOptions::default().with_policies(&nodes);
+    for (tier, why) in [("topsecret5", "a key is missing"), ("replicas", "a key is missing here, and")] {
+        let secret = format!(
+            "{{apiVersion: v1, kind: Secret, metadata: {{name: s, namespace: a}}, stringData: {{tier: {tier}}}}}"
+        );
+        let found = validate(&secret.parse().expect("test text"), &Schema::embedded(), &options);
+        assert!(found.len() == 1 && found[0].message.contains(why), "{found:?}");
+        assert!(!found[0].message.contains(tier), "{found:?}");
     }
 }
 
