@@ -102,33 +102,56 @@ pub(crate) fn escaped_xml(text: &str) -> String {
     out
 }
 
-/// Escapes a text of several lines for a cell of a Markdown table; what stands between backticks stays code.
+/// Escapes a text of several lines for a cell of a Markdown table; what stands between single backticks is code.
+///
+/// Names in the text may hold backticks, too. So none is left in the output, and code and text are escaped alike:
+/// however the backticks pair up, neither HTML nor Markdown gets through.
 pub(crate) fn escaped_markdown(text: &str) -> String {
-    let cells = text.split('\n').map(|line| {
-        let line = escaped(line);
-        let parts: Vec<&str> = line.split('`').collect();
-        // A backtick that nothing closes is one.
-        let closed = parts.len() - usize::from(parts.len().is_multiple_of(2));
-        let parts = parts.iter().enumerate().map(|(i, part)| match i {
-            i if i >= closed => format!("&#96;{}", markdown_text(part)),
-            i if i % 2 == 1 => markdown_code(part),
-            _ => markdown_text(part),
-        });
-        parts.collect::<String>()
-    });
-    cells.collect::<Vec<_>>().join("<br>")
+    text.split('\n').map(|line| markdown_line(&escaped(line))).collect::<Vec<_>>().join("<br>")
+}
+
+fn markdown_line(line: &str) -> String {
+    let single = single_backticks(line);
+    let (mut out, mut done, mut i) = (String::with_capacity(line.len() + 16), 0, 0);
+    while let [open, close, ..] = single[i..] {
+        // A longer run of backticks between the two does not stand in code.
+        if line[open + 1..close].contains('`') {
+            i += 1;
+            continue;
+        }
+        out.push_str(&markdown_text(&line[done..open]));
+        out.extend(["<code>", &markdown_text(&line[open + 1..close]), "</code>"]);
+        (done, i) = (close + 1, i + 2);
+    }
+    out.push_str(&markdown_text(&line[done..]));
+    out
+}
+
+/// The positions of backticks that stand alone.
+fn single_backticks(line: &str) -> Vec<usize> {
+    let bytes = line.as_bytes();
+    let is_single = |i: &usize| (*i == 0 || bytes[i - 1] != b'`') && bytes.get(i + 1) != Some(&b'`');
+    line.match_indices('`').map(|(i, _)| i).filter(is_single).collect()
 }
 
 /// Escapes a text for Markdown: entities, since backslashes are shown in some places.
 fn markdown_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
+    for (i, c) in text.char_indices() {
+        let (before, after) = (&text[..i], &text[i + c.len_utf8()..]);
+        let is_link = match c {
+            ':' => after.starts_with("//"),
+            '.' => before.ends_with(['w', 'W']),
+            _ => false,
+        };
         match c {
-            // Mentions of people are found in the text that is shown.
-            '@' => out.push_str("&#64;<!-- -->"),
-            c if is_plain_in_markdown(c) => out.push(c),
+            c if is_plain_in_markdown(c) && !is_link => out.push(c),
             // Writing to a string cannot fail.
             c => _ = write!(out, "&#{};", u32::from(c)),
+        }
+        // Mentions of people and issues, and links, are found in the text that is shown.
+        if matches!(c, '@' | '#') || is_link {
+            out.push_str("<!-- -->");
         }
     }
     out
@@ -142,7 +165,7 @@ fn is_plain_in_markdown(c: char) -> bool {
 /// Code in Markdown; backticks, pipes and backslashes mean something in the code of a table.
 pub(crate) fn markdown_code(text: &str) -> String {
     let text = escaped(text);
-    if text.is_empty() || !text.contains(['`', '|', '\\']) {
+    if !text.is_empty() && !text.contains(['`', '|', '\\', '<', '@']) {
         return format!("`{text}`");
     }
     format!("<code>{}</code>", markdown_text(&text))
@@ -265,15 +288,71 @@ mod tests {
     #[test]
     fn markdown_keeps_code_and_nothing_else() {
         let table = [
-            ("no image `a_b` *x*", "no image `a_b` &#42;x&#42;"),
-            ("`a`b`", "`a`b&#96;"),
+            ("no image `a_b` *x*", "no image <code>a&#95;b</code> &#42;x&#42;"),
+            ("`a`b`", "<code>a</code>b&#96;"),
             ("`a|b` c|d", "<code>a&#124;b</code> c&#124;d"),
             ("\r\u{1b}[0m\n@me", "&#92;r&#92;x1b&#91;0m<br>&#64;<!-- -->me"),
+            ("`` `a` ``b", "&#96;&#96; <code>a</code> &#96;&#96;b"),
+            ("no `a``b` and `c`", "no &#96;a&#96;&#96;b<code> and </code>c&#96;"),
+            ("no field ```<b> @x`", "no field &#96;&#96;&#96;&#60;b&#62; &#64;<!-- -->x&#96;"),
+            ("http://a www.b x#1", "http&#58;<!-- -->//a www&#46;<!-- -->b x&#35;<!-- -->1"),
         ];
         for (text, want) in table {
             assert_eq!(escaped_markdown(text), want);
         }
         assert_eq!(markdown_code("a`|.yaml:1:2"), "<code>a&#96;&#124;.yaml:1:2</code>");
+        assert_eq!(markdown_code(""), "<code></code>");
+    }
+
+    #[test]
+    fn no_text_gets_markdown_or_html_through() {
+        const PARTS: [&str; 20] = [
+            "`",
+            "``",
+            "```",
+            "\n",
+            "<img src=//a.example/x>",
+            "<!--",
+            "@org/team",
+            "[a](b)",
+            "![a](b)",
+            "*a*",
+            "__a__",
+            "| a |",
+            "# a",
+            "\\",
+            "&lt;",
+            "~~~",
+            "http://a.example",
+            "www.a.example",
+            "a#1",
+            " é ",
+        ];
+        // A linear congruential generator: the same texts in each run.
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..20_000 {
+            let parts = (0..random(12)).map(|_| PARTS[usize::try_from(random(20)).expect("small")]);
+            let text: String = parts.collect();
+            for shown in [escaped_markdown(&text), escaped_markdown(&format!("no field `{text}` in `a`"))] {
+                assert_eq!(shown.matches("<code>").count(), shown.matches("</code>").count(), "{text:?}");
+                let ours = ["<code>", "</code>", "<!-- -->", "<br>"];
+                let bare = ours.iter().fold(shown.clone(), |rest, tag| rest.replace(tag, "\0"));
+                assert_eq!(
+                    bare.find(['`', '<', '>', '[', ']', '*', '_', '|', '\\', '!', '@', '~']),
+                    None,
+                    "{shown}"
+                );
+                assert!(!bare.contains("://") && !bare.contains("www."), "{shown}");
+                for (i, _) in bare.match_indices(['&', '#']) {
+                    let is_entity = bare[..i].ends_with('&') || bare[i..].starts_with("&#");
+                    assert!(is_entity, "{shown}");
+                }
+            }
+        }
     }
 
     #[test]
