@@ -566,14 +566,19 @@ fn three_versions_are_named_by_position() {
     assert_eq!(merge3(&["original", "updated", "dest", "--in-place"]).status.code(), Some(0));
     assert_eq!(fs::read_to_string(directory.path().join("dest/w.yaml")).expect("there"), updated);
     for wrong in [
-        &["original", "updated"][..],
+        &[][..],
+        &["--original", "original", "--dest", "dest"],
+        &["original", "updated"],
         &["original", "updated", "dest", "--dest", "dest"],
         &["-", "-", "dest"],
     ] {
         assert_eq!(merge3(wrong).status.code(), Some(2), "{wrong:?}");
     }
     let help = text(&merge3(&["-h"]).stdout);
+    let four = text(&merge3(&["original", "updated", "dest", "more"]).stderr);
+    assert!(four.contains("3 values required for '[ORIGINAL] [UPDATED] [DEST]' but 4"), "{four}");
     for usage in [
+        "\n  [ORIGINAL] [UPDATED] [DEST]  The three versions",
         "merge3 [OPTIONS] <ORIGINAL> <UPDATED> <DEST>",
         "merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>",
     ] {

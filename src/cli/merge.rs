@@ -38,6 +38,8 @@ pub(super) struct Merge3Args {
     /// The three versions, instead of --original, --updated and --dest; - for standard input
     #[arg(
         num_args = 3,
+        // Appending, the default, would be shown as `...` behind the names.
+        action = clap::ArgAction::Set,
         value_names = ["ORIGINAL", "UPDATED", "DEST"],
         conflicts_with_all = ["original", "updated", "dest", "git_driver"]
     )]
