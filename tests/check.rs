@@ -376,6 +376,28 @@ fn a_patch_that_removes_a_required_field_is_warned_of() {
     assert!(!said.contains("`replicas`"), "{said}");
     assert_eq!(run(home, &["build", "--strict"]).status.code(), Some(1));
     assert_eq!(found(home, &["."]).0, ["missing-required patch.yaml:6"], "reported once");
+    // The final object counts: a patch of another kustomization may set the field again.
+    let head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n";
+    fs::create_dir(home.join("base")).expect("created");
+    for file in ["web.yaml", "patch.yaml", "kustomization.yaml"] {
+        fs::copy(home.join(file), home.join("base").join(file)).expect("copied");
+    }
+    for (directory, patch, strict) in
+        [("again", "  selector: {matchLabels: {a: b}}\n", 0), ("other", "  replicas: 3\n", 1)]
+    {
+        let directory = home.join(directory);
+        fs::create_dir(&directory).expect("created");
+        let kustomization = "resources: [../base]\nnamePrefix: my-\npatches: [{path: patch.yaml, target: {kind: Deployment}}]\n";
+        fs::write(directory.join("kustomization.yaml"), kustomization).expect("written");
+        fs::write(directory.join("patch.yaml"), format!("{head}{patch}")).expect("written");
+        let built = run(&directory, &["build", "--strict"]);
+        let said = String::from_utf8_lossy(&built.stderr);
+        assert_eq!(
+            (built.status.code(), said.contains("removes `selector`")),
+            (Some(strict), strict == 1),
+            "{said}"
+        );
+    }
 }
 
 #[test]

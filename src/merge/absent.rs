@@ -12,9 +12,9 @@ use super::trail::Trail;
 use crate::diagnostic::{Code, Diagnostic, Excerpt, ResourceName};
 use crate::schema::Cursor;
 use crate::source::Span;
-use crate::yaml::{Map, Node, Value, nearest};
+use crate::yaml::{Entry, Map, Node, Value, nearest};
 
-/// What strategic merge patches remove that the objects which they are for do not have, or must have.
+/// What strategic merge patches remove that the objects which they are for do not have.
 #[derive(Debug, Default)]
 pub(crate) struct Absences {
     /// Each warning with the place of its patch.
@@ -24,30 +24,29 @@ pub(crate) struct Absences {
 }
 
 impl Absences {
-    /// Looks what of a patch is not in an object that it is about to be merged into.
+    /// Looks what of a patch is not in an object that it is about to be merged into. Returns whether it removes a
+    /// required field that is there: a later patch may set it again, so [`missing_required`] judges the final object.
     pub(crate) fn note(
         &mut self,
         before: &Node,
         patch: &Node,
         kind: Cursor<'_>,
         object: impl Into<ResourceName>,
-    ) {
+    ) -> bool {
         // Hardly ever has a patch any of it.
         if !deletes(patch) {
-            return;
+            return false;
         }
         *self.targets.entry(patch.span()).or_default() += 1;
-        let (warnings, name) = (absent_deletions(before, patch, kind).into_iter(), object.into());
-        let start = before.span().at_start();
-        self.warnings.extend(warnings.map(|warning| {
-            let warning = match warning.code() {
-                Code::AbsentDeletion => {
-                    warning.label_with(start, "the object that does not have it", Excerpt::Hidden)
-                }
-                _ => warning,
-            };
+        let (required, absent): (Vec<_>, Vec<_>) = removed(before, patch, kind, Moment::Before)
+            .into_iter()
+            .partition(|warning| warning.code() == Code::MissingField);
+        let (name, start) = (object.into(), before.span().at_start());
+        self.warnings.extend(absent.into_iter().map(|warning| {
+            let warning = warning.label_with(start, "the object that does not have it", Excerpt::Hidden);
             (patch.span(), warning.resource(name.clone()))
         }));
+        !required.is_empty()
     }
 
     /// A warning for each place of a patch that takes away nothing from any of its objects: with one for many, that
@@ -84,77 +83,124 @@ fn deletes(patch: &Node) -> bool {
     }
 }
 
-/// A warning for each field that a strategic merge patch removes, and each entry that it deletes, which the object does
-/// not have.
-fn absent_deletions(live: &Node, patch: &Node, kind: Cursor<'_>) -> Vec<Diagnostic> {
+/// A warning for each place where strategic merge patches removed a required field that a final object does not have.
+pub(crate) fn missing_required<'p>(
+    object: &Node,
+    patches: impl IntoIterator<Item = &'p Node>,
+    kind: Cursor<'_>,
+) -> Vec<Diagnostic> {
+    patches.into_iter().flat_map(|patch| removed(object, patch, kind, Moment::After)).collect()
+}
+
+/// When a patch is compared with an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moment {
+    /// Before it is merged: what it deletes may be absent, or required.
+    Before,
+    /// After all is merged: what it removed may be required and still absent.
+    After,
+}
+
+/// A warning for each field that a strategic merge patch removes, and each entry that it deletes, which the object
+/// does not have or must have.
+fn removed(live: &Node, patch: &Node, kind: Cursor<'_>, moment: Moment) -> Vec<Diagnostic> {
     match (live.as_map(), patch.as_map()) {
-        (Some(live), Some(patch)) => fields(live, patch, kind, &Trail::root()),
+        (Some(live), Some(patch)) => Walk { moment }.fields(live, patch, kind, &Trail::root()),
         _ => Vec::new(),
     }
 }
 
-fn fields(live: &Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
-    if patch.contains_key(PATCH) {
-        return Vec::new();
+struct Walk {
+    moment: Moment,
+}
+
+impl Walk {
+    fn fields(&self, live: &Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
+        // `$patch: merge` says what is done anyway.
+        if patch.get(PATCH).is_some_and(|directive| directive.as_str() != Some("merge")) {
+            return Vec::new();
+        }
+        let mut warnings = Vec::new();
+        for entry in patch.entries().iter().filter(|entry| !is_directive(&entry.key.text)) {
+            let (name, here) = (entry.key.text.as_str(), at.field(&entry.key.text));
+            let is_required = cursor.is_required(name);
+            let (live, cursor) = (live.get(name), cursor.field(name));
+            if entry.value.is_null() || is_deleted(&entry.value) {
+                let is_required = is_required && !cursor.has_default();
+                warnings.extend(self.deletion(live, is_required, entry, &here));
+                continue;
+            }
+            match (&entry.value.value, live) {
+                // Something else stands in the place of a map: what becomes of it, its schema decides.
+                (Value::Map(_), Some(live)) if live.as_map().is_none() => {}
+                (Value::Map(_), None) if self.moment == Moment::After => {}
+                (Value::Map(patch), live) => {
+                    let none = Map::new();
+                    let live = live.and_then(Node::as_map).unwrap_or(&none);
+                    warnings.extend(self.fields(live, patch, cursor, &here));
+                }
+                (Value::List(patch), live) => {
+                    let live = live.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
+                    warnings.extend(self.entries(live, patch, cursor, &here));
+                }
+                (Value::Scalar(_), _) => {}
+            }
+        }
+        warnings
     }
-    let mut warnings = Vec::new();
-    for entry in patch.entries().iter().filter(|entry| !is_directive(&entry.key.text)) {
-        let (name, here) = (entry.key.text.as_str(), at.field(&entry.key.text));
-        let is_required = cursor.is_required(name);
-        let (live, cursor) = (live.get(name), cursor.field(name));
-        let is_deletion = entry.value.is_null() || is_deleted(&entry.value);
-        match &entry.value.value {
-            _ if is_deletion && is_required && live.is_some() && !cursor.has_default() => {
-                warnings.push(required(name, entry.key.meta.span, &here));
+
+    /// A warning of a field that a patch deletes.
+    fn deletion(
+        &self,
+        live: Option<&Node>,
+        is_required: bool,
+        entry: &Entry,
+        at: &Trail<'_>,
+    ) -> Option<Diagnostic> {
+        let (name, span) = (&entry.key.text, entry.key.meta.span);
+        match self.moment {
+            Moment::Before if live.is_none() => {
+                Some(absent(format!("there is no `{name}` here that could be removed"), span, at))
             }
-            _ if is_deletion && live.is_none() => {
-                let message = format!("there is no `{name}` here that could be removed");
-                warnings.push(absent(message, entry.key.meta.span, &here));
+            Moment::Before => is_required.then(|| required(name, span, at)),
+            Moment::After => {
+                (is_required && live.is_none_or(Node::is_null)).then(|| required(name, span, at))
             }
-            // Something else stands in the place of a map: what becomes of it, its schema decides.
-            Value::Map(_) if live.is_some_and(|live| live.as_map().is_none()) => {}
-            Value::Map(patch) => {
-                let none = Map::new();
-                warnings.extend(fields(live.and_then(Node::as_map).unwrap_or(&none), patch, cursor, &here));
-            }
-            Value::List(patch) => {
-                let live = live.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
-                warnings.extend(entries(live, patch, cursor, &here));
-            }
-            Value::Scalar(_) => {}
         }
     }
-    warnings
+
+    fn entries(&self, live: &[Node], patch: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
+        let association = Association::of(list, ListPolicy::Overlay);
+        if !matches!(association, Association::Keyed { .. }) || !patch.iter().any(deletes) {
+            return Vec::new();
+        }
+        let keys = ListKeys::new(association, list, list.element(), Rules::Overlay);
+        let mut named = LiveEntries { live, keys: &keys, indexes: Vec::new() };
+        let mut told = FxHashSet::default();
+        let one = |(i, entry): (usize, &Node)| {
+            let here = at.entry(entry, keys.names(), i);
+            // What is wrong with an entry, the merge says.
+            let (Ok(wanted), Some(map)) = (keys.entry_match(entry, &here), entry.as_map()) else {
+                return Vec::new();
+            };
+            let found = wanted.by.iter().find_map(|by| named.find(by));
+            match found.and_then(Node::as_map) {
+                Some(live) => self.fields(live, map, list.element(), &here),
+                None if self.moment == Moment::Before
+                    && wanted.delete
+                    && told.insert(wanted.by.into_iter().map(|(_, name)| name).next()) =>
+                {
+                    vec![no_entry(entry, &live_names(&keys, live.iter()), &keys, &here)]
+                }
+                None => Vec::new(),
+            }
+        };
+        patch.iter().enumerate().flat_map(one).collect()
+    }
 }
 
 fn is_deleted(node: &Node) -> bool {
     node.get(PATCH).and_then(Node::as_str) == Some("delete")
-}
-
-fn entries(live: &[Node], patch: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
-    let association = Association::of(list, ListPolicy::Overlay);
-    if !matches!(association, Association::Keyed { .. }) || !patch.iter().any(deletes) {
-        return Vec::new();
-    }
-    let keys = ListKeys::new(association, list, list.element(), Rules::Overlay);
-    let mut named = LiveEntries { live, keys: &keys, indexes: Vec::new() };
-    let mut told = FxHashSet::default();
-    let one = |(i, entry): (usize, &Node)| {
-        let here = at.entry(entry, keys.names(), i);
-        // What is wrong with an entry, the merge says.
-        let (Ok(wanted), Some(map)) = (keys.entry_match(entry, &here), entry.as_map()) else {
-            return Vec::new();
-        };
-        let found = wanted.by.iter().find_map(|by| named.find(by));
-        match found.and_then(Node::as_map) {
-            Some(live) => fields(live, map, list.element(), &here),
-            None if wanted.delete && told.insert(wanted.by.into_iter().map(|(_, name)| name).next()) => {
-                vec![no_entry(entry, &live_names(&keys, live.iter()), &keys, &here)]
-            }
-            None => Vec::new(),
-        }
-    };
-    patch.iter().enumerate().flat_map(one).collect()
 }
 
 /// The entries of a list, found by the keys that entries of a patch go by.
@@ -224,7 +270,7 @@ mod tests {
         let schema = Schema::embedded();
         let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
         let [live, patch] = [live, patch].map(|text| text.parse::<Node>().expect("valid"));
-        let warnings = absent_deletions(&live, &patch, pod);
+        let warnings = removed(&live, &patch, pod, Moment::Before);
         warnings.iter().map(|warning| warning.field_path().unwrap_or_default().to_string()).collect()
     }
 
@@ -242,6 +288,7 @@ mod tests {
             ("{spec: {containers: [{name: a, tty: null, stdin: null}]}}", &["spec.containers[name=a].stdin"]),
             ("{spec: {containers: [{name: b, tty: null}]}}", &[]),
             ("{spec: {$patch: replace, host: null}}", &[]),
+            ("{spec: {$patch: merge, host: null}}", &["spec.host"]),
             (
                 "{spec: {affinity: {$patch: delete}, dnsConfig: {options: null}}}",
                 &["spec.affinity", "spec.dnsConfig.options"],

@@ -34,7 +34,7 @@ mod rules;
 pub(crate) mod testing;
 mod trail;
 
-pub(crate) use absent::Absences;
+pub(crate) use absent::{Absences, missing_required};
 pub use apply::apply;
 pub use join::{merge2, merge3};
 pub(crate) use join::{merge2_as, merge3_as};

@@ -269,7 +269,8 @@ pub fn patch_package(
             let failed = |error| named(patch.failed_at(error, manifest));
             let Some(before) = node else { break };
             if patch.patch_type == PatchType::Strategic {
-                absences.note(&before, &patch.node, kind, manifest);
+                // What is missing of the outcome, `forbidden_by` tells.
+                let _ = absences.note(&before, &patch.node, kind, manifest);
             }
             let merged = patch.apply(before, schema, kind, options.rules_for(manifest)).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));

@@ -40,6 +40,8 @@ pub struct Resource {
     pub allow_kind_change: bool,
     /// Whether a Helm chart made it; Helm has set the namespace then.
     pub from_helm: bool,
+    /// Strategic merge patches that removed a required field of it.
+    pub(crate) required_removed_by: Vec<Arc<Node>>,
     /// Scalars of the manifest that are one.
     shared: SharedScalars,
     /// Where it comes from, when the build keeps track of it.
@@ -123,6 +125,7 @@ impl Resource {
             node,
             id,
             previous: FormerIds::default(),
+            required_removed_by: Vec::new(),
             prefixes: Vec::new(),
             suffixes: Vec::new(),
             referred_by: Vec::new(),

@@ -7,11 +7,12 @@ use super::accumulated::Accumulated;
 use rustc_hash::FxHashMap;
 
 use crate::cause::{Writer, WriterEntry};
-use crate::diagnostic::{Result, Warned};
+use crate::diagnostic::{Diagnostic, Result, Warned};
+use crate::merge;
 use crate::overlay::options::Reorder;
 use crate::overlay::origin::Tracker;
 use crate::resource::{Resource, ResourceSet};
-use crate::schema::Schema;
+use crate::schema::{Cursor, Schema};
 use crate::source::Span;
 use crate::transform::{self, SortOptions, VarSet};
 use crate::yaml::{self, Style};
@@ -44,6 +45,30 @@ pub(super) fn finish(
     }
     resources.note(&computed(if tracker.is_active() { "buildMetadata" } else { "cleanup" }));
     Ok(Warned { value: resources, warnings: unused.into_iter().collect() })
+}
+
+/// A warning for each required field that a patch removed and nothing set again, with the first resource without it.
+pub(super) fn missing_required(resources: &ResourceSet, schema: &Schema) -> Vec<Diagnostic> {
+    let mut found: Vec<(Diagnostic, usize)> = Vec::new();
+    let mut known: FxHashMap<Option<Span>, usize> = FxHashMap::default();
+    for resource in resources.iter().filter(|resource| !resource.required_removed_by.is_empty()) {
+        let kind = schema.kind(&resource.id().gvk).unwrap_or_else(Cursor::unknown);
+        let patches = resource.required_removed_by.iter().map(Arc::as_ref);
+        for warning in merge::missing_required(resource.node(), patches, kind) {
+            let place = warning.labels().first().map(|label| label.span);
+            let at = *known.entry(place).or_insert(found.len());
+            match found.get_mut(at) {
+                Some((_, others)) => *others += 1,
+                None => found.push((warning.resource(resource.id()), 0)),
+            }
+        }
+    }
+    let shown = found.into_iter().map(|(warning, others)| match others {
+        0 => warning,
+        1 => warning.note("the same in 1 other object that the patch is for"),
+        _ => warning.note(format!("the same in {others} other objects that the patch is for")),
+    });
+    shown.collect()
 }
 
 /// What writes names anew where they are referred to: what changed them.

@@ -1,5 +1,7 @@
 //! Changing one resource by a patch, with all that kustomize does before and after.
 
+use std::sync::Arc;
+
 use smol_str::SmolStr;
 
 use super::args::{PatchContext, PatchOptions};
@@ -76,7 +78,9 @@ impl StrategicPatch {
         let kind = context.schema.kind(&id.gvk).unwrap_or_else(Cursor::unknown);
         let mut merge = |resource: &mut Resource| {
             let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
-            absences.note(&dest, patch, kind, &id);
+            if absences.note(&dest, patch, kind, &id) {
+                resource.required_removed_by.push(Arc::new(patch.clone()));
+            }
             let merged = merge2(Some(dest), patch, context.schema, context.merge)?;
             *resource.node_mut() = merged.node.unwrap_or_else(|| Node::map(Map::new()));
             Ok(merged.warnings)
