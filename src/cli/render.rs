@@ -291,6 +291,7 @@ pub(super) fn print_plain(severity: Severity, message: &str) {
 }
 
 /// Whether messages are read by people, and not by programs.
+#[cfg(feature = "cluster")]
 pub(super) fn is_for_people() -> bool {
     speaker().args.message_format.is_for_people()
 }
