@@ -3,27 +3,26 @@
 //! Evaluates them for the creation of an object. Who creates it is not known, nor what else is in the cluster: a policy
 //! that needs that cannot be judged, which is a warning.
 
+mod created;
 mod matching;
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use kube_cel::cel::Value as CelValue;
-use kube_cel::cel::objects::{Key, Map as CelMap};
 use rustc_hash::FxHashMap;
 
+use self::created::{Created, OtherObject, labels, list, map_of, text};
 use self::matching::Match;
-use super::cel::{CelOutcome, Expression, value_of};
-use super::defaults::filled;
+use super::cel::{CelOutcome, Expression};
 use super::labels::selects;
 use super::server_fields::may_be_filled_in;
 use super::timed_cel::Variables;
 use super::violation::{Violation, ViolationRule};
 use crate::diagnostic::Severity;
 use crate::path::FieldPath;
-use crate::schema::{Cursor, Gvk, Schema, Scope, is_built_in_group};
-use crate::yaml::{Map, Node};
+use crate::schema::{Cursor, Gvk, Schema, Scope};
+use crate::yaml::Node;
 
 /// Policies, their bindings, and the objects that those may refer to.
 #[derive(Debug, Default)]
@@ -44,20 +43,6 @@ struct KindPositions {
     by_name: FxHashMap<String, Vec<usize>>,
 }
 
-/// An object that policies may read.
-#[derive(Debug)]
-struct OtherObject {
-    node: Node,
-    /// Its value in expressions, converted when it is first used.
-    value: OnceLock<CelValue>,
-}
-
-impl OtherObject {
-    fn value(&self) -> CelValue {
-        self.value.get_or_init(|| value_of(&self.node, Cursor::unknown())).clone()
-    }
-}
-
 #[derive(Debug)]
 struct AdmissionPolicy {
     name: String,
@@ -74,36 +59,6 @@ struct PolicyValidation {
     message: Option<String>,
     made: Option<Expression>,
     expression: Expression,
-}
-
-/// An object that is created, and what is known of it.
-struct Created<'o> {
-    object: &'o Node,
-    gvk: Gvk,
-    cursor: Cursor<'o>,
-    plural: &'o str,
-    /// None for cluster-scoped objects.
-    namespace: Option<&'o str>,
-    name: &'o str,
-    /// Its namespace, if that is among the manifests.
-    namespace_object: Option<&'o OtherObject>,
-    /// The labels of its namespace.
-    namespace_labels: Option<Map>,
-    /// The variables that are the same for all policies. They are set when the first policy matches, since that
-    /// converts the whole object.
-    variables: OnceCell<Variables<'static>>,
-}
-
-fn text<'n>(node: &'n Node, path: &[&str]) -> &'n str {
-    node.get_path(path).and_then(Node::as_str).unwrap_or_default()
-}
-
-fn list<'n>(node: &'n Node, field: &str) -> &'n [Node] {
-    node.get(field).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
-}
-
-fn labels(node: &Node) -> Option<&Map> {
-    node.get_path(&["metadata", "labels"])?.as_map()
 }
 
 impl AdmissionPolicies {
@@ -260,70 +215,6 @@ impl AdmissionPolicies {
 fn severity(binding: &Node) -> Option<Severity> {
     let has = |word| list(binding, "validationActions").iter().any(|action| action.as_str() == Some(word));
     if has("Deny") { Some(Severity::Error) } else { has("Warn").then_some(Severity::Warning) }
-}
-
-impl Created<'_> {
-    /// The variables that are the same for all policies. `namespaceObject` is missing if the namespace is not among
-    /// the manifests.
-    fn variables(&self) -> &Variables<'static> {
-        self.variables.get_or_init(|| {
-            let mut variables = Variables::new();
-            variables.add("object", self.value());
-            variables.add("oldObject", CelValue::Null);
-            variables.add("request", self.request());
-            match (self.namespace, self.namespace_object) {
-                (None, _) => variables.add("namespaceObject", CelValue::Null),
-                (Some(_), Some(namespace)) => variables.add("namespaceObject", namespace.value()),
-                (Some(_), None) => {}
-            }
-            variables
-        })
-    }
-
-    /// The variable `object`, with the defaults of its definition.
-    fn value(&self) -> CelValue {
-        if is_built_in_group(&self.gvk.group) {
-            return value_of(self.object, self.cursor);
-        }
-        value_of(&filled(self.object, self.cursor), self.cursor)
-    }
-
-    /// The variable `request`, without who asks.
-    fn request(&self) -> CelValue {
-        let group = self.gvk.group.as_str();
-        let version = self.gvk.version.as_str();
-        let kind = map_of([
-            ("group", string(group)),
-            ("version", string(version)),
-            ("kind", string(&self.gvk.kind)),
-        ]);
-        let resource = map_of([
-            ("group", string(group)),
-            ("version", string(version)),
-            ("resource", string(self.plural)),
-        ]);
-        map_of([
-            ("operation", string("CREATE")),
-            ("name", string(self.name)),
-            ("namespace", string(self.namespace.unwrap_or_default())),
-            ("dryRun", CelValue::Bool(false)),
-            ("subResource", string("")),
-            ("requestKind", kind.clone()),
-            ("requestResource", resource.clone()),
-            ("kind", kind),
-            ("resource", resource),
-        ])
-    }
-}
-
-fn string(text: &str) -> CelValue {
-    CelValue::String(Arc::new(text.to_string()))
-}
-
-fn map_of<'k>(fields: impl IntoIterator<Item = (&'k str, CelValue)>) -> CelValue {
-    let key = |name: &str| Key::String(Arc::new(name.to_string()));
-    let map: HashMap<Key, CelValue> = fields.into_iter().map(|(name, value)| (key(name), value)).collect();
-    CelValue::Map(CelMap { map: Arc::new(map) })
 }
 
 impl AdmissionPolicy {

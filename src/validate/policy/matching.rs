@@ -1,7 +1,7 @@
 //! Match rules of policies and bindings: resources, objects and namespaces that they select.
 
-use super::super::labels::{selects, selects_by};
-use super::{Created, labels, list, text};
+use super::created::{Created, labels, list, text};
+use crate::validate::labels::{selects, selects_by};
 use crate::yaml::{Map, Node};
 
 /// The label that a server gives each namespace.
