@@ -20,7 +20,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub use self::code::{Code, RuleText};
-#[cfg(feature = "cluster")]
+#[cfg(all(feature = "cli", feature = "cluster"))]
 pub(crate) use self::escape::guarded;
 #[cfg(feature = "cluster")]
 pub(crate) use self::escape::without_quoted;
