@@ -72,7 +72,8 @@ fuzz_all() {
   cargo fuzz build "${options[@]}"
   if [ -n "${SMP_FUZZ_RUNS:-}" ]; then
     all=$(mktemp -d) how=(-seed=1 -runs="$SMP_FUZZ_RUNS")
-    trap 'rm -rf "$all"' EXIT
+    # shellcheck disable=SC2064 # The variable is gone by then.
+    trap "rm -rf '$all'" EXIT
   else
     all=$cache/fuzz how=(-max_total_time="$SMP_FUZZ_SECONDS")
   fi
