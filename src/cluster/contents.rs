@@ -110,22 +110,38 @@ pub(super) async fn namespace_contents(
             // What cannot be listed at all is nowhere.
             Err(refusal) if refusal.http == 405 => {}
             // Its CRD has just gone, and its objects with it.
-            Err(refusal) if refusal.is_not_found() && is_gone(cluster, &mapping.gvk).await => {}
+            Err(refusal) if refusal.is_not_found() && is_gone(cluster, &mapping).await => {}
             Err(refusal) => return Ok(WhatIsHeld::Untold(untold(&mapping.gvk, &refusal.message))),
         }
     }
     Ok(held(contents, leaving))
 }
 
-/// Whether the server does not have a kind any more; discovery learns that a little later.
-async fn is_gone(cluster: &Cluster, gvk: &Gvk) -> bool {
-    for _ in 0..ATTEMPTS {
-        if cluster.has_lost(&gvk.group, &gvk.kind).await.unwrap_or_default() {
+/// Returns true once the server no longer has the kind, or its CRD is being deleted.
+///
+/// Discovery of a busy server lists a kind for seconds after its CRD is gone.
+async fn is_gone(cluster: &Cluster, mapping: &Mapping) -> bool {
+    let definition =
+        format!("{DEFINITIONS}/{}", encode(&format!("{}.{}", mapping.plural, mapping.gvk.group)));
+    for _ in 0..GONE_ATTEMPTS {
+        if is_being_deleted(cluster, &definition).await
+            || cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind).await.unwrap_or_default()
+        {
             return true;
         }
         sleep(BETWEEN_ATTEMPTS).await;
     }
     false
+}
+
+async fn is_being_deleted(cluster: &Cluster, path: &str) -> bool {
+    let Ok(answer) = cluster.ask(&Ask::object(path)).await else { return false };
+    let Ok(answer) = answer.accepted() else { return false };
+    json::decode::<Value>(&answer.body).is_ok_and(|object| has_deletion_time(&object))
+}
+
+fn has_deletion_time(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
 }
 
 /// What a CRD holds, beyond what is leaving. The CRD is given whole.
@@ -176,6 +192,8 @@ async fn unserved(cluster: &Cluster, namespace: &str, leaving: &Leaving) -> Resu
 
 /// How often a kind is asked for that its CRD says is served, and how long is waited between: it comes a little later.
 const ATTEMPTS: usize = 10;
+/// How often discovery is read again after a list of a kind that it has was not found.
+const GONE_ATTEMPTS: usize = 75;
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
 
 /// What a namespace holds of a CRD that discovery does not have.
@@ -191,9 +209,10 @@ async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<H
         let definition: Value =
             json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, &path, &error))?;
         // The objects of a CRD that is on its way out go with it.
-        let is_leaving =
-            definition.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
-        if is_leaving || definition["spec"]["scope"] != "Namespaced" || !was_established(&definition) {
+        if has_deletion_time(&definition)
+            || definition["spec"]["scope"] != "Namespaced"
+            || !was_established(&definition)
+        {
             return Ok(Ok(Vec::new()));
         }
         listing = listed_by(cluster, &definition, namespace).await?;
