@@ -333,25 +333,20 @@
 // Tests are tables.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
-pub mod cause;
-pub mod check;
 #[cfg(feature = "cli")]
 pub mod cli;
+
 #[cfg(feature = "cluster")]
-pub mod cluster;
-pub mod diagnostic;
-pub mod diff;
-pub mod explain;
-pub mod files;
-mod gocompat;
-pub mod merge;
-pub mod overlay;
-pub mod package;
-pub mod patch;
-pub mod path;
-pub mod resource;
-pub mod schema;
-pub mod source;
-pub mod transform;
-pub mod validate;
-pub mod yaml;
+pub use smp_cluster as cluster;
+pub use smp_files as files;
+pub use smp_inspect::{check, explain};
+pub use smp_merge::{cause, diff, merge, patch};
+pub use smp_overlay::{overlay, package, resource, transform};
+pub use smp_text::{diagnostic, path, source, yaml};
+pub use smp_validate as validate;
+
+/// Types of Kubernetes kinds, and the chain of sources that a build takes them from.
+pub mod schema {
+    pub use smp_merge::schema::*;
+    pub use smp_overlay::schema_chain::*;
+}

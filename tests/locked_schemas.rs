@@ -234,8 +234,7 @@ fn a_merge_by_a_lock_file_above_the_target_is_noted() {
     for (target, want) in [("over", &[noted][..]), ("k", &[noted]), ("unpatched", &[]), ("own", &[])] {
         assert_eq!(notes(target, BuildOptions::default()), want, "{target}");
     }
-    let mut named = BuildOptions::default();
-    named.lock = LockUse::File("/smp.lock".into());
+    let named = BuildOptions { lock: LockUse::File("/smp.lock".into()), ..BuildOptions::default() };
     assert!(notes("k", named).is_empty(), "the user named it");
 
     let home = program::folder(&files);

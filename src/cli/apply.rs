@@ -18,18 +18,18 @@ use super::report::print_line;
 use super::validation::{KubernetesVersion, Validation};
 use super::wait::{WaitFlags, unused, wait_quietly};
 use super::{Failure, Outcome, ending, render};
-use crate::check::Unfinished;
-use crate::cluster::{
+use smp_cluster::{
     self, AppliedObject, ApplyChange, ApplySetEvent, ApplySetOptions, ApplySetRun, ApplySummary, Cluster,
     DoneWhen, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode, PruneSummary,
     ServerSideApplyOptions,
 };
-use crate::diagnostic::{Code, Diagnostic};
-use crate::resource::Resource;
-use crate::schema::Schema;
-use crate::schema::openapi::is_crd;
-use crate::source::SourceMap;
-use crate::yaml::Node;
+use smp_inspect::check::Unfinished;
+use smp_merge::schema::Schema;
+use smp_merge::schema::openapi::is_crd;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::SourceMap;
+use smp_text::yaml::Node;
 
 /// Build an overlay and apply it to the cluster, server-side.
 #[derive(Debug, Args)]
@@ -131,7 +131,7 @@ impl ApplyArgs {
     /// Refuses words of `--wait` that name no kind of what is applied.
     fn check_awaited(&self, cluster: &Cluster, resources: &[Resource]) -> std::result::Result<(), Failure> {
         let kinds = self.awaited().unwrap_or_default();
-        cluster::check_awaited_kinds(cluster, resources, "--wait", kinds).map_err(Failure::of_words)
+        smp_cluster::check_awaited_kinds(cluster, resources, "--wait", kinds).map_err(Failure::of_words)
     }
 
     /// The kinds that are waited for, if it is waited: none for all. kubectl has a `--wait` that is true or false.
@@ -242,7 +242,7 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
     let (options, set) = args.resolved()?;
     let mut resources = args.objects.load_judged(args.validation(sources).as_ref(), sources)?;
     if args.awaited().is_some() {
-        cluster::check_ready_rules(&resources)?;
+        smp_cluster::check_ready_rules(&resources)?;
     }
     if matches!(args.dry_run, DryRunArg::Client) {
         return show_only(args, resources, set, sources);
@@ -261,7 +261,7 @@ pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
         }
         shown.tell(&event, sources);
     };
-    let applied = cluster::apply(&cluster, &resources, &options, &mut report);
+    let applied = smp_cluster::apply(&cluster, &resources, &options, &mut report);
     // What was not applied must not be taken for what left the set, and what is not ready may still need that.
     let ready = args.ready(&cluster, &resources, applied.as_ref().ok(), sources);
     if !matches!(ready, Ok(Readied::Ready)) {
@@ -352,7 +352,7 @@ fn show_only(
     let cluster = set.as_ref().map(|_| Cluster::connect(&connect)).transpose()?;
     let look = |(cluster, set)| ApplySetRun::look(cluster, set, &mut resources, &args.options().waves);
     let set = cluster.as_ref().zip(set).map(look).transpose()?;
-    let planned = cluster::planned_without_server(&resources, &connect, &args.field_manager)?;
+    let planned = smp_cluster::planned_without_server(&resources, &connect, &args.field_manager)?;
     let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::none()));
     let planned = planned.collect::<Result<Vec<_>, _>>()?;
     match args.output {

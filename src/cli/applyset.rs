@@ -11,11 +11,11 @@ use super::objects::ObjectArgs;
 use super::prune::{ToolingArg, parent_name, say};
 use super::report::print_json;
 use super::{Failure, Outcome, render};
-use crate::cluster::{
+use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetView, Cluster, Object, OrphanedParent, PruneFailure, SetsOf,
 };
-use crate::diagnostic::{Code, Diagnostic, escaped, escaped_line};
-use crate::source::SourceMap;
+use smp_text::diagnostic::{Code, Diagnostic, escaped, escaped_line};
+use smp_text::source::SourceMap;
 
 /// Look at ApplySets, and change what is in them.
 #[derive(Debug, Args)]
@@ -126,7 +126,7 @@ fn list(args: &SetListArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.connect.options(sources))?;
     let of = if args.all_namespaces { SetsOf::AllNamespaces } else { SetsOf::Namespace };
     let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
-    let sets = cluster::applysets(&cluster, of, &mut report)?;
+    let sets = smp_cluster::applysets(&cluster, of, &mut report)?;
     if args.output == SetFormat::Json {
         let sets = sets.iter().map(|set| JsonSet {
             parent: set.parent.to_string(),
@@ -174,7 +174,7 @@ struct JsonMember<'v> {
 
 fn view(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.connect.options(sources))?;
-    let view = cluster::view(&cluster, &args.parent)?;
+    let view = smp_cluster::view(&cluster, &args.parent)?;
     if args.output == SetFormat::Json {
         print_json(&json_view(&view))?;
         return Ok(ExitCode::SUCCESS);
@@ -226,7 +226,7 @@ fn adopt(args: &AdoptArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = options(&args.parent, args.applyset_tooling);
     let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
-    let failures = cluster::adopt(&cluster, &options, &resources, &mut report)?;
+    let failures = smp_cluster::adopt(&cluster, &options, &resources, &mut report)?;
     Ok(ended(&failures, "not adopted", sources))
 }
 
@@ -235,7 +235,7 @@ fn orphan(args: &OrphanArgs, sources: &SourceMap) -> Outcome {
     let options = options(&args.parent, args.applyset_tooling);
     let parent = if args.keep_parent { OrphanedParent::Kept } else { OrphanedParent::Removed };
     let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
-    let failures = cluster::orphan(&cluster, &options, parent, &mut report)?;
+    let failures = smp_cluster::orphan(&cluster, &options, parent, &mut report)?;
     Ok(ended(&failures, "still in the set, and the parent stays", sources))
 }
 

@@ -11,19 +11,19 @@ use super::select::Selection;
 use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
 #[cfg(feature = "cluster")]
-use crate::cluster::{Cluster, PARALLEL, live_objects};
-use crate::diagnostic::{Code, Diagnostic, MessageRenderer, escaped_line};
+use smp_cluster::{Cluster, PARALLEL, live_objects};
 #[cfg(feature = "cluster")]
-use crate::explain::add_live;
-use crate::explain::{
+use smp_inspect::explain::add_live;
+use smp_inspect::explain::{
     Blame, Blamer, MarginStyle, Removals, ResourceBlame, blame, blame_of_field, blame_of_removal,
     blame_to_json, blame_to_yaml, blamed_json, blamed_yaml, fields_at, is_named, nearest_field,
     nearest_object, removals_at, split_field,
 };
-use crate::overlay::{Built, Histories};
+use smp_overlay::overlay::{Built, Histories};
 #[cfg(feature = "cluster")]
-use crate::resource::Resource;
-use crate::source::SourceMap;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, escaped_line};
+use smp_text::source::SourceMap;
 
 /// Build an overlay and say of each value where it was written, and what it was before.
 #[derive(Debug, Args)]

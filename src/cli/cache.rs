@@ -13,10 +13,10 @@ use serde::Serialize;
 
 use super::report::{print_json, print_line};
 use super::{Failure, Outcome};
-use crate::diagnostic::{Code, Diagnostic, escaped};
-use crate::files::{CacheEntry, CacheKind, Cleared, user_cache};
-use crate::overlay::{RemoteCache, without_secrets};
-use crate::schema::cache::SchemaCache;
+use smp_files::{CacheEntry, CacheKind, Cleared, user_cache};
+use smp_overlay::overlay::{RemoteCache, without_secrets};
+use smp_overlay::schema_chain::cache::SchemaCache;
+use smp_text::diagnostic::{Code, Diagnostic, escaped};
 
 /// Where things are kept.
 #[derive(Debug, Clone, Default, Args)]

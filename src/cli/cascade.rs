@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-use crate::cluster::Cascade;
+use smp_cluster::Cascade;
 
 /// What becomes of what deleted objects own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -20,17 +20,17 @@ use super::select::{SelectArgs, Selection, is_stream};
 use super::target::{ClusterUse, TargetArgs};
 use super::validation::{KubernetesVersion, read_policies, with_policies};
 use super::{Failure, Outcome, render};
-use crate::check::report::{CheckForm, render as render_report, summary};
-use crate::check::{
+use smp_files::{DiskTree, FileTree as _, Located};
+use smp_inspect::check::report::{CheckForm, render as render_report, summary};
+use smp_inspect::check::{
     CheckConfig, CheckReport, CheckedTarget, Conclusion, LocalFiles, PlainObjects, RuleSelection,
     TargetFindings, look_at, tell_twins,
 };
-use crate::diagnostic::{Diagnostic, Result, Severity};
-use crate::files::{DiskTree, FileTree as _, Located};
-use crate::overlay::{Builder, Histories};
-use crate::source::{SourceMap, as_seen_from};
-use crate::validate::ValidateOptions;
-use crate::yaml::Node;
+use smp_overlay::overlay::{Builder, Histories};
+use smp_text::diagnostic::{Diagnostic, Result, Severity};
+use smp_text::source::{SourceMap, as_seen_from};
+use smp_text::yaml::Node;
+use smp_validate::ValidateOptions;
 
 /// What asks for a check, and not for what rules are about. What the environment says is no part of it.
 const CHECKING: [&str; 9] = [

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::cluster::ConnectOptions;
-use crate::gocompat::time::parse_duration;
-use crate::source::SourceMap;
+use smp_cluster::ConnectOptions;
+use smp_text::gocompat::time::parse_duration;
+use smp_text::source::SourceMap;
 
 /// Which cluster, and as whom: spelled as in kubectl.
 #[derive(Debug, Clone, Default, Args)]

@@ -7,20 +7,21 @@ use clap::{Args, ValueEnum};
 
 use super::document::{gvk_of, read_document, stdin_twice, type_of};
 use super::package::print;
-use super::patch::{PatchOutput, check_servers_kind, dialect_of_no_strategic};
+use super::patch::{PatchOutput, check_servers_kind, dialect_of_no_strategic, patch_type};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Result, Warned};
-use crate::merge::Rules;
-use crate::overlay::ChainUse;
-use crate::package::wrong_types;
-use crate::patch::{
+use smp_merge::merge::Rules;
+use smp_merge::patch::{
     CreateOptions, PatchSides, PatchType, PatchWay, ThreeWayOptions, create_verified, last_applied,
     share_namespace, ways_out, with_last_applied,
 };
-use crate::schema::{Cursor, Schema, SchemaChoice};
-use crate::source::SourceMap;
-use crate::yaml::{self, Node};
+use smp_merge::schema::{Cursor, Schema};
+use smp_overlay::overlay::ChainUse;
+use smp_overlay::package::wrong_types;
+use smp_overlay::schema_chain::SchemaChoice;
+use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{self, Node};
 
 /// Make the patch that turns one manifest into another.
 ///
@@ -51,7 +52,7 @@ pub(super) struct CreatePatchArgs {
     overwrite: bool,
 
     /// Type of the patch
-    #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
+    #[arg(long = "type", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
     /// By whose rules the strategic patch will be applied; without it the API server's

@@ -14,13 +14,13 @@ use super::progress::{LiveLines, span};
 use super::report::print_line;
 use super::wait::name;
 use super::{Failure, Outcome, ending, render};
-use crate::cluster::{
+use smp_cluster::{
     self, Absent, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen, DryRun,
     Object, PARALLEL, RemainingObject, TakenAlong,
 };
-use crate::diagnostic::{Code, Diagnostic};
-use crate::resource::Resource;
-use crate::source::SourceMap;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::SourceMap;
 
 /// Build an overlay, or read manifests, and delete their objects from the cluster.
 #[derive(Debug, Args)]
@@ -129,7 +129,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
             }
         }
     };
-    let summary = cluster::delete(&cluster, &resources, &options, &mut report)?;
+    let summary = smp_cluster::delete(&cluster, &resources, &options, &mut report)?;
     drop(progress);
     printed?;
     if summary.is_success() {
@@ -145,7 +145,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
 /// Shows what would be deleted, and asks no server.
 fn show_only(args: &DeleteArgs, resources: &[Resource], sources: &SourceMap) -> Outcome {
     let waves = DeleteOptions::default().waves;
-    for object in cluster::deletion_order(resources, &args.objects.connect(sources), &waves)? {
+    for object in smp_cluster::deletion_order(resources, &args.objects.connect(sources), &waves)? {
         print_line(&args.line(&object))?;
         if object.gvk.is_crd() || (object.gvk.group.is_empty() && object.gvk.kind == "Namespace") {
             let message = format!("no server was asked what goes with {object}");

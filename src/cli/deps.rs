@@ -12,11 +12,13 @@ use super::report::print;
 use super::select::{SelectArgs, Selection, is_stream};
 use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Severity, quoted_path};
-use crate::explain::{TargetReads, reads_of, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make};
-use crate::files::{DiskTree, FileTree as _, RecordingTree};
-use crate::overlay::{Builder, RemoteReference};
-use crate::source::SourceMap;
+use smp_files::{DiskTree, FileTree as _, RecordingTree};
+use smp_inspect::explain::{
+    TargetReads, reads_of, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make,
+};
+use smp_overlay::overlay::{Builder, RemoteReference};
+use smp_text::diagnostic::{Code, Diagnostic, Severity, quoted_path};
+use smp_text::source::SourceMap;
 
 /// Build overlays and list what the builds read.
 ///
@@ -171,7 +173,7 @@ fn directory(target: &Path) -> Option<PathBuf> {
         return Some(found.into_path());
     }
     let above = target.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    DiskTree.locate(Path::new(""), above).ok().map(crate::files::Located::into_path)
+    DiskTree.locate(Path::new(""), above).ok().map(smp_files::Located::into_path)
 }
 
 fn of_target(problems: Vec<Diagnostic>, target: &Path, count: usize) -> Vec<Diagnostic> {

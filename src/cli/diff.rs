@@ -10,15 +10,15 @@ use super::objects::ObjectArgs;
 use super::prune::{self, SetArgs};
 use super::validation::ValidateArgs;
 use super::{Failure, Outcome, render, report};
-use crate::check::Unfinished;
-use crate::cluster::{
+use smp_cluster::{
     self, ApplyConflict, ApplySetOptions, ApplySetRun, Cluster, DiffOptions, DiffReport, FIELD_MANAGER,
     Object, ObjectDiff, PARALLEL, ServerSideApplyOptions,
 };
-use crate::diagnostic::{Code, Diagnostic, escaped, guarded};
-use crate::diff::unified;
-use crate::resource::Resource;
-use crate::source::SourceMap;
+use smp_inspect::check::Unfinished;
+use smp_merge::diff::unified;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic, escaped, guarded};
+use smp_text::source::SourceMap;
 
 /// Build an overlay and show what applying it would change in the cluster.
 ///
@@ -88,8 +88,8 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
         parallel: args.concurrency,
     };
     let removed = set.map(|set| pruned(&cluster, set, &mut resources, sources)).transpose()?;
-    let mut compared = cluster::diff(&cluster, &resources, &options)?;
-    let removed = removed.map(|removed| cluster::removals(&cluster, &removed, &options)).transpose()?;
+    let mut compared = smp_cluster::diff(&cluster, &resources, &options)?;
+    let removed = removed.map(|removed| smp_cluster::removals(&cluster, &removed, &options)).transpose()?;
     add_removals(&mut compared, removed.unwrap_or_default());
     let said = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
     let seen = compared.remarks.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
@@ -164,7 +164,7 @@ fn summary(compared: &DiffReport) -> String {
 /// Shows the differences and returns whether there are any.
 fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
     if let Some(program) = std::env::var("KUBECTL_EXTERNAL_DIFF").ok().filter(|program| !program.is_empty()) {
-        return Ok(cluster::external_diff(&program, objects)?);
+        return Ok(smp_cluster::external_diff(&program, objects)?);
     }
     let mut stdout = io::stdout().lock();
     let colour = render::has_colour(&stdout);

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::Failure;
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileTree as _, read_bounded};
-use crate::schema::{Cursor, Gvk, Schema};
-use crate::source::SourceMap;
-use crate::yaml::{self, Node, ParseOptions};
+use smp_files::{DiskTree, FileTree as _, read_bounded};
+use smp_merge::schema::{Cursor, Gvk, Schema};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{self, Node, ParseOptions};
 
 /// The documents of a file, or of standard input for `-`; empty ones as null.
 pub(super) fn read_documents(path: &Path, options: ParseOptions, sources: &SourceMap) -> Result<Vec<Node>> {

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use super::render;
-use crate::files::end_temporaries;
+use smp_files::end_temporaries;
 
 /// Set by the first signal that would end a command which wants to end in its own way.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
@@ -95,7 +95,7 @@ pub(super) fn on_signals() {}
 /// The signals that were ignored when the program started, a bit for each.
 #[cfg(target_os = "linux")]
 fn ignored_signals() -> u64 {
-    use crate::files::{DiskTree, FileTree as _};
+    use smp_files::{DiskTree, FileTree as _};
 
     let path = format!("/proc/{}/status", std::process::id());
     let status = DiskTree.read_text(std::path::Path::new(&path)).unwrap_or_default();

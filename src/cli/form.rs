@@ -5,9 +5,9 @@ use std::io::Write;
 use clap::ValueEnum;
 
 use crate::cli::Failure;
-use crate::diagnostic::escaped_line;
-use crate::resource::Resource;
-use crate::yaml;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::escaped_line;
+use smp_text::yaml;
 
 /// How resources are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

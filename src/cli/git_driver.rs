@@ -11,15 +11,15 @@ use super::package::looked_up;
 use super::report::conflicts;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Result, Severity, Warned};
-use crate::files::{DiskTree, FileTree as _, replace_file};
-use crate::merge::MergeOptions;
-use crate::package::{
+use smp_files::{DiskTree, FileTree as _, replace_file};
+use smp_merge::merge::MergeOptions;
+use smp_overlay::package::{
     ConflictWriting, FileContent, MarkerWords, OriginKeeping, Package, PackageConflict, PackageMerge3,
     PlainMerge, merge3_plain,
 };
-use crate::source::{Reading, SourceMap};
-use crate::yaml::decode;
+use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, Warned};
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::decode;
 
 /// What git takes for a driver that could not work at all.
 const NOT_WRITTEN: u8 = 129;

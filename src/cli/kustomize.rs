@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use crate::overlay::{FunctionOptions, HelmOptions};
+use smp_overlay::overlay::{FunctionOptions, HelmOptions};
 
 /// Flags for helm charts, functions and plugins: spelled as in kustomize.
 #[derive(Debug, Args)]

@@ -14,16 +14,17 @@ use super::report::print_line;
 use super::select::{SelectArgs, Selection, is_stream};
 use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::files::{DiskTree, FileTree as _, replace_file};
+use smp_files::{DiskTree, FileTree as _, replace_file};
 #[cfg(feature = "cluster")]
-use crate::overlay::Built;
-use crate::overlay::{LOCK_FILE, LockFile, LockUse};
+use smp_merge::schema::Gvk;
+use smp_merge::schema::is_built_in;
 #[cfg(feature = "cluster")]
-use crate::schema::Gvk;
-use crate::schema::{LockedSchema, is_built_in};
-use crate::source::SourceMap;
-use crate::yaml;
+use smp_overlay::overlay::Built;
+use smp_overlay::overlay::{LOCK_FILE, LockFile, LockUse};
+use smp_overlay::schema_chain::LockedSchema;
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::SourceMap;
+use smp_text::yaml;
 
 /// Write down what remote references are now, for builds that must not change by themselves.
 ///
@@ -143,7 +144,7 @@ fn lock_of(
 
 /// The schemas that the lock file has already. What is no lock file, or one of a newer
 /// version, is not written over.
-fn kept_schemas(file: &Path, sources: &SourceMap) -> crate::diagnostic::Result<Vec<LockedSchema>> {
+fn kept_schemas(file: &Path, sources: &SourceMap) -> smp_text::diagnostic::Result<Vec<LockedSchema>> {
     if !DiskTree.has(file) {
         return Ok(Vec::new());
     }
@@ -171,8 +172,8 @@ fn schemas_of_cluster(
     args: &LockCommand,
     built: &[Built],
     sources: &SourceMap,
-) -> crate::diagnostic::Result<Vec<LockedSchema>> {
-    use crate::cluster::{Cluster, locked_schemas};
+) -> smp_text::diagnostic::Result<Vec<LockedSchema>> {
+    use smp_cluster::{Cluster, locked_schemas};
 
     if args.target.schema.offline {
         return Err(Diagnostic::error(Code::Usage, "the cluster cannot be asked for schemas offline")
@@ -199,7 +200,7 @@ fn unknown_kind(gvk: &Gvk) -> Diagnostic {
 /// The kinds that are built and that neither the embedded schema has nor a CRD that is built.
 #[cfg(feature = "cluster")]
 fn custom_kinds(built: &[Built]) -> BTreeSet<Gvk> {
-    use crate::schema::openapi::{is_crd, read_crd};
+    use smp_merge::schema::openapi::{is_crd, read_crd};
 
     let resources = || built.iter().flat_map(|built| &built.resources);
     let crds = resources().filter(|resource| is_crd(resource.node()));

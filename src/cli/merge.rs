@@ -9,10 +9,10 @@ use super::package::{WriteArgs, read_input, schema_of};
 use super::report::conflicts;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, git_driver, render};
-use crate::diagnostic::Severity;
-use crate::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
-use crate::package::{ChangedPackage, ConflictWriting, MarkerWords, PackageMerge3, merge2_packages};
-use crate::source::{Reading, SourceMap};
+use smp_merge::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
+use smp_overlay::package::{ChangedPackage, ConflictWriting, MarkerWords, PackageMerge3, merge2_packages};
+use smp_text::diagnostic::Severity;
+use smp_text::source::{Reading, SourceMap};
 
 /// Merge manifests, or directories of them, over others, which keep their comments and layout.
 #[derive(Debug, Args)]

@@ -60,8 +60,8 @@ use std::process::ExitCode;
 use self::commands::{Command, ParsedLine};
 use self::outcome::{Failure, Outcome, report};
 use self::render::{MessageArgs, Refused};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::source::SourceMap;
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::SourceMap;
 
 /// Runs a command line, whose first word is the program's name, and returns its exit status:
 /// 0 for success, 1 for failure, 2 for a wrong command line, 3 for a merge with conflicts under

@@ -10,15 +10,15 @@ use super::select::{SelectArgs, is_stream};
 use super::target::{ClusterUse, TargetArgs, has_kustomization};
 use super::validation::{Validation, histories_for};
 use super::{Failure, render};
-use crate::cluster::ConnectOptions;
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, NO_FILE, TreeWalk, WalkOptions};
-use crate::overlay::{Builder, Histories, Remotes, is_remote_file, without_secrets};
-use crate::resource::{LabelSelector, Resource, flatten_lists};
-use crate::schema::Schema;
-use crate::schema::cache::{SchemaCache, ServerId};
-use crate::source::{SourceId, SourceMap, Span, is_kustomization};
-use crate::yaml::{Node, ParseOptions, PrintForm, decode, parse_documents};
+use smp_cluster::ConnectOptions;
+use smp_files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, NO_FILE, TreeWalk, WalkOptions};
+use smp_merge::schema::Schema;
+use smp_overlay::overlay::{Builder, Histories, Remotes, is_remote_file, without_secrets};
+use smp_overlay::resource::{LabelSelector, Resource, flatten_lists};
+use smp_overlay::schema_chain::cache::{SchemaCache, ServerId};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::{SourceId, SourceMap, Span, is_kustomization};
+use smp_text::yaml::{Node, ParseOptions, PrintForm, decode, parse_documents};
 
 /// What to send.
 #[derive(Debug, Args)]

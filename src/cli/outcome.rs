@@ -4,8 +4,8 @@ use std::io;
 use std::process::ExitCode;
 
 use super::{ending, render};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::source::SourceMap;
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::SourceMap;
 
 /// Why a command did not succeed.
 #[derive(Debug)]

@@ -11,14 +11,14 @@ pub(super) use super::report::print;
 use super::report::{ReportTo, json_report};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
-use crate::files::{DiskTree, FileTree as _, Located, replace_file};
-use crate::overlay::ChainUse;
-use crate::package::{
+use smp_files::{DiskTree, FileTree as _, Located, replace_file};
+use smp_merge::schema::{Gvk, Schema, kustomization_files};
+use smp_overlay::overlay::ChainUse;
+use smp_overlay::package::{
     ChangedPackage, ConflictWriting, OriginKeeping, Package, recover_target, write_copy, write_files,
 };
-use crate::schema::{Gvk, Schema, kustomization_files};
-use crate::source::{Reading, SourceMap};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::source::{Reading, SourceMap};
 
 /// The exit status of a merge with conflicts, under `--in-place` or `--exit-code`.
 const WITH_CONFLICTS: u8 = 3;

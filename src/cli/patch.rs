@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::builder::PossibleValue;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use smol_str::SmolStr;
 
@@ -12,17 +12,17 @@ use super::package::{print, schema_of};
 use super::report::print_changes;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::merge::{Exceptions, Rules};
-use crate::package::{
+use smp_merge::merge::{Exceptions, Rules};
+use smp_merge::patch::{PatchType, check_built_in};
+use smp_overlay::package::{
     ChangeKind, ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package,
     recover_target, write_files,
 };
-use crate::patch::{PatchType, check_built_in};
-use crate::resource::{LabelSelector, ObjectWords};
-use crate::schema::SchemaChoice;
-use crate::source::{Reading, SourceMap, Span};
-use crate::yaml::{self, Node, ParseOptions};
+use smp_overlay::resource::{LabelSelector, ObjectWords};
+use smp_overlay::schema_chain::SchemaChoice;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::{Reading, SourceMap, Span};
+use smp_text::yaml::{self, Node, ParseOptions};
 
 /// Patch manifests in files, without a cluster.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub(super) struct PatchArgs {
     patch: Option<String>,
 
     /// Type of the patch: strategic merge, JSON merge (RFC 7386) or JSON patch (RFC 6902)
-    #[arg(long = "type", value_enum, default_value_t = PatchType::Strategic)]
+    #[arg(long = "type", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
     /// Rules of strategic merges; without it the API server's
@@ -85,19 +85,12 @@ pub(super) struct PatchArgs {
     schema_type: Option<String>,
 }
 
-/// The words of `--type`.
-impl ValueEnum for PatchType {
-    fn value_variants<'a>() -> &'a [Self] {
-        &Self::ALL
-    }
-
-    fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(match self {
-            Self::Strategic => "strategic",
-            Self::Merge => "merge",
-            Self::Json => "json",
-        }))
-    }
+/// Parses the value of `--type`.
+pub(super) fn patch_type() -> impl TypedValueParser<Value = PatchType> {
+    PossibleValuesParser::new(PatchType::ALL.map(PatchType::as_str)).map(|name| {
+        let named = PatchType::ALL.into_iter().find(|patch_type| patch_type.as_str() == name);
+        named.unwrap_or(PatchType::Strategic)
+    })
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

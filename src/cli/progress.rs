@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, SystemTime};
 
 use super::render;
-use crate::diagnostic::escaped;
+use smp_text::diagnostic::escaped;
 
 /// How many lines are shown at a time; the rest are counted.
 const LINES: usize = 20;

@@ -12,12 +12,12 @@ use super::progress::LiveLines;
 use super::report::print_line_or_note;
 use super::wait::name;
 use super::{Failure, render};
-use crate::cluster::{
+use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySummary, Cluster, DoneWhen, KeptObject,
     Object, PruneFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
-use crate::diagnostic::{Code, Diagnostic};
-use crate::source::SourceMap;
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::SourceMap;
 
 /// Which tool a set says that it is kept by.
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
@@ -40,12 +40,12 @@ impl ToolingArg {
 
 /// The name of a parent.
 pub(super) fn parent_name(text: &str) -> Result<String, String> {
-    cluster::check_parent_name(text).map(|()| text.to_string()).map_err(|problem| said(&problem))
+    smp_cluster::check_parent_name(text).map(|()| text.to_string()).map_err(|problem| said(&problem))
 }
 
 /// A kind whose objects may hold others.
 fn holding_kind(word: &str) -> Result<String, String> {
-    cluster::check_holding_kind(word).map(|()| word.to_string()).map_err(|problem| said(&problem))
+    smp_cluster::check_holding_kind(word).map(|()| word.to_string()).map_err(|problem| said(&problem))
 }
 
 /// A problem in a line.
@@ -243,7 +243,7 @@ fn failed(failure: &PruneFailure) -> Diagnostic {
 pub(super) fn say_left(cluster: &Cluster, summary: &ApplySummary, sources: &SourceMap) {
     let problems = summary.left_sets.iter().filter_map(|(id, objects)| {
         let first = objects.first()?;
-        let parent = cluster::parent_of(cluster, id, &first.namespace);
+        let parent = smp_cluster::parent_of(cluster, id, &first.namespace);
         Some(left(id, parent.as_ref(), objects))
     });
     render::print(&problems.collect::<Vec<_>>(), sources);

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::Outcome;
 use super::report::print_line;
-use crate::files::{Recovery, Waiting, recover};
+use smp_files::{Recovery, Waiting, recover};
 
 /// End the changes to a directory that a stopped program began: all are made, or taken back.
 #[derive(Debug, Args)]

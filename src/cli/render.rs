@@ -10,10 +10,12 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use clap::{Args, ValueEnum};
 use rustc_hash::FxHashSet;
 
-use crate::diagnostic::{Code, Coloring, Diagnostic, MessageFormat, MessageRenderer, Severity, escaped_line};
-use crate::files::{DiskTree, FileTree as _};
-use crate::schema::Gvk;
-use crate::source::SourceMap;
+use smp_files::{DiskTree, FileTree as _};
+use smp_merge::schema::Gvk;
+use smp_text::diagnostic::{
+    Code, Coloring, Diagnostic, MessageFormat, MessageRenderer, Severity, escaped_line,
+};
+use smp_text::source::SourceMap;
 
 /// How messages are said; taken by all commands.
 #[derive(Debug, Clone, Copy, Default, Args)]

@@ -7,12 +7,12 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Failure, render};
-use crate::diagnostic::{escaped_json, escaped_line};
-use crate::merge::ConflictSide;
-use crate::package::{
+use smp_merge::merge::ConflictSide;
+use smp_overlay::package::{
     ChangeKind, ChangeOrigin, ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict,
 };
-use crate::source::{SourceMap, Span};
+use smp_text::diagnostic::{escaped_json, escaped_line};
+use smp_text::source::{SourceMap, Span};
 
 /// Where a report goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

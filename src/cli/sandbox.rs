@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 
 use super::target::TargetArgs;
 use super::{Failure, render};
-use crate::files::{Closed, Sandbox};
-use crate::overlay::Builder;
-use crate::schema::cache::SchemaCache;
+use smp_files::{Closed, Sandbox};
+use smp_overlay::overlay::Builder;
+use smp_overlay::schema_chain::cache::SchemaCache;
 
 /// Whether a build is put into a sandbox.
 #[derive(Debug, Args)]
@@ -137,7 +137,7 @@ impl SandboxedBuild<'_> {
     fn sandbox(&self, directories: Vec<PathBuf>) -> Sandbox {
         let schemas = SchemaCache::open(self.args.cache()).map(|schemas| schemas.directory().to_path_buf());
         let caches = self.builder.cache().map(Path::to_path_buf).into_iter().chain(schemas);
-        Sandbox::new().read(directories).read(caches)
+        Sandbox::closed().read(directories).read(caches)
     }
 }
 

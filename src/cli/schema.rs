@@ -10,13 +10,13 @@ use serde::Serialize;
 use super::report::{print_json, print_line};
 use super::target::SchemaArgs;
 use super::{Outcome, render};
-use crate::diagnostic::{Code, Diagnostic, Result, Severity, escaped_line};
-use crate::files::{DiskTree, FileKind, FileTree as _, replace_file};
-use crate::overlay::ChainUse;
-use crate::schema::{Gvk, Model, NamedKind, Scope, compile, is_compiled, lint, read_model, show};
-use crate::source::SourceMap;
+use smp_files::{DiskTree, FileKind, FileTree as _, replace_file};
+use smp_merge::schema::{Gvk, Model, NamedKind, Scope, compile, is_compiled, lint, read_model, show};
+use smp_overlay::overlay::ChainUse;
+use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, escaped_line};
+use smp_text::source::SourceMap;
 #[cfg(feature = "cluster")]
-use crate::yaml::suggestion;
+use smp_text::yaml::suggestion;
 
 /// Look at merge schemas, and compile them.
 #[derive(Debug, Args)]
@@ -204,9 +204,9 @@ fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
 
 #[cfg(feature = "cluster")]
 fn fetch(args: &FetchArgs, sources: &SourceMap) -> Outcome {
-    use crate::cluster::{FetchedFrom, LiveSchema};
-    use crate::schema::SchemaSource as _;
-    use crate::schema::cache::SchemaCache;
+    use smp_cluster::{FetchedFrom, LiveSchema};
+    use smp_merge::schema::SchemaSource as _;
+    use smp_overlay::schema_chain::cache::SchemaCache;
 
     args.schema.check_no_namespace()?;
     if args.schema.offline {

@@ -8,10 +8,10 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use super::Failure;
 use super::document::read_stdin;
 use super::target::has_kustomization;
-use crate::diagnostic::Result;
-use crate::files::{DiskTree, FileKind, FileTree as _};
-use crate::overlay::{Builder, Built, SearchedTargets, TargetSearch};
-use crate::source::{SourceMap, is_kustomization};
+use smp_files::{DiskTree, FileKind, FileTree as _};
+use smp_overlay::overlay::{Builder, Built, SearchedTargets, TargetSearch};
+use smp_text::diagnostic::Result;
+use smp_text::source::{SourceMap, is_kustomization};
 
 /// Which targets.
 #[derive(Debug)]

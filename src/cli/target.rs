@@ -8,15 +8,18 @@ use clap::{Args, ValueEnum};
 use super::Failure;
 use super::cache::CacheArgs;
 use super::kustomize::KustomizeArgs;
-use crate::diagnostic::{Code, Diagnostic};
-use crate::files::{DiskTree, FileTree};
-use crate::merge::{Exceptions, Rules};
-use crate::overlay::{BuildOptions, BuildRules, Builder, ChainUse, Histories, LockUse, Reorder, Targets};
-use crate::schema::cache::SchemaCache;
+use smp_files::{DiskTree, FileTree};
+use smp_merge::merge::{Exceptions, Rules};
+use smp_merge::schema::{TypeGraph, read_schema};
+use smp_overlay::overlay::{
+    BuildOptions, BuildRules, Builder, ChainUse, Histories, LockUse, Reorder, Targets,
+};
+use smp_overlay::schema_chain::cache::SchemaCache;
 #[cfg(feature = "cluster")]
-use crate::schema::cache::ServerId;
-use crate::schema::{Links, OnFailure, SchemaChain, SchemaChoice, TypeGraph, read_schema};
-use crate::source::{KUSTOMIZATION_FILES, SourceMap};
+use smp_overlay::schema_chain::cache::ServerId;
+use smp_overlay::schema_chain::{Links, OnFailure, SchemaChain, SchemaChoice};
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// What to build and how.
 #[derive(Debug, Args)]
@@ -143,8 +146,8 @@ impl SchemaArgs {
         cluster: &ClusterLink,
         sources: &SourceMap,
     ) -> Result<Links, Diagnostic> {
-        use crate::cluster::LiveSchema;
-        use crate::schema::SchemaSource;
+        use smp_cluster::LiveSchema;
+        use smp_merge::schema::SchemaSource;
         let auto = self.schema == SchemaChoice::Auto;
         let may_ask = matches!(self.schema, SchemaChoice::Auto | SchemaChoice::Cache | SchemaChoice::Cluster);
         let asks = may_ask && !(auto && links.hermetic);
@@ -408,17 +411,20 @@ impl TargetArgs {
 struct ClusterOutside;
 
 #[cfg(feature = "cluster")]
-impl crate::schema::SchemaSource for ClusterOutside {
+impl smp_merge::schema::SchemaSource for ClusterOutside {
     fn name(&self) -> &'static str {
         "cluster"
     }
 
-    fn lookup(&self, _gvk: &crate::schema::Gvk) -> std::result::Result<Option<Arc<TypeGraph>>, Diagnostic> {
+    fn lookup(
+        &self,
+        _gvk: &smp_merge::schema::Gvk,
+    ) -> std::result::Result<Option<Arc<TypeGraph>>, Diagnostic> {
         Err(Diagnostic::error(Code::Remote, "builds of fetched directories ask no cluster")
             .note("with --sandbox=off it is asked"))
     }
 
-    fn kinds(&self) -> std::result::Result<Vec<crate::schema::NamedKind>, Diagnostic> {
+    fn kinds(&self) -> std::result::Result<Vec<smp_merge::schema::NamedKind>, Diagnostic> {
         Ok(Vec::new())
     }
 }

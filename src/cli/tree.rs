@@ -9,9 +9,9 @@ use super::report::print;
 use super::select::Selection;
 use super::target::{ClusterUse, TargetArgs};
 use super::{Outcome, render};
-use crate::explain::{TreeLines, build_tree, tree_to_dot, tree_to_json, tree_to_mermaid, tree_to_text};
-use crate::overlay::Histories;
-use crate::source::SourceMap;
+use smp_inspect::explain::{TreeLines, build_tree, tree_to_dot, tree_to_json, tree_to_mermaid, tree_to_text};
+use smp_overlay::overlay::Histories;
+use smp_text::source::SourceMap;
 
 /// Build an overlay and show what it is made of: files, bases, components, patches, generators, transformers, and
 /// which objects each of them made or changed.

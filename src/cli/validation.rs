@@ -8,15 +8,15 @@ use clap::Args;
 use rustc_hash::FxHashSet;
 
 use super::select::is_stream;
-use crate::check::{ObjectJudgement, Unfinished};
-use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::overlay::{Builder, Histories};
-use crate::package::Package;
-use crate::resource::Resource;
-use crate::schema::{Schema, is_built_in_group};
-use crate::source::{Reading, SourceMap};
-use crate::validate::{ValidateOptions, Violation, ViolationRule, validate};
-use crate::yaml::Node;
+use smp_inspect::check::{ObjectJudgement, Unfinished};
+use smp_merge::schema::{Schema, is_built_in_group};
+use smp_overlay::overlay::{Builder, Histories};
+use smp_overlay::package::Package;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic, Severity};
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::Node;
+use smp_validate::{ValidateOptions, Violation, ViolationRule, validate};
 
 /// Whether objects are judged.
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::cache::rfc3339;
-use crate::schema::KUBERNETES_VERSIONS;
+use smp_merge::schema::KUBERNETES_VERSIONS;
 
 /// Print the version.
 #[derive(Debug, Args)]

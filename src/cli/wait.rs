@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
-use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
+use smp_cluster::Timestamp;
 
 use super::connect::duration;
 use super::ending::stop_at_first_signal;
@@ -15,13 +15,13 @@ use super::objects::ObjectArgs;
 use super::progress::{LiveLines, ago, span};
 use super::report::print_line;
 use super::{Failure, Outcome, ending, render};
-use crate::cluster::{
+use smp_cluster::{
     Cluster, FAILURE_GRACE, Object, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
     WaitedObject, check_awaited_kinds, wait_until_ready,
 };
-use crate::diagnostic::{Code, Diagnostic, escaped_json};
-use crate::resource::Resource;
-use crate::source::SourceMap;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic, escaped_json};
+use smp_text::source::SourceMap;
 
 /// Build an overlay, or read manifests, and wait until their objects in the cluster are ready.
 #[derive(Debug, Args)]
@@ -85,7 +85,6 @@ impl WaitFlags {
             failure_grace: self.failure_grace.unwrap_or(FAILURE_GRACE),
             strictness: if self.strict_wait { Strictness::ControllerSeen } else { Strictness::Kstatus },
             stop: Some(stop_at_first_signal()),
-            ..WaitOptions::default()
         }
     }
 }

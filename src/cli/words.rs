@@ -8,9 +8,9 @@ use clap::ArgMatches;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::Failure;
-use crate::diagnostic::escaped;
-use crate::files::{DiskTree, FileTree as _};
-use crate::schema::SchemaChoice;
+use smp_files::{DiskTree, FileTree as _};
+use smp_overlay::schema_chain::SchemaChoice;
+use smp_text::diagnostic::escaped;
 
 /// Stands for a document.
 const DOCUMENT: &str = "***";

@@ -12,6 +12,7 @@ fn each_promise_has_its_test() {
     let text = fs::read_to_string(home.join("SECURITY.md")).expect("there");
     let mut files = Vec::new();
     rust_files(&home.join("src"), &mut files);
+    rust_files(&home.join("crates"), &mut files);
     rust_files(&home.join("tests"), &mut files);
     let texts: Vec<_> = files.iter().map(|file| fs::read_to_string(file).expect("text")).collect();
     let tests: BTreeSet<&str> = texts.iter().flat_map(|text| text.lines().filter_map(test_name)).collect();

@@ -1,4 +1,4 @@
-//! The library's own source, as far as the checks need it: its files, and for each the modules that
+//! The source of the workspace, as far as the checks need it: its files, and for each the modules that
 //! it defines, what it imports, and the paths in its code. Tests are left out.
 //!
 //! This is no compiler. Not seen: what macros make, methods (which are called by no path), names
@@ -51,12 +51,25 @@ fn texts(directory: &Path) -> Vec<(String, String)> {
     texts
 }
 
-/// The files of this library that are part of it when no tests are built.
-pub fn library() -> Vec<SourceFile> {
-    let texts = texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    let files = files(&texts);
-    assert!(files.len() > 150, "only {} files were found", files.len());
-    files
+/// A crate of the workspace, without its tests.
+pub struct Library {
+    /// Its directory below the root of the workspace: `src` or `crates/text/src`.
+    pub directory: String,
+    pub files: Vec<SourceFile>,
+}
+
+/// All crates of the workspace, the root package first.
+pub fn libraries() -> Vec<Library> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let crates = fs::read_dir(root.join("crates")).expect("crates").map(|entry| entry.expect("an entry"));
+    let names: BTreeSet<_> = crates.map(|entry| entry.file_name().into_string().expect("a name")).collect();
+    let directories = names.into_iter().map(|name| format!("crates/{name}/src"));
+    let read = |directory: String| {
+        let files = files(&texts(&root.join(&directory)));
+        assert!(!files.is_empty(), "{directory} has no files");
+        Library { directory, files }
+    };
+    [String::from("src")].into_iter().chain(directories).map(read).collect()
 }
 
 /// Those of the files of some library.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 mod locks;
-#[path = "../../src/overlay/remote/tests/server.rs"]
+#[path = "../../crates/overlay/src/overlay/remote/tests/server.rs"]
 mod server;
 
 /// A folder with repositories, overlays and a cache.

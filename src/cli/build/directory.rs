@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 use smol_str::SmolStr;
 
 use crate::cli::form::OutputForm;
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{
+use smp_files::{
     DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, end_unfinished, hex,
 };
-use crate::resource::{ResId, Resource, ResourceSet};
-use crate::yaml;
+use smp_overlay::resource::{ResId, Resource, ResourceSet};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml;
 
 /// The list of what was written, for the next run.
 const WRITTEN: &str = ".kubectl-smp-files";

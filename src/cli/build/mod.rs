@@ -15,10 +15,10 @@ use super::select::{SelectArgs, Selection};
 use super::target::{ClusterUse, TargetArgs};
 use super::validation::{ValidateArgs, Validation, histories_for};
 use super::{Failure, Outcome, render};
-use crate::check::{Unfinished, unsilenced};
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::overlay::{Builder, Built, Targets};
-use crate::source::SourceMap;
+use smp_inspect::check::{Unfinished, unsilenced};
+use smp_overlay::overlay::{Builder, Built, Targets};
+use smp_text::diagnostic::{Diagnostic, Severity};
+use smp_text::source::SourceMap;
 
 /// Render overlays: kustomizations, or plain directories over a base.
 #[derive(Debug, Args)]

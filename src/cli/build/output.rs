@@ -8,9 +8,9 @@ use clap::Args;
 use super::directory::{OutputDirectory, Stale};
 use crate::cli::Failure;
 use crate::cli::form::{Joined, OutputForm};
-use crate::files::{DiskTree, FileTree as _, replace_file};
-use crate::resource::ResourceSet;
-use crate::yaml::suggestion;
+use smp_files::{DiskTree, FileTree as _, replace_file};
+use smp_overlay::resource::ResourceSet;
+use smp_text::yaml::suggestion;
 
 /// Where the output goes.
 #[derive(Debug, Args)]

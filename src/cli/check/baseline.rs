@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 use super::super::{Failure, render};
-use crate::check::{
+use smp_files::{DiskTree, FileTree as _, Located, replace_file};
+use smp_inspect::check::{
     Baseline, BaselineHome, Baselines, CheckReport, Conclusion, ConfiguredBaseline, TargetFindings,
 };
-use crate::diagnostic::{Code, Diagnostic, Result, Severity};
-use crate::files::{DiskTree, FileTree as _, Located, replace_file};
+use smp_text::diagnostic::{Code, Diagnostic, Result, Severity};
 
 /// The baselines of a run.
 pub(super) struct KnownFindings<'a> {

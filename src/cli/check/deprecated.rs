@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use super::super::{Failure, render};
 use super::mend;
-use crate::check::{CheckReport, FixedFile, replace_deprecated, replaceable_fields};
 use crate::cli::select::Selection;
 use crate::cli::target::TargetArgs;
-use crate::diagnostic::{Code, Severity};
-use crate::files::{DiskTree, EditedTree, FileTree, Located, RecordingTree};
-use crate::source::SourceMap;
-use crate::yaml::to_documents;
+use smp_files::{DiskTree, EditedTree, FileTree, Located, RecordingTree};
+use smp_inspect::check::{CheckReport, FixedFile, replace_deprecated, replaceable_fields};
+use smp_text::diagnostic::{Code, Severity};
+use smp_text::source::SourceMap;
+use smp_text::yaml::to_documents;
 
 /// A kustomization with deprecated fields.
 struct OldFile {
@@ -150,7 +150,7 @@ impl<'s> Proof<'s> {
         let sources = SourceMap::default();
         let builder = self.args.builder_over(tree, &sources, &[target.to_path_buf()]).ok()?;
         let built = self.selection.build(&builder, target).ok()?;
-        to_documents(built.resources.iter().map(crate::resource::Resource::node)).ok()
+        to_documents(built.resources.iter().map(smp_overlay::resource::Resource::node)).ok()
     }
 
     /// Whether the targets that read edited files build, and to the same; each edited file must be read by one.

@@ -4,8 +4,10 @@ use std::process::ExitCode;
 
 use super::super::report::print;
 use super::super::{Failure, Outcome};
-use crate::check::{RULES, Rule, RuleGroup, RuleStanding, code_named, message_codes, nearest_code, rule_of};
-use crate::diagnostic::Code;
+use smp_inspect::check::{
+    RULES, Rule, RuleGroup, RuleStanding, code_named, message_codes, nearest_code, rule_of,
+};
+use smp_text::diagnostic::Code;
 
 /// Lists all rules by what they are about.
 pub(super) fn list() -> Outcome {

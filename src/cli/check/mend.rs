@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::check::{CheckReport, FixedFile, fixed_files};
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files::{DiskTree, FileChange, FileTree as _, Located, change_files};
-use crate::source::SourceMap;
+use smp_files::{DiskTree, FileChange, FileTree as _, Located, change_files};
+use smp_inspect::check::{CheckReport, FixedFile, fixed_files};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::SourceMap;
 
 use super::super::render;
 

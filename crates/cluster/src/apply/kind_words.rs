@@ -1,0 +1,47 @@
+//! Kinds among the objects, by the words of people.
+
+use rustc_hash::FxHashSet;
+
+use crate::mapping::Mapping;
+use crate::plan::ObjectPlan;
+use smp_merge::schema::{Gvk, NamedKind};
+
+/// Kinds that are named as people name them: by kind, plural or short name, with or without the group.
+#[derive(Debug, Default)]
+pub(crate) struct KindWords {
+    kinds: FxHashSet<Gvk>,
+    /// Words that name no kind of the objects.
+    pub(crate) strange: Vec<String>,
+}
+
+/// Whether a word means a kind.
+pub(super) fn is_meant(word: &str, mapping: &Mapping) -> bool {
+    let (name, group) = word.split_once('.').unwrap_or((word, ""));
+    let names = std::iter::once(&mapping.plural).chain(&mapping.names).cloned().collect();
+    let kind = NamedKind { gvk: mapping.gvk.clone(), scope: None, names };
+    kind.is_called(name) && (group.is_empty() || mapping.gvk.group.eq_ignore_ascii_case(group))
+}
+
+impl KindWords {
+    pub(crate) fn of(words: &[String], plan: &ObjectPlan<'_>) -> Self {
+        let mut found = Self::default();
+        if words.is_empty() {
+            return found;
+        }
+        let mappings = plan.targets.iter().filter_map(|target| target.mapping.as_ref());
+        let mappings: FxHashSet<&Mapping> = mappings.collect();
+        for word in words {
+            let before = found.kinds.len();
+            let meant = mappings.iter().filter(|mapping| is_meant(word, mapping));
+            found.kinds.extend(meant.map(|mapping| mapping.gvk.clone()));
+            if found.kinds.len() == before {
+                found.strange.push(word.clone());
+            }
+        }
+        found
+    }
+
+    pub(crate) fn has(&self, gvk: &Gvk) -> bool {
+        self.kinds.contains(gvk)
+    }
+}

@@ -1,0 +1,105 @@
+//! Server-side apply of many objects.
+//!
+//! Namespaces go first, then CRDs, which are waited for, then the rest side by side. What happens
+//! is reported in the order in which they are sent, whatever order the server answers in.
+
+mod before;
+mod events;
+mod kind_words;
+mod migrate;
+mod one;
+mod options;
+mod report;
+mod request;
+mod run;
+mod steps;
+mod takeover;
+mod unapplied;
+
+use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+
+use super::client::Cluster;
+use super::listing::Listed;
+use super::plan::{ObjectPlan, nothing_sent};
+pub(super) use before::METADATA;
+pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
+pub(super) use kind_words::KindWords;
+use kind_words::is_meant;
+pub(super) use migrate::{applied_by, client_side_appliers, left_behind, own_entry};
+pub(super) use one::{immutable_fields, is_being_deleted};
+pub use options::{
+    DryRun, FIELD_MANAGER, FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE,
+};
+use report::Reporter;
+pub(super) use request::{APPLY, ApplyRequest, Force};
+use run::ApplyRun;
+pub(super) use run::GONE;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
+use smp_text::yaml::suggestion;
+pub(super) use steps::{ApplyStep, steps};
+pub(super) use takeover::kubectl_would_get;
+
+/// Applies objects server-side.
+///
+/// All objects are checked first: nothing is sent when the server cannot be reached or one of the
+/// objects cannot be mapped to a resource. When the server refuses an object, the others are
+/// applied all the same, as kubectl does.
+///
+/// # Errors
+/// What stops the run before anything is sent.
+pub fn apply(
+    cluster: &Cluster,
+    resources: &[Resource],
+    options: &ServerSideApplyOptions,
+    report: &mut (dyn FnMut(Event<'_>) + Send),
+) -> Result<ApplySummary> {
+    options.stop.iter().for_each(|stop| cluster.stop_when(stop));
+    cluster.wait(async {
+        let plan = ObjectPlan::make(cluster, resources).await?;
+        let (steps, bodies) = checked(cluster, &plan, options).await?;
+        let (unanswered, listed, sent) =
+            (AtomicUsize::new(0), Mutex::new(Listed::default()), Mutex::default());
+        let replaceable = KindWords::of(&options.replace_immutable, &plan);
+        let run = ApplyRun { cluster, options, plan: &plan, bodies, replaceable, unanswered, listed, sent };
+        let order = steps.iter().flat_map(|step| step.objects.iter().copied()).collect();
+        Ok(run.all(&steps, &mut Reporter::new(&plan, order, report)).await)
+    })
+}
+
+/// The steps of an apply, and what is sent for each object.
+///
+/// # Errors
+/// What stops a run before anything is sent.
+pub(super) async fn checked(
+    cluster: &Cluster,
+    plan: &ObjectPlan<'_>,
+    options: &ServerSideApplyOptions,
+) -> Result<(Vec<ApplyStep>, Vec<Vec<u8>>)> {
+    plan.require_mappings(cluster)?;
+    let mut problems = Problems::default();
+    for word in KindWords::of(&options.replace_immutable, plan).strange {
+        unheard(cluster, "--replace-immutable", &word)
+            .await?
+            .into_iter()
+            .for_each(|problem| problems.add(problem));
+    }
+    let bodies = plan.targets.iter().map(|target| target.body(&options.field_manager));
+    let bodies = bodies.filter_map(|body| problems.value_of(body)).collect();
+    nothing_sent(problems)?;
+    Ok((steps(plan, &options.waves)?, bodies))
+}
+
+/// What is wrong with a word for a kind that none of the objects is of: the server has no such kind, either.
+pub(super) async fn unheard(cluster: &Cluster, flag: &str, word: &str) -> Result<Option<Diagnostic>> {
+    cluster.discover_all().await?;
+    let known = cluster.known_mappings();
+    if known.iter().any(|mapping| is_meant(word, mapping)) {
+        return Ok(None);
+    }
+    let problem = Diagnostic::error(Code::Usage, format!("{flag}: no kind is called `{word}`"));
+    let names: Vec<&str> = known.iter().map(|mapping| mapping.gvk.kind.as_str()).collect();
+    let name = word.split_once('.').map_or(word, |(name, _)| name);
+    Ok(Some(suggestion(name, &names).into_iter().fold(problem, Diagnostic::help)))
+}

@@ -1,0 +1,111 @@
+//! What became of each object, told in the order in which they are sent, whatever order the answers come in.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use super::events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
+use crate::conflict::ApplyConflict;
+use crate::plan::{Object, ObjectPlan};
+use smp_text::diagnostic::Diagnostic;
+use smp_text::yaml::Node;
+
+/// What came of one object.
+#[derive(Debug)]
+pub(super) enum ApplyOutcome {
+    Applied {
+        warnings: Vec<String>,
+        /// What no server said.
+        remarks: Vec<String>,
+        change: ApplyChange,
+        object: Node,
+        /// The id of the ApplySet that the object is not in any more.
+        left_set: Option<String>,
+    },
+    Failed {
+        problem: Diagnostic,
+        conflict: Option<ApplyConflict>,
+    },
+    /// It was not sent.
+    Skipped,
+    /// It was sent, and the answer was not waited for.
+    Unknown,
+}
+
+/// CRDs that custom resources cannot be sent for, and why.
+pub(super) type Broken = FxHashMap<SmolStr, Diagnostic>;
+
+/// Reports outcomes in their order.
+pub(super) struct Reporter<'a> {
+    plan: &'a ObjectPlan<'a>,
+    report: &'a mut (dyn FnMut(Event<'_>) + Send),
+    /// The objects as they are sent.
+    order: Vec<usize>,
+    waiting: Vec<Option<ApplyOutcome>>,
+    next: usize,
+    warned: FxHashSet<String>,
+    pub(super) summary: ApplySummary,
+    /// CRDs that did not come up.
+    pub(super) broken_crds: Broken,
+}
+
+impl<'a> Reporter<'a> {
+    pub(super) fn new(
+        plan: &'a ObjectPlan<'a>,
+        order: Vec<usize>,
+        report: &'a mut (dyn FnMut(Event<'_>) + Send),
+    ) -> Self {
+        let waiting = plan.targets.iter().map(|_| None).collect();
+        let (warned, summary) = (FxHashSet::default(), ApplySummary::default());
+        let broken_crds = Broken::default();
+        Self { plan, report, order, waiting, next: 0, warned, summary, broken_crds }
+    }
+
+    pub(super) fn done(&mut self, index: usize, outcome: ApplyOutcome) {
+        self.waiting[index] = Some(outcome);
+        while let Some(index) = self.order.get(self.next).copied()
+            && let Some(outcome) = self.waiting[index].take()
+        {
+            let plan = self.plan;
+            self.tell(&plan.targets[index].object, outcome);
+            self.next += 1;
+        }
+    }
+
+    fn tell(&mut self, object: &Object, outcome: ApplyOutcome) {
+        match outcome {
+            ApplyOutcome::Applied { warnings, remarks, change, object: live, left_set } => {
+                if let Some(set) = left_set {
+                    self.summary.left_sets.entry(set).or_default().push(object.clone());
+                }
+                for text in warnings.iter().filter(|text| self.warned.insert((*text).clone())) {
+                    (self.report)(Event::Warning(text));
+                }
+                for text in remarks.iter().filter(|text| self.warned.insert((*text).clone())) {
+                    (self.report)(Event::Remark(text));
+                }
+                self.summary.applied += 1;
+                (self.report)(Event::Applied(&AppliedObject { object: object.clone(), change, live }));
+            }
+            ApplyOutcome::Failed { problem, conflict } => self.fail(object, problem, conflict),
+            ApplyOutcome::Skipped => self.summary.skipped.push(object.clone()),
+            ApplyOutcome::Unknown => self.summary.unknown.push(object.clone()),
+        }
+    }
+
+    fn fail(&mut self, object: &Object, problem: Diagnostic, conflict: Option<ApplyConflict>) {
+        let failure = ApplyFailure { object: object.clone(), problem, conflict };
+        (self.report)(Event::Failed(&failure));
+        self.summary.failures.push(failure);
+    }
+
+    /// CRDs that were accepted and cannot be used count as failed.
+    pub(super) fn broken(&mut self, plan: &ObjectPlan<'_>, broken: Broken) {
+        for target in plan.targets.iter().filter(|t| t.object.gvk.is_crd()) {
+            let Some(reason) = broken.get(&target.object.name) else { continue };
+            if !self.summary.failures.iter().any(|f| f.object == target.object) {
+                self.fail(&target.object, reason.clone().resource(target.resource.id()), None);
+            }
+        }
+        self.broken_crds.extend(broken);
+    }
+}

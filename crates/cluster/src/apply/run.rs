@@ -1,0 +1,178 @@
+//! Sending objects, wave by wave and phase by phase, side by side within a phase.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::future::{Either, select};
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+use smol_str::SmolStr;
+use tokio::time::{Instant, sleep};
+
+use super::before::Before;
+use super::events::ApplySummary;
+use super::kind_words::KindWords;
+use super::one::OneObject;
+use super::options::{DryRun, ServerSideApplyOptions};
+use super::report::{ApplyOutcome, Broken, Reporter};
+use super::steps::ApplyStep;
+use crate::client::Cluster;
+use crate::listing::{ListForm, Listed};
+use crate::plan::{ObjectPlan, Phase};
+use smp_text::diagnostic::{Code, Diagnostic};
+
+/// A run over all objects.
+pub(super) struct ApplyRun<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) options: &'a ServerSideApplyOptions,
+    pub(super) plan: &'a ObjectPlan<'a>,
+    pub(super) bodies: Vec<Vec<u8>>,
+    pub(super) replaceable: KindWords,
+    /// How many requests in a row were not answered.
+    pub(super) unanswered: AtomicUsize,
+    pub(super) listed: Mutex<Listed<Value>>,
+    /// The objects that were sent, answered or not.
+    pub(super) sent: Mutex<FxHashSet<usize>>,
+}
+
+/// After so many requests in a row without an answer, each sent several times, the server is not there.
+pub(crate) const GONE: usize = 10;
+
+/// How long answers are waited for when the run is stopped.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+/// How often is looked whether it is.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl ApplyRun<'_> {
+    /// Sends everything. What is in a later wave than an object that was not applied is not sent.
+    pub(super) async fn all(&self, steps: &[ApplyStep], reporter: &mut Reporter<'_>) -> ApplySummary {
+        let mut wave = None;
+        let mut is_blocked = false;
+        for step in steps {
+            if wave.replace(step.wave) != Some(step.wave) {
+                is_blocked = !reporter.summary.failures.is_empty();
+            }
+            if is_blocked {
+                step.objects.iter().for_each(|index| reporter.done(*index, ApplyOutcome::Skipped));
+            } else {
+                self.step(step, reporter).await;
+            }
+        }
+        std::mem::take(&mut reporter.summary)
+    }
+
+    /// Sends the objects of a step; those whose CRD is broken are not sent.
+    async fn step(&self, step: &ApplyStep, reporter: &mut Reporter<'_>) {
+        let mut given_up = pin!(self.given_up());
+        select(pin!(self.list(&step.objects)), given_up.as_mut()).await;
+        let broken = &reporter.broken_crds.clone();
+        let outcomes =
+            step.objects.iter().map(|&index| async move { (index, self.outcome(index, broken).await) });
+        let outcomes = outcomes.collect::<Vec<_>>();
+        let mut outcomes = futures::stream::iter(outcomes).buffer_unordered(self.options.parallel.max(1));
+        let mut left: FxHashSet<usize> = step.objects.iter().copied().collect();
+        while let Either::Left((Some((index, outcome)), _)) = select(outcomes.next(), given_up.as_mut()).await
+        {
+            left.remove(&index);
+            reporter.done(index, outcome);
+        }
+        for index in left {
+            let is_sent = lock(&self.sent).contains(&index);
+            reporter.done(index, if is_sent { ApplyOutcome::Unknown } else { ApplyOutcome::Skipped });
+        }
+        let defines = step.phase == Phase::Definitions && self.options.dry_run == DryRun::None;
+        if defines
+            && !self.is_over()
+            && let Either::Left((broken, _)) = select(pin!(self.establish(step)), given_up).await
+        {
+            reporter.broken(self.plan, broken);
+        }
+    }
+
+    /// Comes some time after the run is stopped: what is under way then is not waited for any longer.
+    async fn given_up(&self) {
+        let is_set =
+            |flag: &Option<Arc<AtomicBool>>| flag.as_ref().is_some_and(|f| f.load(Ordering::Relaxed));
+        while !is_set(&self.options.stop) {
+            sleep(BETWEEN_LOOKS).await;
+        }
+        let until = Instant::now() + LAST_ANSWERS;
+        while Instant::now() < until && !is_set(&self.options.stop_now) {
+            sleep(BETWEEN_LOOKS).await;
+        }
+    }
+
+    /// Learns what is there of the objects that are due, where one answer tells of many. What is not learnt
+    /// here is asked for one by one, where it is also told what does not work.
+    async fn list(&self, due: &[usize]) {
+        if self.options.dry_run == DryRun::None && !self.is_over() {
+            let targets: Vec<_> = due.iter().map(|i| &self.plan.targets[*i]).collect();
+            let listed = Listed::of(self.cluster, &targets, ListForm::METADATA, |_, metadata| metadata).await;
+            let listed = listed.unwrap_or_default();
+            *lock(&self.listed) = listed;
+        }
+    }
+
+    /// Whether nothing more is sent.
+    fn is_over(&self) -> bool {
+        let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        is_stopped || self.unanswered.load(Ordering::Relaxed) >= GONE
+    }
+
+    async fn outcome(&self, index: usize, broken: &Broken) -> ApplyOutcome {
+        if self.is_over() {
+            return ApplyOutcome::Skipped;
+        }
+        let target = &self.plan.targets[index];
+        let crd = self.plan.defined.get(&target.object.gvk).map(|(_, crd)| crd);
+        let known = lock(&self.listed).take(target).map(Before::listed);
+        let one = OneObject {
+            cluster: self.cluster,
+            options: self.options,
+            namespaces: &self.plan.namespaces,
+            target,
+            has_new_crd: crd.is_some(),
+            is_replaceable: self.replaceable.has(&target.object.gvk),
+        };
+        if let Some((crd, reason)) = crd.and_then(|crd| broken.get_key_value(crd)) {
+            let message = format!("not sent, since its CustomResourceDefinition {crd} cannot be used");
+            return one.failed(Diagnostic::error(Code::Remote, message).note(reason.message()));
+        }
+        lock(&self.sent).insert(index);
+        let (outcome, is_answered) = one.apply(&self.bodies[index], known).await;
+        if is_answered {
+            self.unanswered.store(0, Ordering::Relaxed);
+        } else {
+            self.unanswered.fetch_add(1, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    /// Waits for the CRDs of a step. Returns those that did not come up.
+    async fn establish(&self, step: &ApplyStep) -> Broken {
+        let names: FxHashSet<&SmolStr> =
+            step.objects.iter().map(|&index| &self.plan.targets[index].object.name).collect();
+        let crds = self.plan.defined.values().map(|(_, crd)| crd).filter(|crd| names.contains(crd));
+        let crds: FxHashSet<SmolStr> = crds.cloned().collect();
+        if crds.is_empty() {
+            return Broken::default();
+        }
+        let limit = self.options.crd_timeout;
+        let waits = crds.into_iter().map(|crd| async move {
+            let problem = self.cluster.established(&crd, limit).await.err()?;
+            Some((crd, problem))
+        });
+        let waits = futures::stream::iter(waits).buffer_unordered(self.options.parallel.max(1));
+        let broken = waits.filter_map(std::future::ready).collect().await;
+        self.cluster.discovery.forget();
+        broken
+    }
+}

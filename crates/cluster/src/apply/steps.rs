@@ -1,0 +1,46 @@
+//! The order in which objects are sent: what they ask for themselves, then what others need of them.
+
+use std::collections::BTreeMap;
+
+use crate::plan::{ObjectPlan, Phase, PlannedObject, nothing_sent};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
+
+/// Objects that are sent side by side, by their index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ApplyStep {
+    pub(crate) wave: i32,
+    pub(crate) phase: Phase,
+    pub(crate) objects: Vec<usize>,
+}
+
+/// All objects; the wave of each is a number that the first of the annotations has that it has.
+///
+/// # Errors
+/// What is no whole number.
+pub(crate) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec<ApplyStep>> {
+    let mut problems = Problems::default();
+    let waves = plan.targets.iter().map(|target| wave(target, annotations));
+    let waves: Vec<i32> = waves.filter_map(|wave| problems.value_of(wave)).collect();
+    nothing_sent(problems)?;
+    let mut steps: BTreeMap<(i32, Phase), Vec<usize>> = BTreeMap::new();
+    for (index, (target, wave)) in plan.targets.iter().zip(waves).enumerate() {
+        steps.entry((wave, Phase::of(&target.object.gvk))).or_default().push(index);
+    }
+    Ok(steps.into_iter().map(|((wave, phase), objects)| ApplyStep { wave, phase, objects }).collect())
+}
+
+fn wave(target: &PlannedObject<'_>, annotations: &[String]) -> Result<i32> {
+    let node = target.resource.node();
+    let found = annotations.iter().find_map(|name| {
+        Some((name, node.get_path(&["metadata", "annotations", name])?)).filter(|(_, value)| !value.is_null())
+    });
+    let Some((name, value)) = found else { return Ok(0) };
+    let number = value.scalar_text().and_then(|text| text.trim().parse().ok());
+    number.ok_or_else(|| {
+        let message = format!("the annotation {name} must have a whole number");
+        Diagnostic::error(Code::InvalidValue, message)
+            .resource(target.resource.id())
+            .at(value.span())
+            .help("such as \"-1\" or \"5\"; what has none is in wave 0")
+    })
+}

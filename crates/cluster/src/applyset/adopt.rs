@@ -1,0 +1,115 @@
+//! Taking objects that are there already into a set.
+
+use futures::StreamExt as _;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::claim::SetWork;
+use super::events::{ApplySetEvent, ApplySetOptions, PruneFailure};
+use super::hold::SetHold;
+use super::id::PART_OF;
+use super::parent::SetParent;
+use super::parent_ref::ParentRef;
+use super::run::{refuse_members_of_others, scope_of, unsent};
+use crate::apply::METADATA;
+use crate::client::Cluster;
+use crate::exchange::Ask;
+use crate::json;
+use crate::mapping::{Mapping, encode};
+use crate::plan::{Object, ObjectPlan};
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// Labels the objects that the resources name, as members of a set, and changes nothing else of them. The next apply of
+/// the set prunes those that it does not have.
+///
+/// Returns those that could not be labelled, such as objects that are not there.
+///
+/// # Errors
+/// The parent cannot be used; an object belongs to another set. Nothing was sent then.
+pub fn adopt(
+    cluster: &Cluster,
+    options: &ApplySetOptions,
+    resources: &[Resource],
+    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+) -> Result<Vec<PruneFailure>> {
+    cluster.wait(async {
+        let at = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
+        let parent = SetParent { at, tooling: options.tooling };
+        let (id, plan) = (parent.at.id(), ObjectPlan::make(cluster, resources).await?);
+        plan.require_mappings(cluster)?;
+        refuse_members_of_others(cluster, &plan, &id, options.parallel).await?;
+        let hold = SetHold::take(cluster, &parent, SetWork::Applying, &scope_of(&plan), report).await;
+        let hold = hold.map_err(unsent)?;
+        let adopter = Adopter { cluster, id: &id, manager: options.tooling.field_manager() };
+        let labelled = plan.targets.iter().filter_map(|target| {
+            let (adopter, mapping) = (&adopter, target.mapping.as_ref()?);
+            Some(async move { (&target.object, adopter.label(mapping, &target.object).await) })
+        });
+        let labelled = labelled.collect::<Vec<_>>();
+        let mut labelled = futures::stream::iter(labelled).buffered(options.parallel.max(1));
+        let mut failures = Vec::new();
+        while let Some((object, outcome)) = labelled.next().await {
+            match outcome {
+                Ok(()) => report(ApplySetEvent::Adopted(object)),
+                Err(problem) => {
+                    let failure = PruneFailure { object: object.clone(), problem };
+                    report(ApplySetEvent::Failed(&failure));
+                    failures.push(failure);
+                }
+            }
+        }
+        let scope = hold.scope().clone();
+        hold.release(cluster, &parent, &scope).await?;
+        Ok(failures)
+    })
+}
+
+struct Adopter<'a> {
+    cluster: &'a Cluster,
+    id: &'a str,
+    manager: &'a str,
+}
+
+impl Adopter<'_> {
+    /// Labels an object that is there, unless another set has taken it.
+    async fn label(&self, mapping: &Mapping, object: &Object) -> Result<()> {
+        let path = mapping.path(&object.namespace, &object.name);
+        let ask = Ask { accept: METADATA, ..Ask::object(path.as_str()) };
+        for _ in 0..5 {
+            let now: Value = match self.cluster.ask(&ask).await?.accepted() {
+                Ok(answer) => json::decode(&answer.body)
+                    .map_err(|error| crate::failure::not_understood(&self.cluster.endpoint, &path, &error))?,
+                Err(refusal) if refusal.is_not_found() => return Err(not_there(object)),
+                Err(refusal) => return Err(refusal.diagnostic(&self.cluster.endpoint)),
+            };
+            let text = |pointer: &str| now.pointer(pointer).and_then(Value::as_str);
+            match now.pointer("/metadata/labels").and_then(|labels| labels.get(PART_OF)) {
+                Some(own) if own == self.id => return Ok(()),
+                Some(_) => return Err(Diagnostic::error(Code::Conflict, "it belongs to another ApplySet")),
+                None => {}
+            }
+            let body = json!({"metadata": {
+                "uid": text("/metadata/uid"), "resourceVersion": text("/metadata/resourceVersion"),
+                "labels": {PART_OF: self.id},
+            }});
+            let patch = Ask {
+                method: Method::PATCH,
+                content_type: "application/merge-patch+json",
+                body: body.to_string().into_bytes(),
+                ..Ask::object(format!("{path}?fieldManager={}", encode(self.manager)))
+            };
+            match self.cluster.ask(&patch).await?.accepted() {
+                Ok(_) => return Ok(()),
+                Err(refusal) if refusal.http == 409 => {}
+                Err(refusal) if refusal.is_not_found() => return Err(not_there(object)),
+                Err(refusal) => return Err(refusal.diagnostic(&self.cluster.endpoint)),
+            }
+        }
+        Err(Diagnostic::error(Code::Conflict, "others keep changing it").help("try again"))
+    }
+}
+
+fn not_there(object: &Object) -> Diagnostic {
+    Diagnostic::error(Code::NoMatch, format!("{object} is not there")).help("apply it with the set instead")
+}

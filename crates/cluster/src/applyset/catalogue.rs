@@ -1,0 +1,240 @@
+//! Which sets there are, and what is in one.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use super::events::ApplySetEvent;
+use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, IS_PARENT_TYPE, NAMESPACES, TOOLING};
+use super::members::{MemberQuery, collections, members};
+use super::parent::SetParent;
+use super::parent_ref::ParentRef;
+use super::scope::{GroupKind, SetScope, entries};
+use super::tooling::ApplySetTooling;
+use crate::apply::PARALLEL;
+use crate::client::Cluster;
+use crate::exchange::Ask;
+use crate::failure::not_understood;
+use crate::json;
+use crate::listing::metadata_of;
+use crate::mapping::{DEFINITIONS, Mapping, encode};
+use crate::plan::Object;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// In which namespaces parents are looked for. Those without namespaces are always found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetsOf {
+    /// The connection's.
+    Namespace,
+    /// All.
+    AllNamespaces,
+}
+
+/// A set, as its parent has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApplySetListing {
+    /// The parent.
+    pub parent: Object,
+    /// The tool that keeps it; empty where the parent does not say.
+    pub tooling: String,
+    /// The kinds, or for older parents the resources, of its members.
+    pub kinds: Vec<String>,
+    /// The namespaces of its members, that of the parent first.
+    pub namespaces: Vec<String>,
+}
+
+/// A set with its members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ApplySetView {
+    /// The parent.
+    pub parent: Object,
+    /// The tool that keeps it.
+    pub tooling: String,
+    /// The members, by kind, namespace and name, and whether each is being deleted.
+    pub members: Vec<(Object, bool)>,
+    /// Kinds that the parent names, of which there are no members.
+    pub unused_kinds: Vec<GroupKind>,
+    /// Kinds that the parent names and the server does not have.
+    pub missing_kinds: Vec<GroupKind>,
+    /// Namespaces that the parent names and that are not there.
+    pub missing_namespaces: Vec<String>,
+}
+
+/// The sets of a cluster, by the labels of their parents.
+///
+/// # Errors
+/// Secrets, ConfigMaps or the custom resources that may be parents cannot be listed. That CRDs cannot be, so that parents
+/// of custom kinds are not found, is reported.
+pub fn applysets(
+    cluster: &Cluster,
+    of: SetsOf,
+    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+) -> Result<Vec<ApplySetListing>> {
+    cluster.wait(async {
+        cluster.discover_all().await?;
+        let mut kinds: Vec<Mapping> =
+            ["Secret", "ConfigMap"].iter().filter_map(|kind| cluster.mapping_of("", kind)).collect();
+        match custom_parents(cluster).await {
+            Ok(custom) => kinds.extend(custom),
+            Err(problem) => {
+                let text = format!("no custom resources are looked for: {}", problem.message());
+                report(ApplySetEvent::Warning(&text));
+            }
+        }
+        let mut found = Vec::new();
+        for mapping in kinds {
+            let place = match of {
+                // Without a namespace in the path that is all of them.
+                SetsOf::AllNamespaces => Mapping { namespaced: false, ..mapping.clone() },
+                SetsOf::Namespace => mapping.clone(),
+            };
+            let items = labelled(cluster, &place.collection(cluster.namespace()), ID).await?;
+            found.extend(items.iter().filter_map(|item| listing(&mapping, item)));
+        }
+        found.sort_by_cached_key(|one| {
+            let parent = &one.parent;
+            (parent.namespace.clone(), parent.gvk.kind.clone(), parent.name.clone())
+        });
+        Ok(found)
+    })
+}
+
+/// What has a label; a server that does not have the kind has none.
+async fn labelled(cluster: &Cluster, path: &str, label: &str) -> Result<Vec<Value>> {
+    match metadata_of(cluster, path, label).await? {
+        Ok(items) => Ok(items),
+        Err(refusal) if refusal.is_not_found() => Ok(Vec::new()),
+        Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint)),
+    }
+}
+
+/// The kinds whose CRDs say that they may be parents.
+async fn custom_parents(cluster: &Cluster) -> Result<Vec<Mapping>> {
+    let items = labelled(cluster, DEFINITIONS, IS_PARENT_TYPE).await?;
+    let known = cluster.known_mappings();
+    let names = items.iter().filter_map(|item| item.pointer("/metadata/name")?.as_str()?.split_once('.'));
+    let kinds = names.filter_map(|(plural, group)| {
+        let one = known.iter().find(|one| one.plural == plural && one.gvk.group == group)?;
+        cluster.mapping_of(group, &one.gvk.kind)
+    });
+    Ok(kinds.collect())
+}
+
+/// The parent of the set with an id, as far as it can be seen: it is looked for in a namespace first, then in all.
+#[must_use]
+pub fn parent_of(cluster: &Cluster, id: &str, namespace: &str) -> Option<Object> {
+    cluster.wait(async { Ok(seen_parent(cluster, id, namespace).await) }).ok().flatten()
+}
+
+async fn seen_parent(cluster: &Cluster, id: &str, namespace: &str) -> Option<Object> {
+    cluster.discover_all().await.ok()?;
+    let built_in = ["Secret", "ConfigMap"].into_iter().filter_map(|kind| cluster.mapping_of("", kind));
+    let built_in: Vec<Mapping> = built_in.collect();
+    let anywhere = |mapping: &Mapping| Mapping { namespaced: false, ..mapping.clone() };
+    let near = built_in.iter().filter(|_| !namespace.is_empty()).cloned().map(|own| (own.clone(), own));
+    let mut places: Vec<(Mapping, Mapping)> = near.collect();
+    let custom = custom_parents(cluster).await.unwrap_or_default();
+    places.extend(built_in.iter().chain(&custom).map(|own| (own.clone(), anywhere(own))));
+    for (mapping, place) in places {
+        let selector = format!("{ID}={id}");
+        let items = labelled(cluster, &place.collection(namespace), &selector).await.unwrap_or_default();
+        if let Some(found) = items.iter().find_map(|item| listing(&mapping, item)) {
+            return Some(found.parent);
+        }
+    }
+    None
+}
+
+fn listing(mapping: &Mapping, item: &Value) -> Option<ApplySetListing> {
+    let metadata = item.get("metadata")?;
+    let text = |field: &str| metadata.get(field).and_then(Value::as_str);
+    let annotation = |key: &str| metadata.get("annotations")?.get(key)?.as_str();
+    let kinds = annotation(GROUP_KINDS).or_else(|| annotation(GROUP_RESOURCES)).unwrap_or_default();
+    let namespace = SmolStr::from(text("namespace").unwrap_or_default());
+    let own = Some(namespace.to_string()).filter(|own| !own.is_empty());
+    let others = entries(annotation(NAMESPACES).unwrap_or_default()).map(str::to_string);
+    Some(ApplySetListing {
+        tooling: annotation(TOOLING).unwrap_or_default().to_string(),
+        kinds: entries(kinds).map(str::to_string).collect(),
+        namespaces: own.into_iter().chain(others).collect(),
+        parent: Object { gvk: mapping.gvk.clone(), namespace, name: text("name")?.into() },
+    })
+}
+
+/// What is in the set of a parent, whatever tool keeps it.
+///
+/// # Errors
+/// There is no such set; its members cannot be listed.
+pub fn view(cluster: &Cluster, parent: &str) -> Result<ApplySetView> {
+    cluster.wait(async {
+        let at = ParentRef::resolve(cluster, parent).await?;
+        let (mapping, id, object) = (at.mapping.clone(), at.id(), at.object());
+        let parent = SetParent { at, tooling: ApplySetTooling::default() };
+        let missing = || no_set(&object);
+        let answer = parent.look(cluster).await?.ok_or_else(missing)?;
+        let item: Value = json::decode(&answer.body)
+            .map_err(|error| not_understood(&cluster.endpoint, &answer.path, &error))?;
+        let labelled = item.pointer("/metadata/labels").and_then(|labels| labels.get(ID));
+        let listing = listing(&mapping, &item).filter(|_| labelled == Some(&Value::from(id.as_str())));
+        contents(cluster, listing.ok_or_else(missing)?, &id).await
+    })
+}
+
+pub(super) fn no_set(parent: &Object) -> Diagnostic {
+    Diagnostic::error(Code::NoMatch, format!("{parent} is no parent of an ApplySet, or is not there"))
+        .help("see `kubectl smp applyset list --all-namespaces`")
+}
+
+async fn contents(cluster: &Cluster, listing: ApplySetListing, id: &str) -> Result<ApplySetView> {
+    let (mut served, mut missing_kinds) = (Vec::new(), Vec::new());
+    let known = cluster.known_mappings();
+    for text in &listing.kinds {
+        let named = GroupKind::read(text);
+        let by_plural = known.iter().find(|one| one.plural == named.kind && one.gvk.group == named.group);
+        let kind = by_plural.map_or(named.kind.as_str(), |one| one.gvk.kind.as_str());
+        match cluster.mapping_of(&named.group, kind) {
+            Some(mapping) => served.push(mapping),
+            None => missing_kinds.push(named),
+        }
+    }
+    let namespaces = listing.namespaces.iter().map(SmolStr::from).collect();
+    let scope = SetScope { namespaces, ..SetScope::default() };
+    let found = members(cluster, &collections(&served, &scope), MemberQuery::Of(id), PARALLEL).await?;
+    let mut by_place = BTreeMap::new();
+    for member in &found {
+        let Object { gvk, namespace, name } = &member.object;
+        let place = (gvk.kind.clone(), gvk.group.clone(), namespace.clone(), name.clone());
+        by_place.insert(place, (member.object.clone(), member.is_being_deleted()));
+    }
+    let used = |mapping: &Mapping| {
+        found.iter().any(|member| {
+            member.object.gvk.kind == mapping.gvk.kind && member.object.gvk.group == mapping.gvk.group
+        })
+    };
+    let unused = served.iter().filter(|mapping| !used(mapping));
+    let unused = unused.map(|one| GroupKind { kind: one.gvk.kind.clone(), group: one.gvk.group.clone() });
+    let missing_namespaces = missing(cluster, &listing.namespaces).await?;
+    Ok(ApplySetView {
+        parent: listing.parent,
+        tooling: listing.tooling,
+        members: by_place.into_values().collect(),
+        unused_kinds: unused.collect(),
+        missing_kinds,
+        missing_namespaces,
+    })
+}
+
+/// Those of the namespaces that are not there.
+async fn missing(cluster: &Cluster, namespaces: &[String]) -> Result<Vec<String>> {
+    let mut missing = Vec::new();
+    for namespace in namespaces {
+        let path = format!("/api/v1/namespaces/{}", encode(namespace));
+        if cluster.ask(&Ask::object(path)).await?.status == 404 {
+            missing.push(namespace.clone());
+        }
+    }
+    Ok(missing)
+}

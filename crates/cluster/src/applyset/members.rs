@@ -1,0 +1,184 @@
+//! The members of a set: what has its label, looked for in the kinds and namespaces that are known to have some.
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use super::id::PART_OF;
+use super::scope::{GroupKind, SetScope};
+use crate::client::Cluster;
+use crate::listing::metadata_of;
+use crate::mapping::{DEFINITIONS, Mapping};
+use crate::plan::Object;
+use smp_merge::patch::LAST_APPLIED;
+use smp_text::diagnostic::Result;
+
+const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+
+/// An object that has the label of a set.
+#[derive(Debug, Clone)]
+pub(super) struct SetMember {
+    pub(super) object: Object,
+    pub(super) mapping: Mapping,
+    pub(super) uid: String,
+    /// All of its metadata.
+    pub(super) metadata: Value,
+}
+
+impl SetMember {
+    pub(super) fn path(&self) -> String {
+        self.mapping.path(&self.object.namespace, &self.object.name)
+    }
+
+    pub(super) fn group_kind(&self) -> GroupKind {
+        GroupKind { kind: self.object.gvk.kind.clone(), group: self.object.gvk.group.clone() }
+    }
+
+    /// The name that the CRD of its kind has, if it is one of a CRD.
+    pub(super) fn definition(&self) -> String {
+        format!("{}.{}", self.mapping.plural, self.mapping.gvk.group)
+    }
+
+    /// The identity of the controller that made it, or took it over.
+    pub(super) fn controller(&self) -> Option<&str> {
+        let owners = self.metadata.get("ownerReferences")?.as_array()?;
+        let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
+        controller.get("uid")?.as_str()
+    }
+
+    /// Whether somebody applied it as a member, so that its label is no copy.
+    pub(super) fn was_applied(&self) -> bool {
+        let entries = self.metadata.get("managedFields").and_then(Value::as_array).into_iter().flatten();
+        let owns = |entry: &Value, map: &str, name: &str| {
+            let fields = entry.get("fieldsV1").and_then(|all| all.get("f:metadata")?.get(map));
+            fields.is_some_and(|fields| fields.get(format!("f:{name}")).is_some())
+        };
+        let mut appliers = entries.filter(|entry| {
+            let is_apply = entry.get("operation").and_then(Value::as_str) == Some("Apply");
+            (is_apply && owns(entry, "f:labels", PART_OF)) || owns(entry, "f:annotations", LAST_APPLIED)
+        });
+        appliers.next().is_some()
+    }
+
+    /// The id of its set.
+    pub(super) fn set(&self) -> &str {
+        label(&self.metadata).unwrap_or_default()
+    }
+
+    /// Whether it is on its way out.
+    pub(super) fn is_being_deleted(&self) -> bool {
+        self.metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null())
+    }
+
+    /// Where it is.
+    pub(super) fn scope(&self) -> SetScope {
+        let namespace = Some(self.object.namespace.clone()).filter(|namespace| !namespace.is_empty());
+        SetScope { kinds: [self.group_kind()].into(), namespaces: namespace.into_iter().collect() }
+    }
+
+    fn of(mapping: &Mapping, mut item: Value) -> Option<Self> {
+        let metadata = item.get_mut("metadata")?.take();
+        let text = |field: &str| metadata.get(field).and_then(Value::as_str).map(SmolStr::from);
+        let object = Object {
+            gvk: mapping.gvk.clone(),
+            namespace: text("namespace").unwrap_or_default(),
+            name: text("name")?,
+        };
+        let uid = text("uid")?.to_string();
+        Some(Self { object, mapping: mapping.clone(), uid, metadata })
+    }
+}
+
+/// The id of the set that metadata says that its object is in.
+pub(super) fn label(metadata: &Value) -> Option<&str> {
+    metadata.get("labels")?.get(PART_OF)?.as_str()
+}
+
+/// Which of the objects of a collection are looked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum MemberQuery<'q> {
+    /// The members of one set.
+    Of(&'q str),
+    /// The members of any set.
+    Any,
+}
+
+impl MemberQuery<'_> {
+    fn selector(self) -> String {
+        match self {
+            Self::Of(id) => format!("{PART_OF}={id}"),
+            Self::Any => PART_OF.into(),
+        }
+    }
+}
+
+/// The objects of a kind in a namespace; for kinds without namespaces it is empty.
+pub(super) type SetCollection = (Mapping, SmolStr);
+
+/// The collections of a scope, by the kinds that are served.
+pub(super) fn collections(mappings: &[Mapping], namespaces: &SetScope) -> Vec<SetCollection> {
+    let mut all = Vec::new();
+    for mapping in mappings {
+        if mapping.namespaced {
+            all.extend(namespaces.namespaces.iter().map(|namespace| (mapping.clone(), namespace.clone())));
+        } else {
+            all.push((mapping.clone(), SmolStr::default()));
+        }
+    }
+    all
+}
+
+/// Lists members, each once, whatever groups serve it.
+///
+/// # Errors
+/// A collection cannot be listed: what is not seen must not count as empty.
+pub(super) async fn members(
+    cluster: &Cluster,
+    collections: &[SetCollection],
+    query: MemberQuery<'_>,
+    parallel: usize,
+) -> Result<Vec<SetMember>> {
+    let selector = query.selector();
+    let lists = collections.iter().map(|(mapping, namespace)| {
+        let (path, selector) = (mapping.collection(namespace), &selector);
+        async move {
+            match metadata_of(cluster, &path, selector).await? {
+                Ok(items) => Ok(items.into_iter().filter_map(|item| SetMember::of(mapping, item)).collect()),
+                // The kind went away since it was found, and its objects with it: or a part of the server did.
+                Err(refusal)
+                    if refusal.http == 404
+                        && cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind).await? =>
+                {
+                    Ok(Vec::new())
+                }
+                Err(refusal) => Err(refusal
+                    .diagnostic(&cluster.endpoint)
+                    .note("the members of an ApplySet are found by listing them")),
+            }
+        }
+    });
+    let lists = lists.collect::<Vec<_>>();
+    let found: Vec<Vec<SetMember>> =
+        futures::stream::iter(lists).buffered(parallel.max(1)).try_collect().await?;
+    let mut seen = FxHashSet::default();
+    Ok(found.into_iter().flatten().filter(|member| seen.insert(member.uid.clone())).collect())
+}
+
+/// Those of kinds that nothing serves of which nothing defines the group, either: their objects went with their CRD, and
+/// cannot come back.
+pub(super) async fn undefined(cluster: &Cluster, lost: &[GroupKind]) -> Vec<GroupKind> {
+    if lost.is_empty() {
+        return Vec::new();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for path in [DEFINITIONS, API_SERVICES] {
+        // What cannot be read may define any.
+        let Ok(Ok(items)) = metadata_of(cluster, path, "").await else { return Vec::new() };
+        let name = |item: &Value| item.pointer("/metadata/name")?.as_str().map(String::from);
+        names.extend(items.iter().filter_map(name));
+    }
+    // `plural.group` and `version.group`
+    let groups: FxHashSet<&str> = names.iter().filter_map(|name| Some(name.split_once('.')?.1)).collect();
+    lost.iter().filter(|kind| !groups.contains(kind.group.as_str())).cloned().collect()
+}

@@ -1,0 +1,478 @@
+//! Deleting what left a set: in which order, and one object at a time.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::future::{Either, select};
+use http::Method;
+use rustc_hash::FxHashSet;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use super::claim::{RENEW, SetWork};
+use super::events::{ApplySetEvent, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary};
+use super::hold::{SetHold, StillHeld};
+use super::holding::{HoldingKind, Needed, reason_to_stay};
+use super::members::{SetMember, label};
+use super::parent::SetParent;
+use crate::apply::METADATA;
+use crate::client::Cluster;
+use crate::contents::Leaving;
+use crate::delete::{DeleteEvent, DoneWhen, DyingObject, Patient, RemainingObject, gone, identity};
+use crate::exchange::Ask;
+use crate::json;
+use crate::plan::{Object, Phase};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// Members in the order in which they are deleted: those of one step side by side. Custom resources go before the
+/// others of their step when their CRD goes, too: what takes their finalizers away may be among these.
+pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMember>> {
+    let definitions = definitions(&members);
+    let mut steps: BTreeMap<Reverse<(i32, Phase, bool)>, Vec<SetMember>> = BTreeMap::new();
+    for member in members {
+        let (wave, phase) = (wave(&member.metadata, waves), Phase::of(&member.object.gvk));
+        let loses_kind = definitions.contains(&member.definition());
+        steps.entry(Reverse((wave, phase, loses_kind))).or_default().push(member);
+    }
+    for step in steps.values_mut() {
+        step.sort_by_cached_key(|member| {
+            let Object { gvk, namespace, name } = &member.object;
+            (gvk.kind.clone(), gvk.group.clone(), namespace.clone(), name.clone())
+        });
+    }
+    steps.into_values().collect()
+}
+
+/// The names of the CRDs among members.
+fn definitions(members: &[SetMember]) -> FxHashSet<String> {
+    let crds = members.iter().filter(|member| member.object.gvk.is_crd());
+    crds.map(|member| member.object.name.to_string()).collect()
+}
+
+/// The wave in which an object was applied.
+fn wave(metadata: &Value, annotations: &[String]) -> i32 {
+    let own = metadata.get("annotations");
+    let text = annotations.iter().find_map(|name| own?.get(name)?.as_str());
+    text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// Those of objects that are being deleted which do not go by themselves.
+fn held_back(mut dying: Vec<SetMember>) -> Vec<SetMember> {
+    let has_finalizers = |member: &SetMember| {
+        member.metadata.get("finalizers").and_then(Value::as_array).is_some_and(|all| !all.is_empty())
+    };
+    dying.retain(has_finalizers);
+    dying
+}
+
+/// What becomes of one object.
+#[derive(Debug)]
+enum PruneDeletion {
+    /// It is gone, or would be deleted.
+    Done,
+    /// The server took it; something may hold the object.
+    Taken,
+    /// It stays for a reason.
+    Stays(String),
+    Failed(Diagnostic),
+    /// The server did not answer.
+    Unanswered(Diagnostic),
+}
+
+/// How often a deletion begins anew when others change the object meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// How long is looked whether objects go, where nobody waits for them.
+const GLANCE: Duration = Duration::from_secs(2);
+
+/// A prune of a set.
+pub(super) struct PruneRun<'p> {
+    pub(super) cluster: &'p Cluster,
+    pub(super) parent: &'p SetParent,
+    pub(super) options: &'p PruneOptions,
+    pub(super) holding: Vec<HoldingKind>,
+    /// What holds objects of the run.
+    pub(super) needed: &'p Needed,
+    pub(super) parallel: usize,
+    /// None where nothing is deleted.
+    pub(super) hold: Option<&'p mut SetHold>,
+    pub(super) summary: PruneSummary,
+    /// What is gone, or would be.
+    pub(super) gone: Leaving,
+    /// A custom resource that is still there and whose CRD is to go: what comes after it may be what it waits for.
+    pub(super) hanging: Option<Object>,
+    /// Whether something was waited for in vain.
+    pub(super) is_late: bool,
+}
+
+impl PruneRun<'_> {
+    /// Takes one step after the other; what comes after a failure stays. What a step deleted is gone before the next
+    /// begins, where that is waited for.
+    ///
+    /// # Errors
+    /// The set is not this run's any more.
+    pub(super) async fn all(
+        &mut self,
+        steps: Vec<Vec<SetMember>>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<()> {
+        let definitions: FxHashSet<String> = steps.iter().flat_map(|step| definitions(step)).collect();
+        let until = match self.options.done_when {
+            DoneWhen::Gone(limit) => Some(Instant::now() + limit.max(GLANCE)),
+            DoneWhen::Accepted => None,
+        };
+        for step in steps {
+            let (mut due, mut dying) = (Vec::new(), Vec::new());
+            for member in step {
+                if member.is_being_deleted() {
+                    dying.push(member);
+                } else if self.is_over() {
+                    self.summary.skipped.push(member.object);
+                } else if self.goes(&member, report).await {
+                    due.push(member);
+                }
+            }
+            let left = self.taken((due, dying), until, report).await?;
+            let loses_kind = |member: &SetMember| definitions.contains(&member.definition());
+            let hanging = left.into_iter().find(loses_kind);
+            let is_free = self.holding.contains(&HoldingKind::Definition);
+            self.hanging = self.hanging.take().or(hanging.filter(|_| !is_free).map(|member| member.object));
+        }
+        Ok(())
+    }
+
+    /// Deletes what is due beside what is being deleted already, or only tells it. Returns what is still there.
+    async fn taken(
+        &mut self,
+        (due, mut dying): (Vec<SetMember>, Vec<SetMember>),
+        until: Option<Instant>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<Vec<SetMember>> {
+        match self.options.mode {
+            PruneMode::Delete => {
+                dying.append(&mut self.delete(due, report).await?);
+                let left = self.watch(dying, until, report).await?;
+                self.is_late |= until.is_some() && !left.is_empty();
+                return Ok(left);
+            }
+            PruneMode::ServerDryRun => drop(self.delete(due, report).await?),
+            PruneMode::Show => {
+                for member in due {
+                    self.done(member, PruneDeletion::Done, report);
+                }
+            }
+        }
+        Ok(held_back(dying))
+    }
+
+    fn is_over(&self) -> bool {
+        let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
+        is_stopped || self.is_late || !self.summary.failures.is_empty()
+    }
+
+    /// Whether an object holds nothing that would go with it, or may go with it.
+    async fn goes(&mut self, member: &SetMember, report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send)) -> bool {
+        if let Some(hanging) = &self.hanging {
+            let reason = format!("{hanging} is still there, and may need it until it is gone");
+            self.keep(member, reason, Some("apply again when that is gone".into()), report);
+            return false;
+        }
+        let Some(kind) = HoldingKind::of(&member.object.gvk) else { return true };
+        if let Some(what) = self.needed.within(kind, &member.object.name) {
+            self.keep(member, format!("it holds {what}"), None, report);
+            return false;
+        }
+        if self.holding.contains(&kind) {
+            return true;
+        }
+        match reason_to_stay(self.cluster, member, kind, &self.gone).await {
+            Ok(None) => return true,
+            Ok(Some(reason)) => {
+                let way_out = Some(format!("let it go with --prune-holding={}", kind.word()));
+                self.keep(member, reason, way_out, report);
+            }
+            Err(problem) => self.fail(member, problem, report),
+        }
+        false
+    }
+
+    /// Deletes what is due, side by side, while the set is this run's. Returns what may still be there.
+    async fn delete(
+        &mut self,
+        mut due: Vec<SetMember>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<Vec<SetMember>> {
+        let mut dying = Vec::new();
+        while !due.is_empty() {
+            if self.is_over() {
+                self.summary.skipped.extend(due.into_iter().map(|member| member.object));
+                break;
+            }
+            self.renewed().await?;
+            let now = due.drain(..due.len().min(4 * self.parallel.max(1))).collect::<Vec<_>>();
+            let deleter = MemberDeleter { cluster: self.cluster, options: self.options };
+            let tried = now.into_iter().map(|member| async move {
+                let deletion = deleter.delete(&member).await;
+                (member, deletion)
+            });
+            let tried = tried.collect::<Vec<_>>();
+            let tried = futures::stream::iter(tried).buffered(self.parallel.max(1)).collect::<Vec<_>>();
+            for (member, deletion) in self.kept_while(tried).await? {
+                match deletion {
+                    PruneDeletion::Taken => dying.push(member),
+                    deletion => self.done(member, deletion, report),
+                }
+            }
+        }
+        Ok(dying)
+    }
+
+    /// Sees what becomes of objects that are being deleted, for a moment or as long as that is waited for. Returns those
+    /// that are still there.
+    async fn watch(
+        &mut self,
+        dying: Vec<SetMember>,
+        until: Option<Instant>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<Vec<SetMember>> {
+        let followed = dying.iter().map(|member| {
+            let (object, mapping) = (member.object.clone(), member.mapping.clone());
+            DyingObject { object, mapping, uid: member.uid.as_str().into() }
+        });
+        let glance = Instant::now() + GLANCE;
+        let remaining = self.until_gone(followed.collect(), until.unwrap_or(glance), report).await?;
+        let mut left = Vec::new();
+        for member in dying {
+            let Some(one) = remaining.iter().find(|one| one.object == member.object) else {
+                self.done(member, PruneDeletion::Done, report);
+                continue;
+            };
+            left.push(member);
+            if until.is_some() {
+                report(ApplySetEvent::Remaining(one));
+                self.summary.remaining.push(one.clone());
+            } else {
+                report(ApplySetEvent::Ending(one));
+                self.summary.ending.push(one.clone());
+            }
+        }
+        Ok(left)
+    }
+
+    /// Waits until objects are gone, and keeps the set meanwhile. Returns those that are still there.
+    async fn until_gone(
+        &mut self,
+        dying: Vec<DyingObject>,
+        until: Instant,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<Vec<RemainingObject>> {
+        let (cluster, options) = (self.cluster, self.options);
+        let patient = Patient { until, stop: options.stop.as_deref() };
+        let mut tell = |event: DeleteEvent<'_>| match event {
+            DeleteEvent::Waiting(remaining) => report(ApplySetEvent::Waiting(remaining)),
+            DeleteEvent::Warning(text) => report(ApplySetEvent::Warning(text)),
+            _ => {}
+        };
+        self.kept_while(gone(cluster, dying, &patient, &mut tell)).await
+    }
+
+    /// Does something, and keeps the set meanwhile.
+    async fn kept_while<T>(&mut self, work: impl Future<Output = T>) -> Result<T> {
+        let mut work = pin!(work);
+        loop {
+            match select(work.as_mut(), pin!(sleep(RENEW))).await {
+                Either::Left((done, _)) => return Ok(done),
+                Either::Right(_) => self.renewed().await?,
+            }
+        }
+    }
+
+    /// Says that the run still prunes.
+    async fn renewed(&mut self) -> Result<()> {
+        // A dry run holds nothing.
+        let Some(hold) = &mut self.hold else { return Ok(()) };
+        if hold.age() >= RENEW
+            && hold.renew(self.cluster, self.parent, SetWork::Pruning).await? == StillHeld::No
+        {
+            return Err(taken());
+        }
+        Ok(())
+    }
+
+    fn done(
+        &mut self,
+        member: SetMember,
+        deletion: PruneDeletion,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) {
+        match deletion {
+            PruneDeletion::Done => {
+                report(ApplySetEvent::Pruned(&member.object));
+                self.gone.uids.insert(member.uid);
+                self.summary.pruned.push(member.object);
+            }
+            PruneDeletion::Stays(reason) => self.keep(&member, reason, None, report),
+            PruneDeletion::Failed(problem) | PruneDeletion::Unanswered(problem) => {
+                self.fail(&member, problem, report);
+            }
+            PruneDeletion::Taken => self.summary.skipped.push(member.object),
+        }
+    }
+
+    fn keep(
+        &mut self,
+        member: &SetMember,
+        reason: String,
+        way_out: Option<String>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) {
+        let kept = KeptObject { object: member.object.clone(), reason, way_out };
+        report(ApplySetEvent::Kept(&kept));
+        self.summary.kept.push(kept);
+    }
+
+    fn fail(
+        &mut self,
+        member: &SetMember,
+        problem: Diagnostic,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) {
+        let failure = PruneFailure { object: member.object.clone(), problem };
+        report(ApplySetEvent::Failed(&failure));
+        self.summary.failures.push(failure);
+    }
+}
+
+/// Deletes members of a set, one at a time.
+#[derive(Clone, Copy)]
+struct MemberDeleter<'d> {
+    cluster: &'d Cluster,
+    options: &'d PruneOptions,
+}
+
+impl MemberDeleter<'_> {
+    /// Deletes an object as it was seen: it must be the same one, and in the set.
+    async fn delete(&self, member: &SetMember) -> PruneDeletion {
+        let mut metadata = member.metadata.clone();
+        for _ in 0..ATTEMPTS {
+            let answer = self.cluster.ask(&self.request(member, &metadata)).await;
+            match answer.map(crate::exchange::Answer::accepted) {
+                Err(problem) => return PruneDeletion::Unanswered(problem),
+                Ok(Ok(_)) if self.options.mode == PruneMode::ServerDryRun => return PruneDeletion::Done,
+                // An object is what is still there, or was; a status says that it is gone.
+                Ok(Ok(answer)) if identity(&answer).is_some_and(|uid| uid == member.uid) => {
+                    return PruneDeletion::Taken;
+                }
+                Ok(Ok(_)) => return PruneDeletion::Done,
+                Ok(Err(refusal)) if refusal.is_not_found() => return PruneDeletion::Done,
+                Ok(Err(refusal)) if refusal.http == 409 => {}
+                Ok(Err(refusal)) => return PruneDeletion::Failed(refusal.diagnostic(&self.cluster.endpoint)),
+            }
+            metadata = match self.metadata_now(member).await {
+                Ok(now) => now,
+                Err(deletion) => return deletion,
+            };
+        }
+        PruneDeletion::Failed(
+            Diagnostic::error(Code::Conflict, "others keep changing it").help("apply again"),
+        )
+    }
+
+    fn request(&self, member: &SetMember, metadata: &Value) -> Ask {
+        let mut options = json!({
+            "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": self.options.cascade.policy(),
+            "preconditions": {"uid": member.uid, "resourceVersion": metadata.get("resourceVersion")},
+        });
+        if self.options.mode == PruneMode::ServerDryRun {
+            options["dryRun"] = json!(["All"]);
+        }
+        Ask { method: Method::DELETE, body: options.to_string().into_bytes(), ..Ask::object(member.path()) }
+    }
+
+    /// The object as it is now, if it is still to be deleted; otherwise what has become of it.
+    async fn metadata_now(&self, member: &SetMember) -> std::result::Result<Value, PruneDeletion> {
+        let ask = Ask { accept: METADATA, ..Ask::object(member.path()) };
+        let answer = match self.cluster.ask(&ask).await.map_err(PruneDeletion::Unanswered)?.accepted() {
+            Ok(answer) => answer,
+            Err(refusal) if refusal.is_not_found() => return Err(PruneDeletion::Done),
+            Err(refusal) => return Err(PruneDeletion::Failed(refusal.diagnostic(&self.cluster.endpoint))),
+        };
+        let strange = |error: &dyn std::fmt::Display| {
+            PruneDeletion::Failed(crate::failure::not_understood(&self.cluster.endpoint, &ask.path, error))
+        };
+        let mut object: Value = json::decode(&answer.body).map_err(|error| strange(&error))?;
+        let metadata = object.get_mut("metadata").map(Value::take).unwrap_or_default();
+        if metadata.get("uid").and_then(Value::as_str) != Some(&member.uid) {
+            return Err(PruneDeletion::Stays("it was made anew meanwhile".into()));
+        }
+        if label(&metadata) != Some(member.set()) {
+            return Err(PruneDeletion::Stays("it was taken out of the set meanwhile".into()));
+        }
+        if metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null()) {
+            return Err(PruneDeletion::Taken);
+        }
+        Ok(metadata)
+    }
+}
+
+/// The error of a run that may not prune any more.
+pub(super) fn taken() -> Diagnostic {
+    Diagnostic::error(
+        Code::Conflict,
+        "another run began to work on the ApplySet: nothing more is pruned by this one",
+    )
+    .help("see what the other run applied, then apply again what shall be there")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mapping::Mapping;
+    use smp_merge::schema::Gvk;
+
+    fn member(api_version: &str, kind: &str, name: &str, wave: Option<&str>) -> SetMember {
+        let gvk = Gvk::from_manifest(api_version, kind);
+        let mapping = Mapping {
+            gvk: gvk.clone(),
+            plural: format!("{}s", kind.to_lowercase()).into(),
+            namespaced: false,
+            names: Vec::new(),
+            verbs: Vec::new(),
+        };
+        let annotations = wave.map(|wave| json!({"smp.kubectl.dev/wave": wave}));
+        SetMember {
+            object: Object { gvk, namespace: "".into(), name: name.into() },
+            mapping,
+            uid: name.into(),
+            metadata: json!({"annotations": annotations}),
+        }
+    }
+
+    #[test]
+    fn what_was_applied_last_goes_first() {
+        let members = vec![
+            member("v1", "Namespace", "n", None),
+            member("apiextensions.k8s.io/v1", "CustomResourceDefinition", "widgets.example.com", None),
+            member("example.com/v1", "Widget", "custom", None),
+            member("example.com/v1", "Gadget", "of-others", None),
+            member("v1", "ConfigMap", "b", None),
+            member("v1", "ConfigMap", "a", None),
+            member("v1", "Secret", "early", Some("-1")),
+            member("v1", "Secret", "late", Some(" 5 ")),
+            member("v1", "Secret", "odd", Some("soon")),
+            member("rbac.authorization.k8s.io/v1", "Role", "r", None),
+            member("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "w", None),
+        ];
+        let steps = steps(members, &["smp.kubectl.dev/wave".to_string()]);
+        let names: Vec<Vec<_>> =
+            steps.iter().map(|step| step.iter().map(|one| one.object.name.as_str()).collect()).collect();
+        let rest: &[&str] = &["a", "b", "of-others", "odd"];
+        let crd: &[&str] = &["widgets.example.com"];
+        let want: [&[&str]; 8] = [&["late"], &["w"], &["custom"], rest, &["r"], crd, &["n"], &["early"]];
+        assert_eq!(names, want);
+    }
+}

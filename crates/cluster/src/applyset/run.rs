@@ -1,0 +1,449 @@
+//! An apply of a set, from the first look at the parent to its last write.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use super::claim::SetWork;
+use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary};
+use super::hold::{SetHold, StillHeld, cover};
+use super::holding::{HoldingKind, Needed};
+use super::id::{GROUP_KINDS, PART_OF};
+use super::members::{MemberQuery, SetCollection, SetMember, collections, members, undefined};
+use super::parent::SetParent;
+use super::parent_ref::ParentRef;
+use super::prune::{PruneRun, steps, taken};
+use super::scope::{GroupKind, SetScope};
+use crate::apply::{DryRun, Event, ServerSideApplyOptions, checked};
+use crate::cascade::Cascade;
+use crate::client::Cluster;
+use crate::contents::Leaving;
+use crate::mapping::Mapping;
+use crate::plan::{Object, ObjectPlan, PlannedObject};
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
+use smp_text::yaml::{Map, Node};
+
+/// An object, whatever version of its kind is used.
+type ObjectKey = (GroupKind, SmolStr, SmolStr);
+
+/// An apply of a set.
+///
+/// It begins with [`ApplySetRun::begin`], which looks at the set and has its parent name all that is about to come.
+/// It labels the resources, too. Then these are [applied](crate::apply), and each event is shown to
+/// [`ApplySetRun::saw`]. When all of them were applied (and are ready, where that is waited for), it ends with
+/// [`ApplySetRun::prune`], otherwise with [`ApplySetRun::give_up`]. A run that ends nowhere, since it was killed, leaves a
+/// parent that names too much, which the next one mends.
+#[derive(Debug)]
+pub struct ApplySetRun<'c> {
+    cluster: &'c Cluster,
+    options: ApplySetOptions,
+    parent: SetParent,
+    /// Where the resources are.
+    new: SetScope,
+    keys: FxHashSet<ObjectKey>,
+    /// The identities that the server gave to what was applied.
+    uids: FxHashSet<String>,
+    waves: Vec<String>,
+    holding: Vec<HoldingKind>,
+    needed: Needed,
+    /// Where the members are, as the parent said at first.
+    before: SetScope,
+    /// None for a dry run.
+    hold: Option<SetHold>,
+}
+
+impl<'c> ApplySetRun<'c> {
+    /// Labels the resources, looks at the set, and takes it, unless it is a dry run. `apply` says how the resources
+    /// will be applied.
+    ///
+    /// # Errors
+    /// All that would stop the apply before it begins. The parent cannot be used, or belongs to another tool; an object
+    /// belongs to another set; the members cannot be listed. Nothing was sent then.
+    pub fn begin(
+        cluster: &'c Cluster,
+        options: ApplySetOptions,
+        resources: &mut [Resource],
+        apply: &ServerSideApplyOptions,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<Self> {
+        apply.stop.iter().for_each(|stop| cluster.stop_when(stop));
+        cluster.wait(async {
+            let mut run = Self::looked_at(cluster, options, &mut *resources, apply.waves.clone()).await?;
+            if apply.dry_run == DryRun::None {
+                let plan = ObjectPlan::make(cluster, resources).await?;
+                checked(cluster, &plan, apply).await?;
+                let taken = SetHold::take(cluster, &run.parent, SetWork::Applying, &run.new, report).await;
+                run.hold = Some(taken.map_err(unsent)?);
+            } else if run.options.prune.mode == PruneMode::Delete {
+                run.options.prune.mode = PruneMode::ServerDryRun;
+            }
+            Ok(run)
+        })
+    }
+
+    /// The same, only to see what would be pruned: nothing is written.
+    ///
+    /// # Errors
+    /// As [`ApplySetRun::begin`].
+    pub fn look(
+        cluster: &'c Cluster,
+        options: ApplySetOptions,
+        resources: &mut [Resource],
+        waves: &[String],
+    ) -> Result<Self> {
+        cluster.wait(Self::looked_at(cluster, options, resources, waves.to_vec()))
+    }
+
+    async fn looked_at(
+        cluster: &'c Cluster,
+        options: ApplySetOptions,
+        resources: &mut [Resource],
+        waves: Vec<String>,
+    ) -> Result<Self> {
+        let holding = HoldingKind::named(&options.prune.holding)?;
+        let at = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
+        let parent = SetParent { at, tooling: options.tooling };
+        add_label(resources, &parent.at.id())?;
+        let plan = ObjectPlan::make(cluster, resources).await?;
+        refuse_parent(&plan, &parent.at.object())?;
+        let new = scope_of(&plan);
+        let keys = plan.targets.iter().map(|target| object_key(&target.object)).collect();
+        let needed = Needed::of(&plan, &parent.at);
+        let live = parent.read(cluster).await.map_err(unsent)?;
+        let before = live.map(|live| live.state.scope).unwrap_or_default();
+        refuse_members_of_others(cluster, &plan, &parent.at.id(), options.parallel).await?;
+        let run = Self {
+            cluster,
+            options,
+            parent,
+            new,
+            keys,
+            uids: FxHashSet::default(),
+            waves,
+            holding,
+            needed,
+            before,
+            hold: None,
+        };
+        // What cannot be listed later would be found out when it is too late.
+        let (mappings, _) = run.served(&run.before).await.map_err(unsent)?;
+        let members = run.listed(&mappings, &run.before).await.map_err(unsent)?;
+        run.refuse_what_is_needed(&members)?;
+        Ok(run)
+    }
+
+    /// What would be deleted with what it holds must not hold the objects of the run.
+    fn refuse_what_is_needed(&self, members: &[SetMember]) -> Result<()> {
+        let mut problems = Problems::default();
+        let is_leaver =
+            |one: &&SetMember| !self.keys.contains(&object_key(&one.object)) && !one.is_being_deleted();
+        for member in members.iter().filter(is_leaver) {
+            let kind = HoldingKind::of(&member.object.gvk).filter(|kind| self.holding.contains(kind));
+            let Some((kind, what)) =
+                kind.and_then(|kind| Some((kind, self.needed.within(kind, &member.object.name)?)))
+            else {
+                continue;
+            };
+            let message =
+                format!("{} left the ApplySet, and cannot be pruned: it holds {what}", member.object);
+            let way_out = "add it to the objects, or leave out";
+            let problem = Diagnostic::error(Code::ApplySet, message);
+            problems.add(problem.help(format!("{way_out} --prune-holding={}", kind.word())));
+        }
+        problems.or(()).map_err(unsent)
+    }
+
+    /// Notes what was applied: it is not pruned.
+    pub fn saw(&mut self, event: &Event<'_>) {
+        if let Event::Applied(applied) = event {
+            let uid = applied.live.get_path(&["metadata", "uid"]).and_then(Node::as_str);
+            self.uids.extend(uid.map(str::to_string));
+        }
+    }
+
+    /// Ends the run without pruning: not all was applied. What was may be found again.
+    pub fn give_up(self) {
+        let Self { cluster, parent, hold, .. } = self;
+        let Some(hold) = hold else { return };
+        let ended = cluster.wait(async {
+            let scope = hold.scope().clone();
+            hold.release(cluster, &parent, &scope).await
+        });
+        // The parent names all that it must already; the mark that stays there stops nobody.
+        drop(ended);
+    }
+
+    /// Deletes what left the set, in the reverse of the order in which it was applied, and has the parent name what is
+    /// left. A dry run of the server asks it for each deletion as one; what was only looked at tells what would be deleted.
+    ///
+    /// # Errors
+    /// Another run took the set over; the members cannot be listed. What was deleted until then was reported.
+    pub fn prune(mut self, report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send)) -> Result<PruneSummary> {
+        let cluster = self.cluster;
+        cluster.wait(async {
+            let hold = self.hold.take();
+            if let Some(hold) = hold {
+                return self.prune_held(hold, report).await;
+            }
+            if self.options.prune.mode == PruneMode::Delete {
+                self.options.prune.mode = PruneMode::Show;
+            }
+            let before = self.before.clone();
+            self.pruned(&before, None, report).await.map(|(summary, _)| summary)
+        })
+    }
+
+    async fn prune_held(
+        &self,
+        mut hold: SetHold,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<PruneSummary> {
+        let (cluster, parent) = (self.cluster, &self.parent);
+        let deletes = self.options.prune.mode == PruneMode::Delete;
+        if deletes && hold.renew(cluster, parent, SetWork::Pruning).await? == StillHeld::No {
+            cover(cluster, parent, &self.new).await?;
+            return Err(taken());
+        }
+        let scope = hold.scope().clone();
+        match self.pruned(&scope, Some(&mut hold), report).await {
+            Ok((summary, rest)) if deletes => {
+                let left = self.new.with(&rest).with(&hold.added());
+                hold.release(cluster, parent, &left).await.map_err(|problem| {
+                    problem.note(
+                        "all was applied and pruned; the parent of the ApplySet names more than there is",
+                    )
+                })?;
+                Ok(summary)
+            }
+            outcome => {
+                let scope = hold.scope().clone();
+                let ended = hold.release(cluster, parent, &scope).await;
+                outcome.and_then(|(summary, _)| ended.map(|_| summary))
+            }
+        }
+    }
+
+    /// Prunes within a scope. Returns also where members are left that are not among the resources.
+    async fn pruned(
+        &self,
+        scope: &SetScope,
+        hold: Option<&mut SetHold>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Result<(PruneSummary, SetScope)> {
+        // CRDs of this run may have brought kinds.
+        self.cluster.discover_all().await?;
+        let (mappings, lost) = self.served(scope).await?;
+        let lost = self.kept_kinds(lost, report).await;
+        let parent_uid = hold.as_ref().map(|hold| hold.parent_uid().to_string());
+        let found = self.listed(&mappings, scope).await?;
+        let leavers = found.into_iter().filter(|member| {
+            let is_applied =
+                self.uids.contains(&member.uid) || self.keys.contains(&object_key(&member.object));
+            !is_applied && Some(&member.uid) != parent_uid.as_ref()
+        });
+        let leavers = without_controlled(leavers.collect(), self.options.prune.cascade, report);
+        let scopes: FxHashMap<Object, SetScope> =
+            leavers.iter().map(|member| (member.object.clone(), member.scope())).collect();
+        let mut run = PruneRun {
+            cluster: self.cluster,
+            parent: &self.parent,
+            options: &self.options.prune,
+            holding: self.holding.clone(),
+            needed: &self.needed,
+            parallel: self.options.parallel,
+            hold,
+            summary: PruneSummary::default(),
+            gone: Leaving::default(),
+            hanging: None,
+            is_late: false,
+        };
+        run.all(steps(leavers, &self.waves), report).await?;
+        let summary = run.summary;
+        let kept = summary.kept.iter().map(|kept| &kept.object);
+        let left = kept.chain(summary.failures.iter().map(|failure| &failure.object)).chain(&summary.skipped);
+        let left = left.chain(summary.ending.iter().chain(&summary.remaining).map(|one| &one.object));
+        // Where the objects of a kind are that nothing serves, nobody tells.
+        let namespaces = if lost.is_empty() { BTreeSet::new() } else { scope.namespaces.clone() };
+        let lost = SetScope { kinds: lost.into_iter().collect(), namespaces };
+        let rest = left.filter_map(|object| scopes.get(object)).fold(lost, |all, one| all.with(one));
+        Ok((summary, rest))
+    }
+
+    /// Those of kinds that nothing serves which stay in the annotation. Tells of all.
+    async fn kept_kinds(
+        &self,
+        mut lost: Vec<GroupKind>,
+        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    ) -> Vec<GroupKind> {
+        let gone = undefined(self.cluster, &lost).await;
+        for kind in &lost {
+            let told = if gone.contains(kind) { gone_with_group(kind) } else { self.lost(kind) };
+            report(ApplySetEvent::Warning(&told));
+        }
+        lost.retain(|kind| !gone.contains(kind));
+        lost
+    }
+
+    /// What is said of a kind that nothing serves any more. It stays in the annotation: it may be served again, with its
+    /// objects.
+    fn lost(&self, kind: &GroupKind) -> String {
+        let parent = self.parent.at.object();
+        format!(
+            "the server has no kind {kind} any more, of which the ApplySet had members: it is looked for again each \
+             time, until it is taken out of the annotation {GROUP_KINDS} of {parent}"
+        )
+    }
+
+    /// The resources that serve the kinds of a scope, and the kinds that nothing serves any more.
+    async fn served(&self, scope: &SetScope) -> Result<(Vec<Mapping>, Vec<GroupKind>)> {
+        let (mut mappings, mut lost) = (Vec::new(), Vec::new());
+        for kind in &scope.kinds {
+            match self.cluster.mapping_of(&kind.group, &kind.kind) {
+                Some(mapping) => mappings.push(mapping),
+                None if self.cluster.has_lost(&kind.group, &kind.kind).await? => lost.push(kind.clone()),
+                None => mappings.extend(self.cluster.mapping_of(&kind.group, &kind.kind)),
+            }
+        }
+        Ok((mappings, lost))
+    }
+
+    async fn listed(&self, mappings: &[Mapping], scope: &SetScope) -> Result<Vec<SetMember>> {
+        let id = self.parent.at.id();
+        let collections = collections(mappings, scope);
+        members(self.cluster, &collections, MemberQuery::Of(&id), self.options.parallel).await
+    }
+}
+
+/// What is said of a kind whose group nothing defines any more.
+fn gone_with_group(kind: &GroupKind) -> String {
+    format!(
+        "nothing defines the kind {kind} any more, of which the ApplySet had members: its objects are gone, and it is \
+         taken out of the annotation {GROUP_KINDS}"
+    )
+}
+
+/// The members that are nobody's but the set's. What a controller made has a copy of the label of what it was made for,
+/// such as the slices of a Service, and goes when its owner does.
+fn without_controlled(
+    mut members: Vec<SetMember>,
+    cascade: Cascade,
+    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+) -> Vec<SetMember> {
+    loop {
+        let uids: FxHashSet<&str> = members.iter().map(|member| member.uid.as_str()).collect();
+        let stays = |member: &SetMember| {
+            let goes_along = |owner| cascade != Cascade::Orphan && uids.contains(owner);
+            member.controller().is_some_and(|owner| !goes_along(owner)) && !member.was_applied()
+        };
+        let stays: Vec<bool> = members.iter().map(stays).collect();
+        if !stays.contains(&true) {
+            return members;
+        }
+        let mut stays = stays.into_iter();
+        members.retain(|member| {
+            let is_controlled = stays.next().unwrap_or_default();
+            if is_controlled {
+                let text = format!("{} is not pruned: its controller has it", member.object);
+                report(ApplySetEvent::Detail(&text));
+            }
+            !is_controlled
+        });
+    }
+}
+
+pub(super) fn object_key(object: &Object) -> ObjectKey {
+    let kind = GroupKind { kind: object.gvk.kind.clone(), group: object.gvk.group.clone() };
+    (kind, object.namespace.clone(), object.name.clone())
+}
+
+pub(super) fn unsent(problem: Diagnostic) -> Diagnostic {
+    problem.note("nothing was sent to the cluster")
+}
+
+/// Where objects are.
+pub(super) fn scope_of(plan: &ObjectPlan<'_>) -> SetScope {
+    let mut scope = SetScope::default();
+    for PlannedObject { object, .. } in &plan.targets {
+        let (kind, namespace, _) = object_key(object);
+        scope.kinds.insert(kind);
+        scope.namespaces.extend(Some(namespace).filter(|namespace| !namespace.is_empty()));
+    }
+    scope
+}
+
+/// Labels resources as members.
+fn add_label(resources: &mut [Resource], id: &str) -> Result<()> {
+    let mut problems = Problems::default();
+    for resource in resources {
+        if let Some(label) = resource.node().get_path(&["metadata", "labels", PART_OF]) {
+            let message = format!("the label {PART_OF} stands in the manifest");
+            let problem =
+                Diagnostic::error(Code::InvalidValue, message).resource(resource.id()).at(label.span());
+            problems.add(problem.help("remove it: applying a set writes it"));
+            continue;
+        }
+        let empty = || Node::map(Map::new());
+        let metadata = resource.node_mut().as_map_mut().map(|map| map.get_or_insert_with("metadata", empty));
+        let labels = metadata.and_then(Node::as_map_mut).map(|map| map.get_or_insert_with("labels", empty));
+        if let Some(labels) = labels {
+            if labels.is_null() {
+                *labels = empty();
+            }
+            if let Some(labels) = labels.as_map_mut() {
+                labels.insert(PART_OF, Node::string(id));
+            }
+        }
+    }
+    problems.or(()).map_err(unsent)
+}
+
+/// A parent that is a member of its own set would be pruned with it.
+fn refuse_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
+    let own = object_key(parent);
+    match plan.targets.iter().find(|target| object_key(&target.object) == own) {
+        None => Ok(()),
+        Some(target) => {
+            let message = format!("{parent} is the parent of the ApplySet and among its objects");
+            let problem = Diagnostic::error(Code::InvalidValue, message).resource(target.resource.id());
+            let place = target.resource.node().span().at_start();
+            Err(unsent(problem.at(place).help("leave it out, or choose another parent")))
+        }
+    }
+}
+
+/// Objects that are members of other sets would be pruned there.
+pub(super) async fn refuse_members_of_others(
+    cluster: &Cluster,
+    plan: &ObjectPlan<'_>,
+    id: &str,
+    parallel: usize,
+) -> Result<()> {
+    let targets = plan.targets.iter().filter(|target| target.served);
+    let places: FxHashSet<SetCollection> = targets
+        .filter_map(|target| Some((target.mapping.clone()?, target.object.namespace.clone())))
+        .collect();
+    let places: Vec<SetCollection> = places.into_iter().collect();
+    let found = members(cluster, &places, MemberQuery::Any, parallel).await.map_err(unsent)?;
+    let others: FxHashMap<ObjectKey, SetMember> = found
+        .into_iter()
+        .filter(|member| member.set() != id)
+        .map(|member| (object_key(&member.object), member))
+        .collect();
+    let mut problems = Problems::default();
+    for target in &plan.targets {
+        let Some(other) = others.get(&object_key(&target.object)) else { continue };
+        let message = format!("{} belongs to another ApplySet", target.object);
+        let problem = Diagnostic::error(Code::Conflict, message).resource(target.resource.id());
+        let place = target.resource.node().span().at_start();
+        let namespace = match target.object.namespace.as_str() {
+            "" => String::new(),
+            namespace => format!(" -n {namespace}"),
+        };
+        let help = format!("kubectl label{namespace} {} {PART_OF}-", target.object);
+        let problem = problem.at(place).note(format!("its label {PART_OF} is {}", other.set()));
+        problems.add(problem.help(format!("apply it with that set, or take the label off: {help}")));
+    }
+    problems.or(()).map_err(unsent)
+}

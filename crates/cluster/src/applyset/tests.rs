@@ -1,0 +1,87 @@
+//! Runs that meet each other, with a server that answers as a test says.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::id::set_id;
+use super::{ApplySetEvent, ApplySetOptions, ApplySetRun};
+use crate::ServerSideApplyOptions;
+use crate::fake::{Fake, Reply, not_found, ok};
+use smp_merge::schema::Schema;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::Code;
+
+const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[
+    {"resource":"configmaps","scope":"Namespaced","responseKind":{"kind":"ConfigMap"}},
+    {"resource":"secrets","scope":"Namespaced","responseKind":{"kind":"Secret"}}]}]}]}"#;
+
+/// The parent of a set of ConfigMaps, with a mark.
+fn parent(version: usize, claim: &str) -> Reply {
+    let (id, prefix) = (set_id("s", "shop", "Secret", ""), "applyset.kubernetes.io");
+    let annotations = serde_json::json!({
+        format!("{prefix}/tooling"): "kubectl/v1.36",
+        format!("{prefix}/contains-group-kinds"): "ConfigMap",
+        "smp.kubectl.dev/applyset-run": claim,
+    });
+    let metadata = serde_json::json!({
+        "name": "s", "uid": "u", "resourceVersion": version.to_string(),
+        "labels": {format!("{prefix}/id"): id}, "annotations": annotations,
+    });
+    ok(serde_json::json!({"kind": "Secret", "metadata": metadata}).to_string())
+}
+
+/// A member that nobody applies any more.
+fn members() -> Reply {
+    let id = set_id("s", "shop", "Secret", "");
+    let labels = serde_json::json!({"applyset.kubernetes.io/part-of": id});
+    let metadata = serde_json::json!({
+        "name": "old", "namespace": "shop", "uid": "o", "resourceVersion": "1", "labels": labels,
+    });
+    ok(serde_json::json!({"items": [{"metadata": metadata}]}).to_string())
+}
+
+/// Begins a run and prunes at once; the requests that change something, and what came of it.
+fn run(write: impl Fn(usize) -> Reply + Send + Sync + 'static) -> (Vec<String>, Result<usize, Code>) {
+    let writes = AtomicUsize::new(0);
+    let mut fake = Fake::start(move |request| {
+        Some(match request.split('?').next().unwrap_or(request) {
+            "GET /api" => ok(CORE),
+            "GET /apis" => ok(r#"{"kind":"APIGroupDiscoveryList","items":[]}"#),
+            "GET /api/v1/namespaces/shop/secrets/s" => parent(1, "applying another 0"),
+            "PATCH /api/v1/namespaces/shop/secrets/s" => write(writes.fetch_add(1, Ordering::SeqCst)),
+            "GET /api/v1/namespaces/shop/configmaps" => members(),
+            "DELETE /api/v1/namespaces/shop/configmaps/old" => ok("{}"),
+            _ => not_found(),
+        })
+    });
+    fake.options.namespace = Some("shop".into());
+    let cluster = fake.connect();
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: new}}".parse().expect("YAML");
+    let mut resources = vec![Resource::new(map, &Schema::none()).expect("a resource")];
+    let mut pruned = 0;
+    let mut report =
+        |event: ApplySetEvent<'_>| pruned += usize::from(matches!(event, ApplySetEvent::Pruned(_)));
+    let apply = ServerSideApplyOptions::default();
+    let set = ApplySetRun::begin(&cluster, ApplySetOptions::new("s"), &mut resources, &apply, &mut report);
+    let outcome = set.expect("it begins").prune(&mut report);
+    let labels = resources[0].labels().count();
+    assert_eq!(labels, 1, "what is applied has the label");
+    let changes = fake.take().into_iter().filter(|request| !request.starts_with("GET "));
+    let changes =
+        changes.filter_map(|request| request.split(['?', ' ']).next().map(str::to_string)).collect();
+    (changes, outcome.map(|summary| summary.pruned.len().min(pruned)).map_err(|problem| problem.code()))
+}
+
+#[test]
+fn the_parent_is_written_before_and_after_what_is_deleted() {
+    let (changes, outcome) = run(|write| parent(2 + write, ""));
+    assert_eq!(changes, ["PATCH", "PATCH", "DELETE", "PATCH"]);
+    assert_eq!(outcome, Ok(1));
+}
+
+#[test]
+fn nothing_is_deleted_when_another_run_took_the_set() {
+    let conflict = || (409, "", r#"{"message":"modified","reason":"Conflict"}"#.to_string());
+    let (changes, outcome) = run(move |write| if write == 0 { parent(2, "") } else { conflict() });
+    assert_eq!(changes, ["PATCH", "PATCH"], "that it prunes was refused");
+    assert_eq!(outcome, Err(Code::Conflict));
+}

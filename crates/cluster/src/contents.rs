@@ -1,0 +1,385 @@
+//! What namespaces and CRDs hold: the objects that go with them.
+//!
+//! What is not seen must not count as nothing: where a server does not tell everything, that is the answer.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
+use smol_str::SmolStr;
+use tokio::time::sleep;
+
+use super::client::Cluster;
+use super::exchange::Ask;
+use super::failure::not_understood;
+use super::json;
+use super::listing::metadata_of;
+use super::mapping::{DEFINITIONS, Mapping, encode};
+use smp_merge::schema::Gvk;
+use smp_text::diagnostic::Result;
+
+/// An object by group, kind, namespace and name, whatever version of its kind is used.
+pub(super) type ContentKey = (SmolStr, SmolStr, SmolStr, SmolStr);
+
+pub(super) fn content_key(gvk: &Gvk, namespace: &str, name: &str) -> ContentKey {
+    (gvk.group.clone(), gvk.kind.clone(), namespace.into(), name.into())
+}
+
+/// What goes anyway, with all that it owns.
+#[derive(Debug, Default)]
+pub(super) struct Leaving {
+    /// By identity.
+    pub(super) uids: FxHashSet<String>,
+    pub(super) names: FxHashSet<ContentKey>,
+}
+
+/// What an object holds.
+#[derive(Debug)]
+pub(super) enum WhatIsHeld {
+    /// All that it holds.
+    Told(HeldContents),
+    /// The server does not tell all, for a reason.
+    Untold(String),
+}
+
+/// Objects that are held, sorted by name.
+#[derive(Debug)]
+pub(super) struct HeldContents(Vec<HeldContent>);
+
+/// How many of the things that are held are named.
+const NAMED: usize = 3;
+
+impl HeldContents {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// `configmap/a, configmap/b, pod/c and 2 more`
+    pub(super) fn named(&self) -> String {
+        let named: Vec<_> = self.0.iter().take(NAMED).map(|content| content.name.as_str()).collect();
+        let more = match self.0.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("{}{more}", named.join(", "))
+    }
+}
+
+/// What a namespace holds, beyond what is leaving.
+///
+/// # Errors
+/// There is no answer, or one that is not understood.
+pub(super) async fn namespace_contents(
+    cluster: &Cluster,
+    name: &str,
+    leaving: &Leaving,
+) -> Result<WhatIsHeld> {
+    cluster.discover_all().await?;
+    if let Some(untold) = cluster.untold() {
+        return Ok(WhatIsHeld::Untold(format!("it cannot be told what it still holds: {untold}")));
+    }
+    let mut contents = Vec::new();
+    match unserved(cluster, name, leaving).await? {
+        Ok(found) => contents.extend(found),
+        Err(untold) => return Ok(WhatIsHeld::Untold(untold)),
+    }
+    let mut best: FxHashMap<(SmolStr, SmolStr), Mapping> = FxHashMap::default();
+    let known = cluster.known_mappings().into_iter();
+    for mapping in known.filter(|mapping| mapping.namespaced && mapping.can_be_listed()) {
+        let key = (mapping.gvk.group.clone(), mapping.gvk.kind.clone());
+        if !best.contains_key(&key)
+            && let Some(stable) = cluster.mapping_of(&key.0, &key.1)
+        {
+            best.insert(key, stable);
+        }
+    }
+    let lists = best.into_values().map(|mapping| async move {
+        let listed = metadata_of(cluster, &mapping.collection(name), "").await;
+        (mapping, listed)
+    });
+    let lists = lists.collect::<Vec<_>>();
+    let mut lists = futures::stream::iter(lists).buffer_unordered(super::apply::PARALLEL);
+    while let Some((mapping, listed)) = lists.next().await {
+        match listed? {
+            Ok(items) => contents.extend(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item))),
+            // What cannot be listed at all is nowhere.
+            Err(refusal) if refusal.http == 405 => {}
+            // Its CRD has just gone, and its objects with it.
+            Err(refusal) if refusal.is_not_found() && is_gone(cluster, &mapping).await => {}
+            Err(refusal) => return Ok(WhatIsHeld::Untold(untold(&mapping.gvk, &refusal.message))),
+        }
+    }
+    Ok(held(contents, leaving))
+}
+
+/// Returns true once the server no longer has the kind, or its CRD is being deleted.
+///
+/// Discovery of a busy server lists a kind for seconds after its CRD is gone.
+async fn is_gone(cluster: &Cluster, mapping: &Mapping) -> bool {
+    let definition =
+        format!("{DEFINITIONS}/{}", encode(&format!("{}.{}", mapping.plural, mapping.gvk.group)));
+    for _ in 0..GONE_ATTEMPTS {
+        if is_being_deleted(cluster, &definition).await
+            || cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind).await.unwrap_or_default()
+        {
+            return true;
+        }
+        sleep(BETWEEN_ATTEMPTS).await;
+    }
+    false
+}
+
+async fn is_being_deleted(cluster: &Cluster, path: &str) -> bool {
+    let Ok(answer) = cluster.ask(&Ask::object(path)).await else { return false };
+    let Ok(answer) = answer.accepted() else { return false };
+    json::decode::<Value>(&answer.body).is_ok_and(|object| has_deletion_time(&object))
+}
+
+fn has_deletion_time(object: &Value) -> bool {
+    object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
+}
+
+/// What a CRD holds, beyond what is leaving. The CRD is given whole.
+///
+/// # Errors
+/// There is no answer, or one that is not understood.
+pub(super) async fn definition_contents(
+    cluster: &Cluster,
+    definition: &Value,
+    leaving: &Leaving,
+) -> Result<WhatIsHeld> {
+    // Without a namespace in its path that is all of them.
+    Ok(match listed_by(cluster, definition, "").await? {
+        Ok(contents) => held(contents, leaving),
+        Err(why) => WhatIsHeld::Untold(why),
+    })
+}
+
+/// What a listing told, or why nothing is told.
+type HeldListing = std::result::Result<Vec<HeldContent>, String>;
+
+/// What a namespace holds of CRDs that discovery does not have: nothing serves them, or not yet. Their objects are kept
+/// all the same, and go with the namespace.
+async fn unserved(cluster: &Cluster, namespace: &str, leaving: &Leaving) -> Result<HeldListing> {
+    let definitions = match metadata_of(cluster, DEFINITIONS, "").await? {
+        Ok(definitions) => definitions,
+        // A server without CRDs has none.
+        Err(refusal) if refusal.is_not_found() => return Ok(Ok(Vec::new())),
+        Err(refusal) => return Ok(Err(untold_of("CRDs that are not served", &refusal.message))),
+    };
+    let known = cluster.known_mappings();
+    let served: FxHashSet<(&str, &str)> =
+        known.iter().map(|one| (one.plural.as_str(), one.gvk.group.as_str())).collect();
+    let mut contents = Vec::new();
+    for metadata in definitions.iter().filter_map(|definition| definition.get("metadata")) {
+        let text = |field: &str| metadata.get(field).and_then(Value::as_str).unwrap_or_default();
+        let is_served = text("name").split_once('.').is_some_and(|parts| served.contains(&parts));
+        if is_served || leaving.uids.contains(text("uid")) {
+            continue;
+        }
+        match unserved_by(cluster, text("name"), namespace).await? {
+            Ok(found) => contents.extend(found),
+            Err(why) => return Ok(Err(why)),
+        }
+    }
+    Ok(Ok(contents))
+}
+
+/// How often a kind is asked for that its CRD says is served, and how long is waited between: it comes a little later.
+const ATTEMPTS: usize = 10;
+/// How often discovery is read again after a list of a kind that it has was not found.
+const GONE_ATTEMPTS: usize = 75;
+const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
+
+/// What a namespace holds of a CRD that discovery does not have.
+async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<HeldListing> {
+    let path = format!("{DEFINITIONS}/{}", encode(name));
+    let mut listing = Ok(Vec::new());
+    for _ in 0..ATTEMPTS {
+        let answer = match cluster.ask(&Ask::object(path.as_str())).await?.accepted() {
+            Ok(answer) => answer,
+            Err(refusal) if refusal.is_not_found() => return Ok(Ok(Vec::new())),
+            Err(refusal) => return Ok(Err(untold_of(name, &refusal.message))),
+        };
+        let definition: Value =
+            json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, &path, &error))?;
+        // The objects of a CRD that is on its way out go with it.
+        if has_deletion_time(&definition)
+            || definition["spec"]["scope"] != "Namespaced"
+            || !was_established(&definition)
+        {
+            return Ok(Ok(Vec::new()));
+        }
+        listing = listed_by(cluster, &definition, namespace).await?;
+        if listing.is_ok() || served_version(&definition).is_none() {
+            break;
+        }
+        sleep(BETWEEN_ATTEMPTS).await;
+    }
+    Ok(listing)
+}
+
+/// Whether there may be objects of a CRD: once established, it stays so.
+fn was_established(definition: &Value) -> bool {
+    let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
+    conditions.into_iter().flatten().any(|one| one["type"] == "Established" && one["status"] == "True")
+}
+
+/// The objects of a CRD, of one namespace or, where it is empty, of all.
+async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Result<HeldListing> {
+    let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (group, kind, plural) = (text("/spec/group"), text("/spec/names/kind"), text("/spec/names/plural"));
+    let version = served_version(definition);
+    let gvk = Gvk { group: group.into(), version: version.unwrap_or_default().into(), kind: kind.into() };
+    if version.is_none() {
+        return Ok(Err(untold(&gvk, "no version of it is served")));
+    }
+    let mapping = Mapping {
+        gvk,
+        plural: plural.into(),
+        namespaced: !namespace.is_empty(),
+        names: Vec::new(),
+        verbs: Vec::new(),
+    };
+    Ok(match metadata_of(cluster, &mapping.collection(namespace), "").await? {
+        Ok(items) => Ok(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item)).collect()),
+        Err(refusal) => Err(untold(&mapping.gvk, &refusal.message)),
+    })
+}
+
+fn served_version(definition: &Value) -> Option<&str> {
+    let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+    let served = versions.into_iter().flatten().find(|version| version["served"] == true);
+    served?["name"].as_str()
+}
+
+fn untold_of(what: &str, why: &str) -> String {
+    format!("it cannot be told whether it still holds objects of {what}: {why}")
+}
+
+fn untold(gvk: &Gvk, why: &str) -> String {
+    let group = if gvk.group.is_empty() { String::new() } else { format!(".{}", gvk.group) };
+    format!("it cannot be told whether it still holds a {}{group}: {why}", gvk.kind)
+}
+
+/// An object that is held.
+#[derive(Debug, Clone)]
+pub(super) struct HeldContent {
+    /// `configmap/a`
+    name: String,
+    key: ContentKey,
+    uid: String,
+    owners: Vec<String>,
+    /// Whether nobody misses it: it is on its way out and nothing holds it, or is in every namespace.
+    is_nothing: bool,
+}
+
+impl HeldContent {
+    fn of(gvk: &Gvk, item: &Value) -> Option<Self> {
+        let metadata = item.get("metadata")?;
+        let text = |field: &str| metadata.get(field).and_then(Value::as_str);
+        // What has no identity, such as a measurement, is no object that is kept.
+        let (name, uid) = (text("name")?, text("uid")?);
+        let owners = metadata.get("ownerReferences").and_then(Value::as_array).into_iter().flatten();
+        let group = if gvk.group.is_empty() { String::new() } else { format!(".{}", gvk.group) };
+        Some(Self {
+            name: format!("{}{group}/{name}", gvk.kind.to_lowercase()),
+            key: content_key(gvk, text("namespace").unwrap_or_default(), name),
+            uid: uid.into(),
+            owners: owners.filter_map(|owner| Some(owner.get("uid")?.as_str()?.to_string())).collect(),
+            is_nothing: is_going(metadata) || is_everywhere(gvk, name, metadata),
+        })
+    }
+}
+
+/// Whether it goes by itself: what a finalizer holds may stay for ever, and what holds it with it.
+fn is_going(metadata: &Value) -> bool {
+    let finalizers = metadata.get("finalizers").and_then(Value::as_array);
+    let is_deleted = metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null());
+    is_deleted && finalizers.is_none_or(Vec::is_empty)
+}
+
+/// Whether controllers put it into every namespace, or beside what is there.
+fn is_everywhere(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
+    let has = |field: &str, key: &str| metadata.get(field).and_then(|map| map.get(key));
+    match (gvk.group.as_str(), gvk.kind.as_str()) {
+        ("" | "events.k8s.io", "Event") => true,
+        ("", "ServiceAccount") => name == "default",
+        ("", "ConfigMap") => name == "kube-root-ca.crt",
+        ("", "Secret") => has("annotations", "kubernetes.io/service-account.name")
+            .is_some_and(|account| account == "default"),
+        ("", "Endpoints") => has("labels", "endpoints.kubernetes.io/managed-by").is_some(),
+        _ => false,
+    }
+}
+
+/// What is left when all that goes anyway is gone: what is leaving, and all that it owned.
+fn held(mut contents: Vec<HeldContent>, leaving: &Leaving) -> WhatIsHeld {
+    let mut gone = leaving.uids.clone();
+    // One object may be served by several groups, and leave by the name that it has in one of them.
+    let named = contents.iter().filter(|content| leaving.names.contains(&content.key));
+    gone.extend(named.map(|content| content.uid.clone()));
+    contents.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut seen = FxHashSet::default();
+    contents.retain(|content| seen.insert(content.uid.clone()));
+    loop {
+        let (going, staying): (Vec<_>, Vec<_>) = contents.into_iter().partition(|content| {
+            content.is_nothing
+                || gone.contains(&content.uid)
+                || (!content.owners.is_empty() && content.owners.iter().all(|owner| gone.contains(owner)))
+        });
+        contents = staying;
+        if going.is_empty() {
+            return WhatIsHeld::Told(HeldContents(contents));
+        }
+        gone.extend(going.into_iter().map(|content| content.uid));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn content(kind: &str, metadata: &Value) -> HeldContent {
+        HeldContent::of(&Gvk::from_manifest("v1", kind), &json!({"metadata": metadata})).expect("an object")
+    }
+
+    #[test]
+    fn what_goes_anyway_holds_nothing() {
+        let owned = |uid: &str, owner: &str| {
+            content("Pod", &json!({"name": uid, "uid": uid, "ownerReferences": [{"uid": owner}]}))
+        };
+        let contents = vec![
+            owned("pod", "set"),
+            owned("set", "deployment"),
+            owned("other", "else"),
+            content("Event", &json!({"name": "e", "uid": "e"})),
+            content("ServiceAccount", &json!({"name": "default", "uid": "sa"})),
+            content("ConfigMap", &json!({"name": "kube-root-ca.crt", "uid": "ca"})),
+            content("ConfigMap", &json!({"name": "mine", "uid": "mine"})),
+            content("ConfigMap", &json!({"name": "mine", "uid": "mine"})),
+            content("Secret", &json!({"name": "s", "uid": "s", "deletionTimestamp": "now"})),
+            content(
+                "Secret",
+                &json!({"name": "held", "uid": "held", "deletionTimestamp": "now", "finalizers": ["a/b"]}),
+            ),
+        ];
+        let left = |leaving: &Leaving| match held(contents.clone(), leaving) {
+            WhatIsHeld::Told(left) => (left.len(), left.named()),
+            WhatIsHeld::Untold(why) => panic!("{why}"),
+        };
+        let uids = FxHashSet::from_iter(["deployment".to_string()]);
+        let mut leaving = Leaving { uids, ..Leaving::default() };
+        assert_eq!(left(&leaving), (3, "configmap/mine, pod/other, secret/held".into()));
+        leaving.names.insert(content_key(&Gvk::from_manifest("v1", "ConfigMap"), "", "mine"));
+        assert_eq!(left(&leaving), (2, "pod/other, secret/held".into()));
+        assert_eq!(left(&Leaving::default()).1, "configmap/mine, pod/other, pod/pod and 2 more");
+    }
+}

@@ -1,0 +1,52 @@
+//! What a CustomResourceDefinition says now. The documents of OpenAPI follow it about a second later, and a list
+//! that is merged by what was true before loses entries.
+
+use std::sync::Arc;
+
+use super::client::Cluster;
+use super::exchange::Ask;
+use super::failure::not_understood;
+use super::json;
+use super::mapping::{DEFINITIONS, encode};
+use smp_merge::schema::openapi::read_crd;
+use smp_merge::schema::{Gvk, TypeGraph};
+use smp_text::diagnostic::Result;
+
+/// What is known of a kind by its CRD.
+#[derive(Debug, Clone)]
+pub(super) enum PublishedDefinition {
+    Found(Arc<TypeGraph>),
+    /// It has none, as kinds have that a server of their own serves.
+    Missing,
+    /// Whoever asks may not read CRDs, or the kind is not served yet.
+    Hidden,
+}
+
+/// The schema of a kind by its CRD.
+pub(super) fn schema_by_definition(
+    cluster: &Cluster,
+    gvk: &Gvk,
+    plural: Option<&str>,
+) -> Result<PublishedDefinition> {
+    let plural = if let Some(plural) = plural {
+        plural.to_string()
+    } else {
+        // Where that is not told, the documents have the last word.
+        let _told = cluster.wait(cluster.discover(std::slice::from_ref(gvk)));
+        let Some(mapping) = cluster.mapping(gvk) else { return Ok(PublishedDefinition::Hidden) };
+        mapping.plural.to_string()
+    };
+    let name = encode(&format!("{plural}.{}", gvk.group));
+    let path = format!("{DEFINITIONS}/{name}");
+    let answer = cluster.wait(cluster.ask(&Ask::get(path.as_str())))?;
+    let answer = match answer.accepted() {
+        Ok(answer) => answer,
+        Err(refusal) if refusal.is_not_found() => return Ok(PublishedDefinition::Missing),
+        Err(_) => return Ok(PublishedDefinition::Hidden),
+    };
+    let strange = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, &path, error);
+    let node = json::read_object(&answer.body).map_err(|error| strange(&error))?;
+    let graph = read_crd(&node).and_then(|model| model.compile()).map_err(|error| strange(&error))?;
+    let has_kind = graph.kind(gvk).is_some();
+    Ok(if has_kind { PublishedDefinition::Found(Arc::new(graph)) } else { PublishedDefinition::Hidden })
+}

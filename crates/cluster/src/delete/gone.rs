@@ -1,0 +1,196 @@
+//! Waiting until objects are gone, by one list and one watch for each kind and namespace.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::future::{Either, join_all, select};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::{Instant, timeout_at};
+
+use super::events::{DeleteEvent, RemainingObject};
+use super::holders::holders;
+use crate::client::Cluster;
+use crate::follow::{Collection, Follower, LISTS, ObjectContent, Sight};
+use crate::mapping::Mapping;
+use crate::plan::Object;
+use smp_merge::schema::Gvk;
+use smp_text::yaml::Node;
+
+/// An object whose deletion was taken.
+pub(crate) struct DyingObject {
+    pub(crate) object: Object,
+    pub(crate) mapping: Mapping,
+    pub(crate) uid: SmolStr,
+}
+
+/// How long it is waited.
+pub(crate) struct Patient<'a> {
+    pub(crate) until: Instant,
+    pub(crate) stop: Option<&'a AtomicBool>,
+}
+
+/// How often time is looked at, and how often is told what is still there.
+const TICK: Duration = Duration::from_millis(250);
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+/// Those that are still there at the end.
+pub(crate) async fn gone(
+    cluster: &Cluster,
+    dying: Vec<DyingObject>,
+    patient: &Patient<'_>,
+    report: &mut (dyn FnMut(DeleteEvent<'_>) + Send),
+) -> Vec<RemainingObject> {
+    let mut deathbed = Deathbed::of(dying);
+    if deathbed.there.is_empty() {
+        return Vec::new();
+    }
+    let (sights, seen) = unbounded_channel();
+    let turns = Semaphore::new(LISTS);
+    let collections = std::mem::take(&mut deathbed.collections);
+    let followers = collections.iter().enumerate().map(|(number, collection)| {
+        let sights = sights.clone();
+        Follower { cluster, number, collection, sights, turns: &turns }.run()
+    });
+    let followers = pin!(join_all(followers.collect::<Vec<_>>()));
+    let ended = pin!(deathbed.wait(seen, patient, report));
+    let remaining = match select(ended, followers).await {
+        Either::Left((remaining, _)) => remaining,
+        Either::Right((_, ended)) => ended.await,
+    };
+    drop(sights);
+    remaining
+}
+
+/// The objects that are still there.
+struct Deathbed {
+    collections: Vec<Collection>,
+    /// By collection and name.
+    there: FxHashMap<(usize, SmolStr), DyingAs>,
+    warned: FxHashSet<String>,
+}
+
+/// An object, and how it was seen last.
+struct DyingAs {
+    dying: DyingObject,
+    held_by: Vec<String>,
+    /// Nobody tells whether it is there.
+    is_hidden: bool,
+}
+
+impl Deathbed {
+    fn of(dying: Vec<DyingObject>) -> Self {
+        let mut places: FxHashMap<(Gvk, SmolStr), usize> = FxHashMap::default();
+        let mut all =
+            Self { collections: Vec::new(), there: FxHashMap::default(), warned: FxHashSet::default() };
+        for one in dying {
+            let (object, mapping) = (&one.object, &one.mapping);
+            let place = *places.entry((object.gvk.clone(), object.namespace.clone())).or_insert_with(|| {
+                let is_namespace = object.gvk.group.is_empty() && object.gvk.kind == "Namespace";
+                let content = if is_namespace { ObjectContent::Whole } else { ObjectContent::Metadata };
+                let (mapping, namespace) = (mapping.clone(), object.namespace.clone());
+                let name = Some(object.name.clone());
+                all.collections.push(Collection {
+                    mapping,
+                    namespace,
+                    name,
+                    fields: None,
+                    content,
+                    gate: None,
+                });
+                all.collections.len() - 1
+            });
+            if all.collections[place].name.as_ref().is_some_and(|name| *name != object.name) {
+                all.collections[place].name = None;
+            }
+            let name = object.name.clone();
+            all.there.insert((place, name), DyingAs { dying: one, held_by: Vec::new(), is_hidden: false });
+        }
+        all
+    }
+
+    async fn wait(
+        mut self,
+        mut seen: UnboundedReceiver<(usize, Sight)>,
+        patient: &Patient<'_>,
+        report: &mut (dyn FnMut(DeleteEvent<'_>) + Send),
+    ) -> Vec<RemainingObject> {
+        let mut told = Instant::now();
+        loop {
+            let tick = (Instant::now() + TICK).min(patient.until);
+            if let Ok(Some((collection, sight))) = timeout_at(tick, seen.recv()).await {
+                self.see(collection, sight, report);
+            }
+            let is_stopped = patient.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+            let is_over = is_stopped || Instant::now() >= patient.until;
+            if is_over || self.there.values().all(|one| one.is_hidden) {
+                return self.remaining();
+            }
+            if told.elapsed() >= TOLD_EVERY {
+                told = Instant::now();
+                report(DeleteEvent::Waiting(&self.remaining()));
+            }
+        }
+    }
+
+    fn remaining(&self) -> Vec<RemainingObject> {
+        let all = self.there.values().map(|one| {
+            let object = one.dying.object.clone();
+            RemainingObject { object, held_by: one.held_by.clone() }
+        });
+        let mut all: Vec<_> = all.collect();
+        all.sort_by_key(|one| (one.object.to_string(), one.object.namespace.clone()));
+        all
+    }
+
+    fn see(&mut self, collection: usize, sight: Sight, report: &mut (dyn FnMut(DeleteEvent<'_>) + Send)) {
+        match sight {
+            Sight::Listed(objects) => {
+                let names: FxHashSet<SmolStr> = objects.iter().filter_map(name).collect();
+                self.there.retain(|(place, name), _| *place != collection || names.contains(name));
+                for object in &objects {
+                    self.now(collection, object);
+                }
+            }
+            Sight::Now(object) => self.now(collection, &object),
+            Sight::Gone(object) => {
+                if let Some(name) = name(&object) {
+                    self.there.remove(&(collection, name));
+                }
+            }
+            // What serves it is gone, and with it the objects.
+            Sight::Unserved => self.there.retain(|(place, _), _| *place != collection),
+            Sight::Lost(problem) => {
+                if self.warned.insert(problem.message().to_string()) {
+                    report(DeleteEvent::Warning(problem.message()));
+                }
+            }
+            Sight::Refused(problem) => {
+                let of = self.there.iter_mut().filter(|((place, _), _)| *place == collection);
+                for (_, one) in of {
+                    one.is_hidden = true;
+                    one.held_by = vec![format!("nobody tells whether it is gone: {}", problem.message())];
+                }
+            }
+        }
+    }
+
+    /// Takes in how an object is. Another one of its name is not it.
+    fn now(&mut self, collection: usize, object: &Node) {
+        let Some(name) = name(object) else { return };
+        let key = (collection, name);
+        let uid = object.get_path(&["metadata", "uid"]).and_then(Node::as_str);
+        match self.there.get_mut(&key) {
+            Some(one) if uid == Some(one.dying.uid.as_str()) => one.held_by = holders(object),
+            Some(_) => drop(self.there.remove(&key)),
+            None => {}
+        }
+    }
+}
+
+fn name(object: &Node) -> Option<SmolStr> {
+    object.get_path(&["metadata", "name"]).and_then(Node::as_str).map(SmolStr::from)
+}

@@ -1,0 +1,60 @@
+//! What goes with namespaces and CRDs without being among the objects that are deleted.
+
+use serde_json::Value;
+
+use super::events::TakenAlong;
+use crate::client::Cluster;
+use crate::contents::{Leaving, WhatIsHeld, content_key, definition_contents, namespace_contents};
+use crate::exchange::Ask;
+use crate::failure::not_understood;
+use crate::json;
+use crate::plan::{ObjectPlan, PlannedObject};
+use smp_text::diagnostic::Result;
+
+/// What goes along, to be told before the objects are deleted.
+pub(super) async fn taken_along<'p>(
+    cluster: &Cluster,
+    plan: &ObjectPlan<'_>,
+    targets: impl Iterator<Item = &'p PlannedObject<'p>>,
+) -> Vec<TakenAlong> {
+    let planned = plan.targets.iter().map(|target| &target.object);
+    let names = planned.map(|object| content_key(&object.gvk, &object.namespace, &object.name)).collect();
+    let leaving = Leaving { names, ..Leaving::default() };
+    let mut all = Vec::new();
+    for target in targets.filter(|target| target.served) {
+        let (count, what) = match contents(cluster, target, &leaving).await {
+            Ok(None) => continue,
+            Ok(Some(WhatIsHeld::Told(held))) if held.is_empty() => continue,
+            Ok(Some(WhatIsHeld::Told(held))) => (Some(held.len()), held.named()),
+            Ok(Some(WhatIsHeld::Untold(why))) => (None, why),
+            Err(problem) => (None, problem.message().to_string()),
+        };
+        all.push(TakenAlong { object: target.object.clone(), count, what });
+    }
+    all
+}
+
+/// What an object holds that holds others; none for any other, and for one that is not there.
+async fn contents(
+    cluster: &Cluster,
+    target: &PlannedObject<'_>,
+    leaving: &Leaving,
+) -> Result<Option<WhatIsHeld>> {
+    let Some(mapping) = target.mapping.as_ref() else { return Ok(None) };
+    let is_namespace = target.object.gvk.group.is_empty() && target.object.gvk.kind == "Namespace";
+    if !is_namespace && !target.object.gvk.is_crd() {
+        return Ok(None);
+    }
+    let path = mapping.path(&target.object.namespace, &target.object.name);
+    let answer = match cluster.ask(&Ask::object(path.as_str())).await?.accepted() {
+        Ok(answer) => answer,
+        Err(refusal) if refusal.is_not_found() => return Ok(None),
+        Err(refusal) => return Err(refusal.diagnostic(&cluster.endpoint)),
+    };
+    if is_namespace {
+        return namespace_contents(cluster, &target.object.name, leaving).await.map(Some);
+    }
+    let definition: Value =
+        json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, &path, &error))?;
+    definition_contents(cluster, &definition, leaving).await.map(Some)
+}

@@ -1,0 +1,151 @@
+//! Who else has a word when an object is updated: webhooks and policies of admission, and who may update it at all.
+//!
+//! What is built into a server, and what it reads from files of its own, it does not tell. That changes pods only, as
+//! far as Kubernetes' own goes, and these are never passed over.
+
+use std::sync::LazyLock;
+
+use futures::future::try_join_all;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::client::Cluster;
+use crate::exchange::Ask;
+use crate::mapping::Mapping;
+use smp_merge::schema::{Gvk, Schema};
+use smp_text::diagnostic::Result;
+
+/// Kinds whose objects look at others before these are kept; the first two have been there for long.
+const KINDS: [&str; 4] = [
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+    "MutatingAdmissionPolicy",
+    "ValidatingAdmissionPolicy",
+];
+const GROUP: &str = "admissionregistration.k8s.io";
+
+static BUILT_IN: LazyLock<Schema> = LazyLock::new(Schema::embedded);
+
+/// What may see an update before it is kept.
+#[derive(Debug)]
+pub(super) struct Admission {
+    /// None when that may not be read.
+    rules: Option<Vec<Value>>,
+}
+
+impl Admission {
+    /// Asks for all webhooks and policies.
+    pub(super) async fn of(cluster: &Cluster) -> Result<Self> {
+        let kinds = KINDS[..2].iter().map(|kind| Gvk::from_manifest(&format!("{GROUP}/v1"), kind));
+        let kinds: Vec<Gvk> = kinds.collect();
+        cluster.discover(&kinds).await?;
+        if kinds.iter().any(|kind| cluster.mapping(kind).is_none()) {
+            return Ok(Self { rules: None });
+        }
+        let lists = cluster.mappings_of(GROUP).into_iter();
+        let lists = lists.filter(|mapping| KINDS.contains(&mapping.gvk.kind.as_str()));
+        let all = try_join_all(lists.map(|mapping| rules(cluster, mapping))).await?;
+        let all: Option<Vec<Vec<Value>>> = all.into_iter().collect();
+        Ok(Self { rules: all.map(|rules| rules.concat()) })
+    }
+
+    /// Whether nothing but what is built into the server has a word when an object of a kind is updated. Never true of
+    /// custom resources: their definition may be stricter now than when an object was kept.
+    pub(super) fn leaves_alone(&self, mapping: &Mapping) -> bool {
+        let is_built_in = BUILT_IN.scope(&mapping.gvk).is_some() && mapping.plural != "pods";
+        let rules = self.rules.as_ref().filter(|_| is_built_in);
+        rules.is_some_and(|rules| !rules.iter().any(|rule| sees_update(rule, mapping)))
+    }
+}
+
+/// What all objects of a kind look at; none when they may not be read.
+async fn rules(cluster: &Cluster, mapping: Mapping) -> Result<Option<Vec<Value>>> {
+    let answer = cluster.ask(&Ask::get(mapping.collection(""))).await?;
+    let Ok(answer) = answer.accepted() else { return Ok(None) };
+    let Ok(list) = serde_json::from_slice::<Value>(&answer.body) else { return Ok(None) };
+    let Some(items) = list.get("items").and_then(Value::as_array) else { return Ok(None) };
+    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let of_item = |item: &Value| {
+        let webhooks = list(item.get("webhooks"));
+        let mut rules: Vec<Value> = webhooks.iter().flat_map(|hook| list(hook.get("rules"))).collect();
+        rules.extend(list(item.pointer("/spec/matchConstraints/resourceRules")));
+        rules
+    };
+    Ok(Some(items.iter().flat_map(of_item).collect()))
+}
+
+/// Whether a rule is about updates of the resource, in whatever version, and for some objects of it. A resource that
+/// is named may be meant in another group, too, that serves the same objects.
+fn sees_update(rule: &Value, mapping: &Mapping) -> bool {
+    let texts = |field: &str| {
+        let list = rule.get(field).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>()
+    };
+    let is_update = texts("operations").iter().any(|operation| matches!(*operation, "*" | "UPDATE"));
+    let groups = texts("apiGroups");
+    let has_group = groups.contains(&"*") || groups.contains(&mapping.gvk.group.as_str());
+    let has_resource = texts("resources").iter().any(|resource| {
+        let (name, below) = resource.split_once('/').unwrap_or((resource, "*"));
+        below == "*" && (name == mapping.plural || (name == "*" && has_group))
+    });
+    is_update && has_resource
+}
+
+/// Whether whoever asks may apply all objects of a resource in a namespace.
+pub(super) async fn may_patch(cluster: &Cluster, mapping: &Mapping, namespace: &str) -> Result<bool> {
+    let Gvk { group, version, .. } = &mapping.gvk;
+    let resource = json!({
+        "verb": "patch", "group": group, "version": version, "resource": mapping.plural, "namespace": namespace,
+    });
+    let (kind, version) = ("SelfSubjectAccessReview", "authorization.k8s.io/v1");
+    let review = json!({"apiVersion": version, "kind": kind, "spec": {"resourceAttributes": resource}});
+    let ask = Ask {
+        method: Method::POST,
+        body: review.to_string().into_bytes(),
+        ..Ask::object(format!("/apis/{version}/selfsubjectaccessreviews"))
+    };
+    let Ok(answer) = cluster.ask(&ask).await?.accepted() else { return Ok(false) };
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    Ok(answer.pointer("/status/allowed") == Some(&Value::Bool(true)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapping(api_version: &str, kind: &str, plural: &str) -> Mapping {
+        let gvk = Gvk::from_manifest(api_version, kind);
+        Mapping { gvk, plural: plural.into(), namespaced: true, names: Vec::new(), verbs: Vec::new() }
+    }
+
+    #[test]
+    fn rules_are_about_some_updates() {
+        let deployments = mapping("apps/v1", "Deployment", "deployments");
+        let table = [
+            (["apps", "deployments", "UPDATE"], true),
+            (["apps", "*", "*"], true),
+            (["*", "*/*", "UPDATE"], true),
+            (["apps", "deployments/*", "UPDATE"], true),
+            (["extensions", "deployments", "UPDATE"], true),
+            (["apps", "deployments/scale", "UPDATE"], false),
+            (["apps", "*/scale", "UPDATE"], false),
+            (["apps", "deployments", "CREATE"], false),
+            (["apps", "statefulsets", "*"], false),
+            (["cert-manager.io", "*/*", "*"], false),
+        ];
+        for ([group, resource, operation], want) in table {
+            let rule = json!({"apiGroups": [group], "resources": [resource], "operations": [operation]});
+            let admission = Admission { rules: Some(vec![rule.clone()]) };
+            assert_eq!(admission.leaves_alone(&deployments), !want, "{rule}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_may_be_seen() {
+        let none = Admission { rules: Some(Vec::new()) };
+        assert!(none.leaves_alone(&mapping("v1", "ConfigMap", "configmaps")));
+        assert!(!none.leaves_alone(&mapping("v1", "Pod", "pods")));
+        assert!(!none.leaves_alone(&mapping("example.com/v1", "Gadget", "gadgets")));
+        assert!(!Admission { rules: None }.leaves_alone(&mapping("v1", "ConfigMap", "configmaps")));
+    }
+}

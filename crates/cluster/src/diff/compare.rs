@@ -1,0 +1,355 @@
+//! Comparing one object.
+
+use futures::future::join;
+use http::Method;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::known::{KnownObject, KnownObjects};
+use super::moving::Moving;
+use super::predecessor::Predecessors;
+use super::report::{DiffOptions, ObjectDiff};
+use crate::apply::{
+    ApplyRequest, DryRun, FieldValidation, Force, LastApplied, immutable_fields, is_being_deleted,
+    kubectl_would_get,
+};
+use crate::client::Cluster;
+use crate::conflict::ApplyConflict;
+use crate::exchange::{Answer, Ask};
+use crate::failure::{Refusal, not_understood};
+use crate::json;
+use crate::listing::Told;
+use crate::mapping::encode;
+use crate::plan::{Object, ObjectPlan, PlannedObject};
+use crate::secret;
+use smp_text::diagnostic::{Diagnostic, Result};
+use smp_text::yaml::{Node, to_json};
+
+/// A comparison of all objects.
+pub(super) struct DiffRun<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) options: &'a DiffOptions,
+    pub(super) plan: &'a ObjectPlan<'a>,
+    pub(super) predecessors: &'a Predecessors,
+    pub(super) known: &'a KnownObjects,
+}
+
+/// One of its objects.
+pub(super) struct CompareOne<'a> {
+    pub(super) run: &'a DiffRun<'a>,
+    pub(super) target: &'a PlannedObject<'a>,
+}
+
+/// What came of one object.
+pub(super) struct Compared {
+    pub(super) diff: ObjectDiff,
+    pub(super) conflict: Option<ApplyConflict>,
+    pub(super) warnings: Vec<String>,
+    /// What no server said.
+    pub(super) remarks: Vec<String>,
+}
+
+/// Why an object could not be compared.
+pub(super) enum Stop {
+    Object(Diagnostic),
+    /// The server did not answer.
+    Unanswered(Diagnostic),
+}
+
+/// What applying would make of an object.
+struct DryRunAnswer {
+    answer: std::result::Result<Answer, Refusal>,
+    /// Whose the fields are now that would change.
+    conflict: Option<ApplyConflict>,
+}
+
+/// The live object in JSON, if it is there, or why the server does not show it.
+type LiveObject = std::result::Result<Option<Vec<u8>>, Refusal>;
+
+impl CompareOne<'_> {
+    pub(super) async fn compare(&self) -> std::result::Result<Compared, Stop> {
+        let (cluster, object) = (self.run.cluster, &self.target.object);
+        let Some(mapping) = self.target.mapping.as_ref().filter(|_| self.target.served) else {
+            return if self.run.plan.defined.contains_key(&object.gvk) {
+                Ok(self.addition())
+            } else {
+                Err(self.stop(cluster.unknown_kind(&object.gvk)))
+            };
+        };
+        let path = mapping.path(&object.namespace, &object.name);
+        let body = self.target.body(&self.run.options.field_manager).map_err(|problem| self.stop(problem))?;
+        let known = self.run.known.get(self.target);
+        if let Some(Told::There(known)) = known
+            && self.run.known.stays(self.target, known)
+        {
+            return self.unchanged(&path, &known.json);
+        }
+        let (live, dry_run) = match known {
+            Some(known) => self.beside_known(&path, known, body).await,
+            None => self.beside_live(&path, body).await,
+        };
+        let (live, dry_run) = (
+            live.map_err(|problem| self.unanswered(problem))?,
+            dry_run.map_err(|problem| self.unanswered(problem))?,
+        );
+        let merged = match dry_run.answer {
+            Ok(answer) => answer,
+            Err(refusal) if refusal.lacks_namespace(&object.namespace) && self.has_new_namespace() => {
+                return Ok(self.addition());
+            }
+            Err(refusal) => return Err(self.refused(&refusal)),
+        };
+        let live = live.map_err(|refusal| self.refused(&refusal))?;
+        self.judge(&path, live.as_deref(), merged, dry_run.conflict).await
+    }
+
+    /// The live object in JSON; none when it is not there.
+    async fn live(&self, path: &str) -> Result<LiveObject> {
+        Ok(match self.run.cluster.ask(&Ask::object(path)).await?.accepted() {
+            Ok(answer) => Ok(Some(answer.body)),
+            Err(refusal) if refusal.is_not_found() => Ok(None),
+            Err(refusal) => Err(refusal),
+        })
+    }
+
+    /// A dry run beside what is there.
+    async fn beside_live(&self, path: &str, body: Vec<u8>) -> (Result<LiveObject>, Result<DryRunAnswer>) {
+        if self.run.options.last_applied == LastApplied::Dropped {
+            return join(self.live(path), self.dry_run(body)).await;
+        }
+        // What is sent depends on what is there.
+        let live = self.live(path).await;
+        let there = live.as_ref().ok().and_then(|live| live.as_ref().ok()).and_then(Option::as_deref);
+        let body = self.annotated(there, body);
+        (live, self.dry_run(body).await)
+    }
+
+    /// A dry run beside what was listed before it, which is asked for again when it is another one by now.
+    async fn beside_known(
+        &self,
+        path: &str,
+        known: &Told<KnownObject>,
+        body: Vec<u8>,
+    ) -> (Result<LiveObject>, Result<DryRunAnswer>) {
+        let known = match known {
+            Told::Absent => None,
+            Told::There(known) => Some(known.json.as_slice()),
+        };
+        let dry_run = self.dry_run(self.annotated(known, body)).await;
+        let merged = dry_run.as_ref().ok().and_then(|run| run.answer.as_ref().ok());
+        let is_same = merged.is_none_or(|merged| known.and_then(version) == version(&merged.body));
+        let live = if is_same { Ok(Ok(known.map(<[u8]>::to_vec))) } else { self.live(path).await };
+        (live, dry_run)
+    }
+
+    /// What is sent for an object that is there, where its annotation of the last configuration is kept.
+    fn annotated(&self, live: Option<&[u8]>, body: Vec<u8>) -> Vec<u8> {
+        let manager = &self.run.options.field_manager;
+        let live = live.filter(|_| self.run.options.last_applied == LastApplied::Kept);
+        let live = live.and_then(|live| json::decode::<Value>(live).ok());
+        live.and_then(|live| self.target.annotated_body(manager, &live)).unwrap_or(body)
+    }
+
+    /// An object that is left as it is.
+    fn unchanged(&self, path: &str, live: &[u8]) -> std::result::Result<Compared, Stop> {
+        let live = self.read(path, live).map_err(|problem| self.stop(problem))?;
+        let remarks = self.remark_on(&live).into_iter().collect();
+        let diff = self.tidy(Some(live.clone()), live);
+        Ok(Compared { diff, conflict: None, warnings: Vec::new(), remarks })
+    }
+
+    fn remark_on(&self, live: &Node) -> Option<String> {
+        is_being_deleted(live).then(|| format!("{} is being deleted", self.target.object))
+    }
+
+    /// What differs between what is there and what would be.
+    async fn judge(
+        &self,
+        path: &str,
+        live: Option<&[u8]>,
+        merged: Answer,
+        conflict: Option<ApplyConflict>,
+    ) -> std::result::Result<Compared, Stop> {
+        let said = merged.warnings.iter();
+        let warnings = said.map(|text| secret::without_values(text, self.target.resource)).collect();
+        let read = |json: &[u8]| self.read(path, json).map_err(|problem| self.stop(problem));
+        let moving = live.and_then(|live| Moving::of(live, &merged, self.run.options));
+        let (merged, conflict) = match moving {
+            None => (read(&merged.body)?, conflict),
+            Some(moving) => {
+                let conflict = self.left_of(conflict.and_then(|conflict| moving.without_own(conflict))).await;
+                let moved = moving.moved(read(&merged.body)?);
+                let answer = self.update(path, &moved).await.map_err(|problem| self.unanswered(problem))?;
+                (answer.map_or(Ok(moved), |answer| read(&answer.body))?, conflict)
+            }
+        };
+        let live = live.map(read).transpose()?;
+        let odd = self.target.warning(&self.run.options.field_manager);
+        let remarks = odd.into_iter().chain(live.as_ref().and_then(|live| self.remark_on(live))).collect();
+        Ok(Compared { diff: self.tidy(live, merged), conflict, warnings, remarks })
+    }
+
+    /// A conflict, unless applying gets the fields as kubectl would.
+    async fn left_of(&self, conflict: Option<ApplyConflict>) -> Option<ApplyConflict> {
+        let conflict = conflict?;
+        let body = self.target.body(&self.run.options.field_manager).ok()?;
+        let is_got = kubectl_would_get(self.run.cluster, self.target, &body, &conflict).await;
+        (!is_got).then_some(conflict)
+    }
+
+    fn stop(&self, problem: Diagnostic) -> Stop {
+        let place = self.target.resource.node().span().at_start();
+        let problem = problem.reworded(|text| secret::without_values(text, self.target.resource));
+        Stop::Object(problem.resource(self.target.resource.id()).at(place))
+    }
+
+    fn unanswered(&self, problem: Diagnostic) -> Stop {
+        match self.stop(problem) {
+            Stop::Object(problem) | Stop::Unanswered(problem) => Stop::Unanswered(problem),
+        }
+    }
+
+    fn refused(&self, refusal: &Refusal) -> Stop {
+        let problem = refusal.diagnostic(&self.run.cluster.endpoint);
+        self.stop(immutable_fields(problem, refusal, &self.target.object))
+    }
+
+    /// The server's answer to a dry run that takes over all fields.
+    async fn dry_run(&self, body: Vec<u8>) -> Result<DryRunAnswer> {
+        let request = |force| ApplyRequest {
+            field_manager: &self.run.options.field_manager,
+            force,
+            dry_run: DryRun::Server,
+            // What is wrong with the fields is said, and what would change without them is shown.
+            field_validation: FieldValidation::Warn,
+        };
+        let mut force = if self.run.options.force_conflicts { Force::Yes } else { Force::No };
+        let mut conflict = None;
+        loop {
+            let Some(ask) = request(force).ask(self.target, body.clone()) else {
+                return Err(self.run.cluster.unknown_kind(&self.target.object.gvk));
+            };
+            let answer = self.run.cluster.ask(&ask).await?.accepted();
+            if force == Force::No
+                && let Err(refusal) = &answer
+            {
+                let found = ApplyConflict::read(&self.target.object, refusal);
+                if found.is_some() {
+                    conflict = found.and_then(ApplyConflict::without_last_applied);
+                    force = Force::Yes;
+                    continue;
+                }
+            }
+            return Ok(DryRunAnswer { answer, conflict });
+        }
+    }
+
+    /// What the server would make of an object, such as fields with defaults; none when it refuses it.
+    async fn update(&self, path: &str, object: &Node) -> Result<Option<Answer>> {
+        let Ok(body) = to_json(object) else { return Ok(None) };
+        let path = format!("{path}?dryRun=All&fieldManager={}", encode(&self.run.options.field_manager));
+        let ask = Ask { method: Method::PUT, body: body.into_bytes(), ..Ask::object(path) };
+        Ok(self.run.cluster.ask(&ask).await?.accepted().ok())
+    }
+
+    fn read(&self, path: &str, json: &[u8]) -> Result<Node> {
+        let strange = |error| not_understood(&self.run.cluster.endpoint, path, &error);
+        self.target.read(json).map_err(strange)
+    }
+
+    /// An object that is shown as its manifest has it.
+    fn addition(&self) -> Compared {
+        let diff = self.tidy(None, self.target.manifest(&self.run.options.field_manager));
+        Compared { diff, conflict: None, warnings: Vec::new(), remarks: Vec::new() }
+    }
+
+    fn has_new_namespace(&self) -> bool {
+        self.run.plan.namespaces.contains(&self.target.object.namespace)
+    }
+
+    fn tidy(&self, mut live: Option<Node>, mut merged: Node) -> ObjectDiff {
+        let mut predecessor = None;
+        if live.is_none()
+            && let Some(former) = self.run.predecessors.of_object(&self.target.object)
+        {
+            predecessor = former.get_path(&["metadata", "name"]).and_then(Node::as_str).map(str::to_string);
+            live = Some(former.clone());
+        }
+        let shown = Shown {
+            status: self.target.resource.node().get("status").is_some(),
+            managed_fields: self.run.options.show_managed_fields,
+        };
+        for node in live.iter_mut().chain([&mut merged]) {
+            strip(node, shown);
+        }
+        if !self.run.options.show_secrets && secret::is_secret(&self.target.object.gvk) {
+            secret::mask(live.as_mut(), Some(&mut merged));
+        }
+        ObjectDiff { object: self.target.object.clone(), live, predecessor, merged: Some(merged) }
+    }
+}
+
+/// The version of an object, of which each is another.
+fn version(object: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        metadata: VersionField,
+    }
+    #[derive(Deserialize)]
+    struct VersionField {
+        #[serde(rename = "resourceVersion")]
+        version: Option<String>,
+    }
+    serde_json::from_slice::<Versioned>(object).ok()?.metadata.version
+}
+
+/// An object that would be deleted.
+pub(super) fn removal(object: &Object, mut live: Node, options: &DiffOptions) -> ObjectDiff {
+    strip(&mut live, Shown { status: false, managed_fields: options.show_managed_fields });
+    if !options.show_secrets && secret::is_secret(&object.gvk) {
+        secret::mask(Some(&mut live), None);
+    }
+    ObjectDiff { object: object.clone(), live: Some(live), predecessor: None, merged: None }
+}
+
+/// What servers set and nobody applies.
+const NOISE: [&str; 5] = ["creationTimestamp", "generation", "resourceVersion", "selfLink", "uid"];
+
+/// What is shown of all that only the server writes.
+#[derive(Clone, Copy)]
+struct Shown {
+    status: bool,
+    managed_fields: bool,
+}
+
+fn strip(node: &mut Node, shown: Shown) {
+    if let Some(map) = node.as_map_mut()
+        && !shown.status
+    {
+        map.remove("status");
+    }
+    let Some(metadata) = node.get_mut("metadata").and_then(Node::as_map_mut) else { return };
+    let noise = |name: &str| NOISE.contains(&name) || (name == "managedFields" && !shown.managed_fields);
+    metadata.entries_mut().retain(|entry| !noise(&entry.key.text));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smp_text::yaml::to_json;
+
+    #[test]
+    fn noise_is_left_out() {
+        let text = r#"{"metadata":{"name":"a","uid":"u","generation":2,"managedFields":[],"labels":{"uid":"x"}},
+            "spec":{"uid":1},"status":{"a":1}}"#;
+        let stripped = |status, managed_fields| {
+            let mut node = json::read(text.as_bytes()).expect("the test's JSON");
+            strip(&mut node, Shown { status, managed_fields });
+            to_json(&node).expect("JSON")
+        };
+        let want = r#"{"metadata":{"labels":{"uid":"x"},"name":"a"},"spec":{"uid":1}}"#;
+        assert_eq!(stripped(false, false), want);
+        assert!(stripped(true, false).ends_with(r#""status":{"a":1}}"#));
+        assert!(stripped(false, true).contains("managedFields"));
+    }
+}

@@ -1,0 +1,100 @@
+//! What lists told of the live objects before each is looked at.
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use rustc_hash::FxHashSet;
+use serde_json::Value;
+
+use super::admission::{Admission, may_patch};
+use super::report::DiffOptions;
+use super::settled::is_settled;
+use crate::client::Cluster;
+use crate::listing::{ListForm, Listed, Told};
+use crate::mapping::Mapping;
+use crate::plan::{ObjectPlan, PlannedObject};
+use smp_text::diagnostic::Result;
+
+/// So many questions after rights are asked at a time.
+const REVIEWS: usize = 8;
+
+/// What is known of the live objects.
+#[derive(Debug, Default)]
+pub(super) struct KnownObjects {
+    listed: Listed<KnownObject>,
+    /// The collections whose objects nobody but the server has a word about.
+    left_alone: FxHashSet<String>,
+}
+
+/// A live object, as a list had it.
+#[derive(Debug)]
+pub(super) struct KnownObject {
+    pub(super) json: Vec<u8>,
+    is_settled: bool,
+}
+
+impl KnownObjects {
+    /// Lists what many of the objects are of. What is not learnt here is asked for one by one, where it is also told
+    /// what does not work.
+    pub(super) async fn of(cluster: &Cluster, plan: &ObjectPlan<'_>, options: &DiffOptions) -> Self {
+        let targets: Vec<_> = plan.targets.iter().collect();
+        let keep = |target: &PlannedObject<'_>, object| KnownObject::new(target, object, options);
+        let listed = Listed::of(cluster, &targets, ListForm::WHOLE, keep).await.unwrap_or_default();
+        let mut known = Self { listed, left_alone: FxHashSet::default() };
+        // Managed fields have a time, which is not looked at.
+        if !options.show_managed_fields {
+            known.left_alone = known.left_alone(cluster, &targets).await.unwrap_or_default();
+        }
+        known
+    }
+
+    async fn left_alone(
+        &self,
+        cluster: &Cluster,
+        targets: &[&PlannedObject<'_>],
+    ) -> Result<FxHashSet<String>> {
+        let collections: FxHashSet<(&Mapping, &str)> = targets
+            .iter()
+            .filter(
+                |target| matches!(self.listed.get(target), Some(Told::There(object)) if object.is_settled),
+            )
+            .filter_map(|target| Some((target.mapping.as_ref()?, target.object.namespace.as_str())))
+            .collect();
+        if collections.is_empty() {
+            return Ok(FxHashSet::default());
+        }
+        let admission = Admission::of(cluster).await?;
+        let alone = collections.into_iter().filter(|(mapping, _)| admission.leaves_alone(mapping));
+        let reviews = alone.map(|(mapping, namespace)| async move {
+            let may = may_patch(cluster, mapping, namespace).await?;
+            Ok(may.then(|| mapping.collection(namespace)))
+        });
+        let reviews = futures::stream::iter(reviews.collect::<Vec<_>>()).buffer_unordered(REVIEWS);
+        reviews.try_filter_map(|collection| std::future::ready(Ok(collection))).try_collect().await
+    }
+
+    /// What was told of an object; none when nothing was.
+    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&Told<KnownObject>> {
+        self.listed.get(target)
+    }
+
+    /// Whether applying an object would certainly leave what is there as it is.
+    pub(super) fn stays(&self, target: &PlannedObject<'_>, object: &KnownObject) -> bool {
+        let collection = target.mapping.as_ref().map(|m| m.collection(&target.object.namespace));
+        object.is_settled && collection.is_some_and(|collection| self.left_alone.contains(&collection))
+    }
+}
+
+impl KnownObject {
+    fn new(target: &PlannedObject<'_>, mut object: Value, options: &DiffOptions) -> Self {
+        // The items of a list do not say what they are.
+        if let Some(fields) = object.as_object_mut() {
+            fields.insert("apiVersion".into(), target.object.gvk.api_version().as_str().into());
+            fields.insert("kind".into(), target.object.gvk.kind.as_str().into());
+        }
+        let wanted = target
+            .body(&options.field_manager)
+            .ok()
+            .and_then(|body| serde_json::from_slice::<Value>(&body).ok());
+        let is_settled = wanted.is_some_and(|wanted| is_settled(&wanted, &object, &options.field_manager));
+        Self { json: object.to_string().into_bytes(), is_settled }
+    }
+}

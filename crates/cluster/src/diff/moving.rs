@@ -1,0 +1,46 @@
+//! What moving from client-side apply changes.
+
+use serde_json::Value;
+
+use super::report::DiffOptions;
+use crate::apply::{applied_by, client_side_appliers, left_behind};
+use crate::conflict::ApplyConflict;
+use crate::exchange::Answer;
+use crate::{field_set, json};
+use smp_merge::patch::LAST_APPLIED;
+use smp_text::yaml::Node;
+
+/// An object that was applied client-side. Applying makes the fields its own that client-side appliers have, which a
+/// dry run cannot do before it applies.
+pub(super) struct Moving {
+    live: Value,
+    /// The fields that go then.
+    left: Option<Value>,
+}
+
+impl Moving {
+    pub(super) fn of(live: &[u8], merged: &Answer, options: &DiffOptions) -> Option<Self> {
+        memchr::memmem::find(live, LAST_APPLIED.as_bytes())?;
+        let live = json::decode::<Value>(live).ok()?;
+        let merged = json::decode::<Value>(&merged.body).ok()?;
+        if client_side_appliers(&live).is_empty() {
+            return None;
+        }
+        let manager = options.field_manager.as_str();
+        let left = left_behind(&live, manager, applied_by(&merged, manager));
+        Some(Self { live, left })
+    }
+
+    /// A conflict without what will be its own.
+    pub(super) fn without_own(&self, conflict: ApplyConflict) -> Option<ApplyConflict> {
+        conflict.without(&client_side_appliers(&self.live))
+    }
+
+    /// The object of a dry run, without what goes.
+    pub(super) fn moved(&self, mut object: Node) -> Node {
+        if let Some(left) = &self.left {
+            field_set::remove(&mut object, left);
+        }
+        object
+    }
+}

@@ -1,0 +1,108 @@
+//! Objects whose names tell their content: with other content there is another one, which takes the place of the former.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use crate::client::Cluster;
+use crate::exchange::Ask;
+use crate::failure::not_understood;
+use crate::json;
+use crate::plan::{Object, ObjectPlan, PlannedObject};
+use smp_overlay::transform::content_hash;
+use smp_text::diagnostic::Result;
+use smp_text::yaml::{Node, Value};
+
+/// The digits that kustomize writes hashes with: those of hexadecimal numbers, without what could be a word.
+const DIGITS: &[u8] = b"2456789bcdfghkmt";
+
+/// How long the hash at the end of a name is.
+const HASH: usize = 10;
+
+/// What is live of the objects that names with a hash stand for.
+#[derive(Debug, Default)]
+pub(super) struct Predecessors(FxHashMap<Object, Node>);
+
+impl Predecessors {
+    /// Lists the kinds that have such names, each namespace once. What may not be listed has none.
+    pub(super) async fn of(cluster: &Cluster, plan: &ObjectPlan<'_>) -> Result<Self> {
+        let mut collections: FxHashMap<String, Vec<&PlannedObject<'_>>> = FxHashMap::default();
+        for target in plan.targets.iter().filter(|target| target.served && stem(target).is_some()) {
+            if let Some(mapping) = &target.mapping {
+                collections.entry(mapping.collection(&target.object.namespace)).or_default().push(target);
+            }
+        }
+        let mut found = Self::default();
+        for (path, targets) in collections {
+            let Ok(answer) = cluster.ask(&Ask::get(path.as_str())).await?.accepted() else { continue };
+            let strange = |error| not_understood(&cluster.endpoint, &path, &error);
+            let mut list = json::read_object(&answer.body).map_err(strange)?;
+            let Some(Node { value: Value::List(items), .. }) =
+                list.as_map_mut().and_then(|list| list.remove("items"))
+            else {
+                continue;
+            };
+            found.take_newest(items, &targets);
+        }
+        Ok(found)
+    }
+
+    /// What an object that is not there takes the place of.
+    pub(super) fn of_object(&self, object: &Object) -> Option<&Node> {
+        self.0.get(object)
+    }
+
+    /// Of each stem the object that was made last, unless it is one that stays.
+    fn take_newest(&mut self, items: Vec<Node>, targets: &[&PlannedObject<'_>]) {
+        let staying: FxHashSet<&str> = targets.iter().map(|target| target.object.name.as_str()).collect();
+        let mut newest: FxHashMap<SmolStr, (String, Node)> = FxHashMap::default();
+        for item in items {
+            let text = |field| item.get_path(&["metadata", field]).and_then(Node::as_str);
+            let (name, time) =
+                (text("name").unwrap_or_default(), text("creationTimestamp").unwrap_or_default());
+            let Some(stem) = without_hash(name).filter(|_| !staying.contains(name)) else { continue };
+            let (stem, time) = (SmolStr::from(stem), time.to_string());
+            if newest.get(&stem).is_none_or(|(other, _)| *other < time) {
+                newest.insert(stem, (time, item));
+            }
+        }
+        for target in targets {
+            let Some((_, item)) = stem(target).and_then(|stem| newest.get(stem)) else { continue };
+            let mut item = item.clone();
+            // The items of a list do not say what they are.
+            if let Some(map) = item.as_map_mut() {
+                map.insert("apiVersion", Node::string(target.object.gvk.api_version()));
+                map.insert("kind", Node::string(target.object.gvk.kind.clone()));
+            }
+            self.0.insert(target.object.clone(), item);
+        }
+    }
+}
+
+/// The name without the hash of the object's own content, if it has one.
+fn stem<'t>(target: &'t PlannedObject<'_>) -> Option<&'t str> {
+    let stem = without_hash(&target.object.name)?;
+    let is_generated = target.resource.generated.is_some_and(|generated| generated.name_hash);
+    let hash = &target.object.name[stem.len() + 1..];
+    (is_generated || content_hash(target.resource.node()).is_ok_and(|own| own == hash)).then_some(stem)
+}
+
+fn without_hash(name: &str) -> Option<&str> {
+    let (stem, hash) = name.rsplit_once('-')?;
+    let is_hash = hash.len() == HASH && hash.bytes().all(|byte| DIGITS.contains(&byte));
+    (is_hash && !stem.is_empty()).then_some(stem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_stand_at_the_end() {
+        assert_eq!(without_hash("app-config-d4g6k2m8b9"), Some("app-config"));
+        for name in
+            ["app-config", "app-production", "app-1234567890x", "d4g6k2m8b9", "-d4g6k2m8b9", "app-D4g6k2m8b9"]
+        {
+            assert_eq!(without_hash(name), None, "{name}");
+        }
+    }
+}

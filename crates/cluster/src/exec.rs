@@ -1,0 +1,333 @@
+//! Credentials that a command of the kubeconfig gives, as client-go asks for them: once a process, and again when
+//! they have expired or the server does not take them any more.
+//!
+//! kube asks several times for one client, and without a limit of time.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+
+use super::failure::Endpoint;
+use smp_text::diagnostic::{Code, Diagnostic, Result, without_quoted};
+
+/// What commands gave, by how they were asked.
+static KNOWN: Mutex<BTreeMap<String, Credentials>> = Mutex::new(BTreeMap::new());
+
+/// What a command answers.
+#[derive(Debug, Clone, Deserialize)]
+struct ExecAnswer {
+    status: Option<Credentials>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Credentials {
+    expiration_timestamp: Option<Time>,
+    token: Option<String>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<String>,
+}
+
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Credentials").field("expires", &self.expiration_timestamp).finish_non_exhaustive()
+    }
+}
+
+impl Credentials {
+    fn are_good(&self) -> bool {
+        self.expiration_timestamp.as_ref().is_none_or(|time| SystemTime::from(time.0) > SystemTime::now())
+    }
+
+    /// A user who has them.
+    fn of_user(self, mut user: AuthInfo) -> AuthInfo {
+        user.exec = None;
+        user.token = self.token.map(Into::into).or(user.token);
+        if let (Some(certificate), Some(key)) = (self.client_certificate_data, self.client_key_data) {
+            user.client_certificate_data = Some(STANDARD.encode(certificate));
+            user.client_key_data = Some(STANDARD.encode(key).into());
+        }
+        user
+    }
+}
+
+/// Whether what is known of a command counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// What it gave before is used while it is good.
+    Once,
+    /// The server does not take that any more.
+    Anew,
+}
+
+/// The user with the credentials that the command gives; users without a command stay as they are.
+///
+/// # Errors
+/// The command cannot be run, fails, takes longer than `limit`, or answers with something else.
+pub(super) async fn user_with_credentials(
+    user: AuthInfo,
+    asked: Asked,
+    limit: Option<Duration>,
+    endpoint: &Endpoint,
+) -> Result<AuthInfo> {
+    let Some(exec) = user.exec.clone() else { return Ok(user) };
+    let failed = |why: String| {
+        let message = format!("the credentials for the cluster at {endpoint} cannot be had: {why}");
+        let error = Diagnostic::error(Code::Remote, message)
+            .note(format!("the kubeconfig's command is `{}`", exec.command.as_deref().unwrap_or_default()))
+            .help("check the user in the kubeconfig, or give --user or --token");
+        exec.install_hint.iter().fold(error, |error, hint| error.note(hint.trim()))
+    };
+    let info = exec_info(&exec).map_err(failed)?;
+    let key = json!([exec.command, exec.args, exec.env, info]).to_string();
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if asked == Asked::Once
+        && let Some(credentials) = known().get(&key).filter(|credentials| credentials.are_good())
+    {
+        return Ok(credentials.clone().of_user(user));
+    }
+    let run = run(&exec, &info);
+    let credentials = match limit {
+        None => run.await,
+        Some(limit) => tokio::time::timeout(limit, run)
+            .await
+            .unwrap_or_else(|_| Err(format!("the command for them took longer than {limit:?}"))),
+    };
+    let credentials = credentials.map_err(failed)?;
+    known().insert(key, credentials.clone());
+    Ok(credentials.of_user(user))
+}
+
+/// Whether the command may ask the user something: there must be somebody to ask.
+fn may_ask(exec: &ExecConfig) -> bool {
+    exec.interactive_mode != Some(ExecInteractiveMode::Never) && std::io::stdin().is_terminal()
+}
+
+/// The text of `KUBERNETES_EXEC_INFO`.
+fn exec_info(exec: &ExecConfig) -> std::result::Result<String, String> {
+    let interactive = may_ask(exec);
+    if exec.interactive_mode == Some(ExecInteractiveMode::Always) && !interactive {
+        return Err("the command for them asks the user, and standard input is no terminal".into());
+    }
+    let mut spec = json!({ "interactive": interactive });
+    if let Some(cluster) = exec.cluster.as_ref().filter(|_| exec.provide_cluster_info) {
+        spec["cluster"] = serde_json::to_value(cluster).map_err(|error| error.to_string())?;
+    }
+    Ok(json!({"apiVersion": exec.api_version, "kind": "ExecCredential", "spec": spec}).to_string())
+}
+
+async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, String> {
+    let command = exec.command.as_deref().filter(|command| !command.is_empty());
+    let mut command = Command::new(command.ok_or("the kubeconfig names no command for them")?);
+    command.args(exec.args.iter().flatten()).env("KUBERNETES_EXEC_INFO", info).kill_on_drop(true);
+    for variable in exec.env.iter().flatten() {
+        if let (Some(name), Some(value)) = (variable.get("name"), variable.get("value")) {
+            command.env(name, value);
+        }
+    }
+    if may_ask(exec) {
+        command.stdin(Stdio::inherit()).stderr(Stdio::inherit());
+    } else {
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+    }
+    let spawned = command.stdout(Stdio::piped()).spawn();
+    let mut child = spawned.map_err(|error| format!("the command for them cannot be run: {error}"))?;
+    let (answer, said) = (child.stdout.take(), child.stderr.take());
+    let (answer, said) = futures::future::join(first_of(answer), first_of(said)).await;
+    let status = child.wait().await;
+    let status = status.map_err(|error| format!("the command for them cannot be waited for: {error}"))?;
+    if !status.success() {
+        let said = without_values(exec, &String::from_utf8_lossy(&said));
+        let behind = if said.trim().is_empty() { "" } else { ": " };
+        return Err(format!("the command for them failed with {status}{behind}{}", said.trim()));
+    }
+    // Some commands answer in YAML, of which JSON is a part. A parser names the value that it stumbles over.
+    let answer: ExecAnswer = serde_yaml::from_slice(&answer).map_err(|error| {
+        format!("the command's answer is not understood: {}", without_quoted(&error.to_string()))
+    })?;
+    let is_some = |c: &Credentials| c.token.is_some() || c.client_certificate_data.is_some();
+    answer.status.filter(is_some).ok_or_else(|| "the command gave none".into())
+}
+
+/// Flags and variables, as far as they end with one of these, whose values name things and are known to all.
+const NAMES: [&str; 12] = [
+    "region",
+    "cluster",
+    "cluster-name",
+    "cluster-id",
+    "profile",
+    "environment",
+    "tenant-id",
+    "project",
+    "zone",
+    "role-arn",
+    "namespace",
+    "output",
+];
+
+fn names_something(name: &str) -> bool {
+    let name = name.trim_start_matches('-').to_ascii_lowercase().replace('_', "-");
+    NAMES
+        .iter()
+        .any(|known| name == *known || name.strip_suffix(known).is_some_and(|rest| rest.ends_with('-')))
+}
+
+/// What may be secret among the arguments of a command: values of flags that do not name something, and what is no
+/// word of a subcommand such as `get-token`.
+fn secret_arguments(args: &[String]) -> Vec<String> {
+    let is_word = |arg: &str| arg.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    let (mut secret, mut flag): (Vec<String>, Option<&str>) = (Vec::new(), None);
+    for (position, arg) in args.iter().enumerate() {
+        let before = flag.take();
+        if arg.starts_with('-') {
+            match arg.split_once('=') {
+                Some((name, value)) if !names_something(name) => secret.push(value.into()),
+                Some(_) => {}
+                None => flag = Some(arg),
+            }
+            continue;
+        }
+        // Subcommands stand before all flags.
+        let is_subcommand = is_word(arg) && !args[..position].iter().any(|arg| arg.starts_with('-'));
+        if !is_subcommand && !before.is_some_and(names_something) {
+            secret.push(arg.clone());
+        }
+    }
+    secret
+}
+
+/// What a command says, without what the kubeconfig gives it that may be secret.
+fn without_values(exec: &ExecConfig, said: &str) -> String {
+    let args = secret_arguments(exec.args.as_deref().unwrap_or_default());
+    let variables = exec.env.iter().flatten();
+    let env = variables
+        .filter(|variable| !variable.get("name").is_some_and(|name| names_something(name)))
+        .filter_map(|variable| variable.get("value").cloned());
+    let mut values: Vec<String> =
+        args.into_iter().chain(env).filter(|value| value.len() > SHORTEST_SECRET).collect();
+    // A value may be a part of another one.
+    values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    values.iter().fold(said.to_string(), |said, value| said.replace(value.as_str(), "***"))
+}
+
+/// Values that are no longer are words such as `get`.
+const SHORTEST_SECRET: usize = 3;
+
+/// The most that a command may say.
+const MOST: u64 = 1 << 20;
+
+/// What is said first; the rest is not heard.
+async fn first_of(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(stream) = stream {
+        // What cannot be read further ends there; the command's status says the rest.
+        let _ = stream.take(MOST).read_to_end(&mut bytes).await;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint() -> Endpoint {
+        Endpoint { server: "https://k8s.example".into(), context: None, proxy: None }
+    }
+
+    fn user(script: &str) -> AuthInfo {
+        let exec = ExecConfig {
+            api_version: Some("client.authentication.k8s.io/v1".into()),
+            command: Some("sh".into()),
+            args: Some(vec!["-c".into(), script.into()]),
+            interactive_mode: Some(ExecInteractiveMode::Never),
+            ..serde_json::from_value(json!({})).expect("all is optional")
+        };
+        AuthInfo { exec: Some(exec), ..AuthInfo::default() }
+    }
+
+    fn credentials(script: &str, asked: Asked, limit: Option<Duration>) -> Result<AuthInfo> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(user_with_credentials(user(script), asked, limit, &endpoint()))
+    }
+
+    #[test]
+    fn secrets_are_masked_and_words_are_not() {
+        let table: [(&[&str], &[&str]); 5] = [
+            (&["eks", "get-token", "--cluster-name", "prod", "--region=eu-west-1"], &[]),
+            (&["get-token", "--password", "hunter", "--api-key=key1"], &["hunter", "key1"]),
+            (&["login", "S3cret", "--client-secret", "abcd"], &["S3cret", "abcd"]),
+            (&["-c", "echo it", "word"], &["echo it", "word"]),
+            (&["--x-region-key", "abcd", "--aws-profile", "dev1"], &["abcd"]),
+        ];
+        for (args, want) in table {
+            let args: Vec<String> = args.iter().map(ToString::to_string).collect();
+            assert_eq!(secret_arguments(&args), want, "{args:?}");
+        }
+        let mut exec = user("x").exec.expect("a command");
+        exec.args = Some(["get-token", "--password", "hunter2"].map(String::from).into());
+        let variable = |name: &str, value: &str| {
+            [("name".to_string(), name.to_string()), ("value".into(), value.into())].into()
+        };
+        exec.env = Some(vec![variable("AWS_PROFILE", "production"), variable("KEY", "s3cr3t")]);
+        let said = "get-token failed for hunter2 of production by s3cr3t";
+        assert_eq!(without_values(&exec, said), "get-token failed for *** of production by ***");
+    }
+
+    #[test]
+    fn a_command_is_run_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let count = folder.path().join("count").display().to_string();
+        let script = format!("echo x >> {count}; echo '{{\"status\": {{\"token\": \"t\"}}}}'");
+        for _ in 0..3 {
+            let user = credentials(&script, Asked::Once, None).expect("a token");
+            assert!(user.token.is_some() && user.exec.is_none());
+        }
+        let runs = || std::fs::read_to_string(&count).expect("it ran").lines().count();
+        assert_eq!(runs(), 1);
+        credentials(&script, Asked::Anew, None).expect("a token");
+        assert_eq!(runs(), 2);
+        let old = format!(
+            "echo x >> {count}; echo '{{\"status\": {{\"token\": \"t\", \"expirationTimestamp\": \"2020-01-01T00:00:00Z\"}}}}'"
+        );
+        for _ in 0..2 {
+            credentials(&old, Asked::Once, None).expect("a token");
+        }
+        assert_eq!(runs(), 4, "what has expired is asked for again");
+    }
+
+    #[test]
+    fn a_command_that_fails_says_why() {
+        let message =
+            |script, limit| credentials(script, Asked::Once, limit).expect_err(script).message().to_string();
+        assert!(message("echo 'log in first' >&2; exit 3", None).ends_with("exit status: 3: log in first"));
+        assert!(message("echo '{}'", None).ends_with("the command gave none"));
+        let mut told = user("echo \"$KEY and $2 of $1\" >&2; exit 1");
+        if let Some(exec) = &mut told.exec {
+            let env = [("name", "KEY"), ("value", "s3cret")].map(|(k, v)| (k.to_string(), v.to_string()));
+            exec.env = Some(vec![env.into_iter().collect()]);
+            exec.args
+                .iter_mut()
+                .for_each(|args| args.extend(["sh".into(), "--key=hidden".into(), "passw".into()]));
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let failed = runtime.block_on(user_with_credentials(told, Asked::Once, None, &endpoint()));
+        let failed = failed.expect_err("it fails").message().to_string();
+        assert!(failed.ends_with(": *** and *** of --key=***"), "{failed}");
+        let message = message("sleep 60", Some(Duration::from_millis(100)));
+        assert!(message.ends_with("took longer than 100ms"), "{message}");
+        let strange =
+            credentials("echo '{status: {token: [s3cret]}}'", Asked::Once, None).expect_err("no text");
+        assert!(!strange.message().contains("s3cret"), "{strange}");
+    }
+}

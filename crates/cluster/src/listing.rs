@@ -1,0 +1,191 @@
+//! What is there of many objects, told by lists of collections.
+//!
+//! Knows nothing of what the objects are compared with.
+
+use futures::StreamExt as _;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use super::client::Cluster;
+use super::exchange::Ask;
+use super::failure::{Refusal, not_understood};
+use super::json;
+use super::mapping::encode;
+use super::plan::PlannedObject;
+use smp_text::diagnostic::Result;
+
+/// From so many objects of one collection on, one list spares asking for each.
+const MANY: usize = 8;
+
+/// A collection is looked through for so many objects, or pages, for each that is wanted.
+const FOR_EACH: usize = 4;
+
+/// So many collections are listed at a time.
+const AT_A_TIME: usize = 8;
+
+/// What is listed of an object, and how many come with one answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ListForm {
+    pub(super) accept: &'static str,
+    pub(super) page: usize,
+}
+
+impl ListForm {
+    /// Metadata alone: objects may be large.
+    pub(super) const METADATA: Self = Self {
+        accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+        page: 500,
+    };
+
+    /// All of it; a hundred of the largest objects are as much as one answer may have.
+    pub(super) const WHOLE: Self = Self { accept: "application/json", page: 100 };
+}
+
+/// What lists say of an object.
+#[derive(Debug)]
+pub(super) enum Told<T> {
+    Absent,
+    There(T),
+}
+
+/// What is there of objects, by the path of their collection and their name.
+#[derive(Debug)]
+pub(super) struct Listed<T>(FxHashMap<(String, SmolStr), Told<T>>);
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Self(FxHashMap::default())
+    }
+}
+
+impl<T> Listed<T> {
+    /// Lists the collections that many of the objects are of. What is of one that has far more objects than are asked
+    /// for, or may not be listed, is left to be asked for one by one.
+    ///
+    /// # Errors
+    /// There is no answer, or one that is not understood.
+    pub(super) async fn of(
+        cluster: &Cluster,
+        targets: &[&PlannedObject<'_>],
+        form: ListForm,
+        keep: impl Fn(&PlannedObject<'_>, Value) -> T,
+    ) -> Result<Self> {
+        let mut groups: FxHashMap<String, Vec<&PlannedObject<'_>>> = FxHashMap::default();
+        for target in targets.iter().filter(|target| target.served) {
+            if let Some(path) = collection(target) {
+                groups.entry(path).or_default().push(target);
+            }
+        }
+        let large = groups.into_iter().filter(|(_, targets)| targets.len() >= MANY);
+        let lists = large.map(|(path, targets)| async move {
+            let names = targets.iter().map(|target| target.object.name.as_str()).collect();
+            let found = list(cluster, &path, &names, form).await?;
+            Ok(found.map(|found| (path, targets, found)))
+        });
+        let lists = lists.collect::<Vec<_>>();
+        let mut lists = futures::stream::iter(lists).buffer_unordered(AT_A_TIME);
+        let mut listed = Self::default();
+        while let Some(list) = lists.next().await {
+            let Some((path, targets, mut found)) = list? else { continue };
+            for target in targets {
+                let name = &target.object.name;
+                let told = match found.remove(name) {
+                    None => Told::Absent,
+                    Some(object) => Told::There(keep(target, object)),
+                };
+                listed.0.insert((path.clone(), name.clone()), told);
+            }
+        }
+        Ok(listed)
+    }
+
+    /// What was told of an object; none when nothing was.
+    pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<Told<T>> {
+        self.0.remove(&(collection(target)?, target.object.name.clone()))
+    }
+
+    /// As [`Listed::take`], and it stays.
+    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&Told<T>> {
+        self.0.get(&(collection(target)?, target.object.name.clone()))
+    }
+}
+
+fn collection(target: &PlannedObject<'_>) -> Option<String> {
+    Some(target.mapping.as_ref()?.collection(&target.object.namespace))
+}
+
+/// The objects of a collection that have the names, by these; none when it has too many others, or may not be listed.
+async fn list(
+    cluster: &Cluster,
+    path: &str,
+    names: &FxHashSet<&str>,
+    form: ListForm,
+) -> Result<Option<FxHashMap<SmolStr, Value>>> {
+    let (mut found, mut seen, mut next) = (FxHashMap::default(), 0, String::new());
+    loop {
+        let address = format!("{path}?limit={}{next}", form.page);
+        let answer = cluster.ask(&Ask { accept: form.accept, ..Ask::get(address.as_str()) }).await?;
+        let Ok(answer) = answer.accepted() else { return Ok(None) };
+        let mut page: Value = json::decode(&answer.body)
+            .map_err(|error| not_understood(&cluster.endpoint, &address, &error))?;
+        let Some(items) = page.get_mut("items").filter(|items| items.is_array() || items.is_null()) else {
+            return Err(not_understood(&cluster.endpoint, &address, &"it is no list"));
+        };
+        for item in items.as_array_mut().into_iter().flatten() {
+            seen += 1;
+            let name = item.pointer("/metadata/name").and_then(Value::as_str);
+            if let Some(name) = name.filter(|name| names.contains(name)).map(SmolStr::from) {
+                found.insert(name, item.take());
+            }
+        }
+        match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
+            None => return Ok(Some(found)),
+            Some(_) if seen >= FOR_EACH * names.len().max(form.page) => return Ok(None),
+            Some(token) => next = format!("&continue={}", encode(token)),
+        }
+    }
+}
+
+/// The metadata of what a collection has, with a label or all of it.
+///
+/// # Errors
+/// No answer, or one that is no list. A refusal is an answer.
+pub(super) async fn metadata_of(
+    cluster: &Cluster,
+    path: &str,
+    selector: &str,
+) -> Result<std::result::Result<Vec<Value>, Refusal>> {
+    items_of(cluster, path, selector, ListForm::METADATA).await
+}
+
+/// What a collection has, with a label or all of it.
+///
+/// # Errors
+/// No answer, or one that is no list. A refusal is an answer.
+pub(super) async fn items_of(
+    cluster: &Cluster,
+    path: &str,
+    selector: &str,
+    form: ListForm,
+) -> Result<std::result::Result<Vec<Value>, Refusal>> {
+    let (mut found, mut next) = (Vec::new(), String::new());
+    loop {
+        let address = format!("{path}?labelSelector={}&limit={}{next}", encode(selector), form.page);
+        let answer = cluster.ask(&Ask { accept: form.accept, ..Ask::get(address.as_str()) }).await?;
+        let answer = match answer.accepted() {
+            Ok(answer) => answer,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let mut page: Value = json::decode(&answer.body)
+            .map_err(|error| not_understood(&cluster.endpoint, &address, &error))?;
+        let Some(items) = page.get_mut("items").filter(|items| items.is_array() || items.is_null()) else {
+            return Err(not_understood(&cluster.endpoint, &address, &"it is no list"));
+        };
+        found.extend(items.as_array_mut().into_iter().flatten().map(Value::take));
+        match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
+            None => return Ok(Ok(found)),
+            Some(token) => next = format!("&continue={}", encode(token)),
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Live objects as they are.
+
+use futures::{StreamExt as _, TryStreamExt as _};
+
+use super::client::Cluster;
+use super::exchange::Ask;
+use super::failure::not_understood;
+use super::plan::{ObjectPlan, PlannedObject};
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::Result;
+use smp_text::yaml::Node;
+
+/// The live object of each resource, in their order; none where the server has none, or does not know the kind. At most
+/// `parallel` are read at a time.
+///
+/// # Errors
+/// The server cannot be reached, or shows an object not; objects without version or name, or of another namespace than
+/// the one asked for.
+pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) -> Result<Vec<Option<Node>>> {
+    cluster.wait(async {
+        let plan = ObjectPlan::make(cluster, resources).await?;
+        let read = plan.targets.iter().map(|target| live_object(cluster, target)).collect::<Vec<_>>();
+        futures::stream::iter(read).buffered(parallel.max(1)).try_collect().await
+    })
+}
+
+async fn live_object(cluster: &Cluster, target: &PlannedObject<'_>) -> Result<Option<Node>> {
+    let Some(mapping) = target.mapping.as_ref().filter(|_| target.served) else { return Ok(None) };
+    let path = mapping.path(&target.object.namespace, &target.object.name);
+    match cluster.ask(&Ask::object(path.as_str())).await?.accepted() {
+        Ok(answer) => {
+            let object = target.read(&answer.body);
+            object.map(Some).map_err(|error| not_understood(&cluster.endpoint, &path, &error))
+        }
+        Err(refusal) if refusal.is_not_found() => Ok(None),
+        Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint).resource(target.resource.id())),
+    }
+}

@@ -1,0 +1,312 @@
+//! Who is ready, who never will be, and when the wait is over.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use tokio::time::Instant;
+
+use super::companions::{Belongings, Companions};
+use super::events::{WaitEnd, WaitEvent, WaitVerdict, WaitedObject};
+use super::options::WaitOptions;
+use super::outlook::Outlook;
+use crate::follow::Sight;
+use crate::plan::{Object, PlannedObject};
+use crate::status::{BY_ANNOTATION, ObjectStatus, READY, Readiness, WithoutStatus, object_status, time};
+use smp_merge::schema::Gvk;
+use smp_text::source::Span;
+use smp_text::yaml::Node;
+
+/// When a wait is over.
+#[derive(Debug)]
+pub(super) struct JudgeOptions {
+    timeout: Duration,
+    grace: Duration,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+impl JudgeOptions {
+    pub(super) fn of(options: &WaitOptions) -> Self {
+        Self { timeout: options.timeout, grace: options.failure_grace, stop: options.stop.clone() }
+    }
+}
+
+/// What gathers sights and judges them.
+pub(super) struct Judge<'a> {
+    objects: Vec<JudgedObject<'a>>,
+    outlook: &'a Outlook,
+    companions: Companions,
+    options: JudgeOptions,
+    start: Instant,
+    /// When those that wait were told last.
+    told: Instant,
+    warned: FxHashSet<String>,
+    /// The collections of which something is known.
+    seen: FxHashSet<usize>,
+}
+
+/// An object, and what is known of it.
+struct JudgedObject<'a> {
+    object: &'a Object,
+    /// Where its own rule stands.
+    rule: Option<Span>,
+    without: WithoutStatus,
+    live: Option<Node>,
+    status: ObjectStatus,
+    /// Since when it has failed.
+    failed_since: Option<Instant>,
+    /// It cannot be seen.
+    is_hidden: bool,
+    belongings: Belongings,
+}
+
+/// How long a first look may take where nothing is to be waited for.
+const FIRST_LOOK: Duration = Duration::from_secs(30);
+
+/// How often those that wait are told.
+const TOLD_EVERY: Duration = Duration::from_secs(1);
+
+/// Failures that may pass by themselves: of a Pod that gets a node or what it needs to start.
+const PASSING: [&str; 2] = ["ContainerCrashLooping", "PodUnschedulable"];
+
+impl JudgedObject<'_> {
+    fn judge(&self) -> ObjectStatus {
+        match &self.live {
+            Some(live) => object_status(&self.object.gvk, live, self.without, SystemTime::now()),
+            None => ObjectStatus::not_found(),
+        }
+    }
+
+    /// Whether it will not get ready, at all or within the grace.
+    fn has_failed(&self, now: Instant, grace: Duration) -> bool {
+        let is_over = |since: Option<Instant>| since.is_some_and(|since| now.duration_since(since) >= grace);
+        match self.status.readiness {
+            _ if self.is_hidden => true,
+            Readiness::Failed => is_over(self.failed_since) || !self.may_pass(),
+            Readiness::InProgress => is_over(self.belongings.since),
+            _ => false,
+        }
+    }
+
+    /// A condition Stalled that says of no generation may be of one before.
+    fn may_pass(&self) -> bool {
+        let live = self.live.as_ref();
+        let is_built_in =
+            matches!(self.object.gvk.group.as_str(), "" | "apps" | "batch" | "apiextensions.k8s.io");
+        let observed = live.and_then(|live| live.get_path(&["status", "observedGeneration"]));
+        PASSING.contains(&self.status.reason.as_str()) || (!is_built_in && observed.is_none())
+    }
+
+    fn shown(&self) -> WaitedObject {
+        let created = self.live.as_ref().and_then(|live| time(live, &["metadata", "creationTimestamp"]));
+        WaitedObject {
+            object: self.object.clone(),
+            status: self.status.clone(),
+            rule: self.rule.filter(|_| self.status.reason == BY_ANNOTATION),
+            created,
+            warning: self.belongings.warning.clone(),
+            restarts: self.belongings.restarts,
+            troubles: self.belongings.troubles.clone(),
+        }
+    }
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(
+        targets: &[&'a PlannedObject<'_>],
+        outlook: &'a Outlook,
+        without: &FxHashMap<Gvk, WithoutStatus>,
+        options: JudgeOptions,
+    ) -> Self {
+        let objects = targets.iter().map(|target| JudgedObject {
+            object: &target.object,
+            rule: target.resource.node().get_path(&["metadata", "annotations", READY]).map(Node::span),
+            without: without.get(&target.object.gvk).copied().unwrap_or_default(),
+            live: None,
+            status: ObjectStatus::new(Readiness::Unknown, "NotSeen", "the server has not told of it yet"),
+            failed_since: None,
+            is_hidden: false,
+            belongings: Belongings::default(),
+        });
+        let (companions, start) = (Companions::default(), Instant::now());
+        let (warned, seen) = (FxHashSet::default(), FxHashSet::default());
+        Self { objects: objects.collect(), outlook, companions, options, start, told: start, warned, seen }
+    }
+
+    /// Takes in what was seen of a collection.
+    pub(super) fn see(
+        &mut self,
+        collection: usize,
+        sight: Sight,
+        report: &mut (dyn FnMut(WaitEvent<'_>) + Send),
+    ) {
+        match sight {
+            Sight::Listed(objects) => self.list(collection, objects, report),
+            Sight::Now(object) => {
+                self.accompany(collection, &object);
+                if let Some(position) = self.position(collection, &object) {
+                    self.set(position, Some(object), report);
+                }
+            }
+            Sight::Gone(object) => {
+                self.companions.remove(&object);
+                if let Some(position) = self.position(collection, &object) {
+                    self.set(position, None, report);
+                }
+            }
+            Sight::Unserved => self.list(collection, Vec::new(), report),
+            Sight::Lost(problem) => self.warn(problem.message(), report),
+            Sight::Refused(problem) => {
+                self.seen.insert(collection);
+                self.refuse(collection, problem.message(), report);
+            }
+        }
+    }
+
+    fn warn(&mut self, text: &str, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+        if self.warned.insert(text.to_string()) {
+            report(WaitEvent::Warning(text));
+        }
+    }
+
+    fn position(&self, collection: usize, object: &Node) -> Option<usize> {
+        let name = object.get_path(&["metadata", "name"]).and_then(Node::as_str)?;
+        self.outlook.wanted[collection].get(name).copied()
+    }
+
+    fn list(&mut self, number: usize, objects: Vec<Node>, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+        self.seen.insert(number);
+        let outlook = self.outlook;
+        let collection = &outlook.collections[number];
+        match collection.mapping.gvk.kind.as_str() {
+            "Pod" => self.companions.list_pods(&collection.namespace, &objects, Instant::now()),
+            "ReplicaSet" => self.companions.forget_replica_sets(&collection.namespace),
+            _ => {}
+        }
+        let mut missing: FxHashSet<usize> = outlook.wanted[number].values().copied().collect();
+        for object in objects {
+            self.accompany(number, &object);
+            if let Some(position) = self.position(number, &object) {
+                missing.remove(&position);
+                self.set(position, Some(object), report);
+            }
+        }
+        let mut missing: Vec<usize> = missing.into_iter().collect();
+        missing.sort_unstable();
+        for position in missing {
+            self.set(position, None, report);
+        }
+    }
+
+    fn accompany(&mut self, collection: usize, object: &Node) {
+        let Gvk { group, kind, .. } = &self.outlook.collections[collection].mapping.gvk;
+        match (group.as_str(), kind.as_str()) {
+            ("", "Pod") => self.companions.set_pod(object, Instant::now()),
+            ("", "Event") => self.companions.set_warning(object),
+            ("apps", "ReplicaSet") => self.companions.set_replica_set(object),
+            _ => {}
+        }
+    }
+
+    /// What is known of an object from now on.
+    fn set(&mut self, position: usize, live: Option<Node>, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+        self.objects[position].live = live;
+        self.review(position, report);
+    }
+
+    fn review(&mut self, position: usize, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+        let one = &mut self.objects[position];
+        let status = one.judge();
+        if status == one.status {
+            return;
+        }
+        let has_failed = status.readiness == Readiness::Failed;
+        one.failed_since = has_failed.then(|| one.failed_since.unwrap_or_else(Instant::now));
+        one.status = status;
+        if one.status.readiness != Readiness::Current {
+            let gates = self.outlook.gates.get(&one.object.namespace).into_iter().flatten();
+            gates.for_each(|gate| gate.notify_one());
+        }
+        report(WaitEvent::Changed(&one.shown()));
+    }
+
+    /// Objects that may not be seen are not ready; what belongs to objects is missed, and no more.
+    fn refuse(&mut self, number: usize, why: &str, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+        let collection = &self.outlook.collections[number];
+        if collection.gate.is_some() {
+            let (kind, namespace) = (&collection.mapping.gvk.kind, &collection.namespace);
+            return self.warn(&format!("nothing is told of each {kind} in {namespace}: {why}"), report);
+        }
+        for &position in self.outlook.wanted[number].values() {
+            let one = &mut self.objects[position];
+            one.is_hidden = true;
+            one.status = ObjectStatus::new(Readiness::Unknown, "NotReadable", why);
+            report(WaitEvent::Changed(&one.shown()));
+        }
+    }
+
+    /// Takes in that time has passed.
+    pub(super) fn tick(&mut self, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+        let live = self.objects.iter().map(|one| (one.object.gvk.kind.as_str(), one.live.as_ref()));
+        let belongings = self.companions.of(live);
+        for (one, belongings) in self.objects.iter_mut().zip(belongings) {
+            one.belongings = belongings;
+        }
+        for position in 0..self.objects.len() {
+            // Rules take their time.
+            if self.is_late() || self.is_stopped() {
+                break;
+            }
+            let one = &self.objects[position];
+            if one.live.is_some() && !one.is_hidden && one.status.readiness != Readiness::Current {
+                self.review(position, report);
+            }
+        }
+        if self.told.elapsed() >= TOLD_EVERY {
+            self.told = Instant::now();
+            let unready = self.objects.iter().filter(|one| one.status.readiness != Readiness::Current);
+            let unready: Vec<WaitedObject> = unready.map(JudgedObject::shown).collect();
+            report(WaitEvent::Waiting(&unready));
+        }
+    }
+
+    /// Whether the wait is over, and why.
+    pub(super) fn end(&self) -> Option<WaitEnd> {
+        let now = Instant::now();
+        let has_failed = |one: &JudgedObject<'_>| one.has_failed(now, self.options.grace);
+        if self.objects.iter().all(|one| one.status.readiness == Readiness::Current) {
+            return Some(WaitEnd::Ready);
+        }
+        match () {
+            () if self.objects.iter().any(has_failed) => Some(WaitEnd::Failed),
+            () if self.is_stopped() => Some(WaitEnd::Stopped),
+            () if self.is_late() => Some(WaitEnd::TimedOut),
+            () => None,
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    fn is_late(&self) -> bool {
+        let own = self.outlook.collections.iter().enumerate().filter(|(_, c)| c.gate.is_none());
+        let is_first_look = || own.clone().any(|(number, _)| !self.seen.contains(&number));
+        let limit = match self.options.timeout {
+            Duration::ZERO if is_first_look() => FIRST_LOOK,
+            limit => limit,
+        };
+        self.start.elapsed() >= limit
+    }
+
+    pub(super) fn verdict(self, end: WaitEnd) -> WaitVerdict {
+        let (now, grace) = (Instant::now(), self.options.grace);
+        let (ready, others): (Vec<_>, Vec<_>) =
+            self.objects.iter().partition(|one| one.status.readiness == Readiness::Current);
+        let (failed, unready): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|one| one.has_failed(now, grace));
+        let shown = |objects: Vec<&JudgedObject<'_>>| objects.into_iter().map(JudgedObject::shown).collect();
+        WaitVerdict { end, ready: ready.len(), failed: shown(failed), unready: shown(unready) }
+    }
+}

@@ -1,0 +1,208 @@
+//! Waiting until objects are ready, by one list and one watch for each kind and namespace.
+//!
+//! Which objects are ready, `status` says; this room gathers what it needs. Events go out through a callback.
+
+mod companions;
+mod events;
+mod judge;
+mod options;
+mod outlook;
+
+use std::pin::pin;
+use std::time::Duration;
+
+use futures::future::{Either, join_all, select};
+use rustc_hash::FxHashMap;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::{Instant, timeout_at};
+
+use super::apply::{KindWords, unheard};
+use super::client::Cluster;
+use super::exchange::Ask;
+use super::follow::{Follower, LISTS, Sight};
+use super::json;
+use super::mapping::{DEFINITIONS, Mapping, encode};
+use super::plan::{ObjectPlan, PlannedObject, nothing_sent};
+use super::status::{READY, ReadyRule, WithoutStatus};
+pub use events::{WaitEnd, WaitEvent, WaitVerdict, WaitedObject, WarningEvent};
+use judge::{Judge, JudgeOptions};
+pub use options::{FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitOptions};
+use outlook::Outlook;
+use smp_merge::schema::{Gvk, Schema};
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
+use smp_text::yaml::Node;
+
+/// Waits until objects are ready, it is certain that one does not get ready, or the time is over.
+///
+/// The objects are read from the server by kind, namespace and name; what else the resources say does not matter. It can
+/// be called between an apply and what is to follow only when all that was applied is ready: see
+/// [`WaitVerdict::is_ready`].
+///
+/// # Errors
+/// The server cannot be asked at all, or an object cannot be mapped to a resource, or its annotation
+/// [`READY`](crate::READY) cannot be read. Anything that happens later is part of the verdict.
+pub fn wait_until_ready(
+    cluster: &Cluster,
+    resources: &[Resource],
+    options: &WaitOptions,
+    report: &mut (dyn FnMut(WaitEvent<'_>) + Send),
+) -> Result<WaitVerdict> {
+    options.stop.iter().for_each(|stop| cluster.stop_when(stop));
+    cluster.wait(async {
+        let plan = ObjectPlan::make(cluster, resources).await?;
+        plan.require_mappings(cluster)?;
+        check_ready_rules(resources)?;
+        let kinds = KindWords::of(&options.kinds, &plan);
+        for word in &kinds.strange {
+            report(WaitEvent::Warning(&format!("none of the objects is of a kind that is called {word}")));
+        }
+        let is_meant =
+            |target: &&PlannedObject<'_>| options.kinds.is_empty() || kinds.has(&target.object.gvk);
+        let targets: Vec<&PlannedObject<'_>> = plan.targets.iter().filter(is_meant).collect();
+        if targets.is_empty() && !kinds.strange.is_empty() {
+            // Who prunes afterwards must not take a misspelt word for objects that are ready.
+            return Err(nothing_awaited());
+        }
+        let without = without_status(cluster, &targets, options.strictness).await;
+        let outlook = Outlook::over(&targets);
+        let judge = Judge::new(&targets, &outlook, &without, JudgeOptions::of(options));
+        Ok(watched(cluster, &outlook, judge, report).await)
+    })
+}
+
+fn nothing_awaited() -> Diagnostic {
+    let message = "nothing is waited for: none of the objects is of a kind that is named";
+    Diagnostic::error(Code::NoMatch, message).help("name kinds that are among the objects")
+}
+
+/// Says what is wrong with the kinds that are to be waited for and that a flag names, before anything is applied; none are
+/// all.
+///
+/// # Errors
+/// Neither the objects nor the server has one of them, or the objects have none of them.
+pub fn check_awaited_kinds(
+    cluster: &Cluster,
+    resources: &[Resource],
+    flag: &str,
+    kinds: &[String],
+) -> Result<()> {
+    if kinds.is_empty() {
+        return Ok(());
+    }
+    cluster.wait(async {
+        let plan = ObjectPlan::make(cluster, resources).await?;
+        let (words, mut problems) = (KindWords::of(kinds, &plan), Problems::default());
+        for word in &words.strange {
+            unheard(cluster, flag, word).await?.into_iter().for_each(|problem| problems.add(problem));
+        }
+        nothing_sent(problems)?;
+        let is_awaited = plan.targets.iter().any(|target| words.has(&target.object.gvk));
+        if is_awaited { Ok(()) } else { Err(nothing_awaited().note("nothing was sent to the cluster")) }
+    })
+}
+
+/// Says which annotations [`READY`](crate::READY) cannot be read, before anything is applied or waited for.
+///
+/// # Errors
+/// All that cannot be read.
+pub fn check_ready_rules(resources: &[Resource]) -> Result<()> {
+    let mut problems = Problems::default();
+    for resource in resources {
+        let Some(Err(why)) = ReadyRule::of(resource.node()) else { continue };
+        let place = resource.node().get_path(&["metadata", "annotations", READY]).map(Node::span);
+        let message = format!("the annotation {READY} cannot be read: {why}");
+        let problem = Diagnostic::error(Code::InvalidValue, message).resource(resource.id());
+        problems.add(problem.at(place.unwrap_or_default()));
+    }
+    problems.or(())
+}
+
+/// How often time is looked at.
+const TICK: Duration = Duration::from_millis(250);
+
+/// Follows all collections until the judge has a verdict.
+async fn watched(
+    cluster: &Cluster,
+    outlook: &Outlook,
+    judge: Judge<'_>,
+    report: &mut (dyn FnMut(WaitEvent<'_>) + Send),
+) -> WaitVerdict {
+    let (sights, seen) = unbounded_channel();
+    let turns = Semaphore::new(LISTS);
+    let followers = outlook.collections.iter().enumerate().map(|(number, collection)| {
+        let sights = sights.clone();
+        Follower { cluster, number, collection, sights, turns: &turns }.run()
+    });
+    let followers = pin!(join_all(followers.collect::<Vec<_>>()));
+    // The sender here keeps the channel open when all that is followed was refused.
+    let verdict = pin!(judged(judge, seen, report));
+    let verdict = match select(verdict, followers).await {
+        Either::Left((verdict, _)) => verdict,
+        Either::Right((_, verdict)) => verdict.await,
+    };
+    drop(sights);
+    verdict
+}
+
+async fn judged(
+    mut judge: Judge<'_>,
+    mut seen: UnboundedReceiver<(usize, Sight)>,
+    report: &mut (dyn FnMut(WaitEvent<'_>) + Send),
+) -> WaitVerdict {
+    let mut tick = Instant::now();
+    loop {
+        if let Ok(Some((collection, sight))) = timeout_at(tick, seen.recv()).await {
+            judge.see(collection, sight, report);
+            // What has come already is one look.
+            while let Ok((collection, sight)) = seen.try_recv() {
+                judge.see(collection, sight, report);
+            }
+        }
+        if Instant::now() >= tick {
+            tick = Instant::now() + TICK;
+            judge.tick(report);
+        }
+        if let Some(end) = judge.end() {
+            return judge.verdict(end);
+        }
+    }
+}
+
+/// What objects of each kind are that have no status.
+async fn without_status(
+    cluster: &Cluster,
+    targets: &[&PlannedObject<'_>],
+    strictness: Strictness,
+) -> FxHashMap<Gvk, WithoutStatus> {
+    let mut found = FxHashMap::default();
+    if strictness == Strictness::Kstatus {
+        return found;
+    }
+    let built_in = Schema::embedded();
+    for mapping in targets.iter().filter_map(|target| target.mapping.as_ref()) {
+        if !found.contains_key(&mapping.gvk) && built_in.kind(&mapping.gvk).is_none() {
+            let without = if has_status(cluster, mapping).await {
+                WithoutStatus::Unknown
+            } else {
+                WithoutStatus::Current
+            };
+            found.insert(mapping.gvk.clone(), without);
+        }
+    }
+    found
+}
+
+/// Whether the CRD of a kind has a status for its controller. What cannot be learnt is taken to have one.
+async fn has_status(cluster: &Cluster, mapping: &Mapping) -> bool {
+    let name = encode(&format!("{}.{}", mapping.plural, mapping.gvk.group));
+    let ask = Ask::object(format!("{DEFINITIONS}/{name}"));
+    let Ok(answer) = cluster.ask(&ask).await else { return true };
+    let Ok(answer) = answer.accepted() else { return true };
+    let Ok(crd) = json::read_object(&answer.body) else { return true };
+    let versions = crd.get_path(&["spec", "versions"]).and_then(Node::as_list).into_iter().flatten();
+    let mut of_version = versions
+        .filter(|version| version.get("name").and_then(Node::as_str) == Some(mapping.gvk.version.as_str()));
+    of_version.next().is_none_or(|version| version.get_path(&["subresources", "status"]).is_some())
+}

@@ -1,0 +1,101 @@
+//! Which collections are looked at: those of the objects, and beside workloads those of what belongs to them.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+use tokio::sync::Notify;
+
+use crate::follow::{Collection, ObjectContent};
+use crate::mapping::Mapping;
+use crate::plan::PlannedObject;
+use crate::status::READY;
+use smp_merge::schema::Gvk;
+
+/// The collections, and what is looked for in each.
+#[derive(Debug, Default)]
+pub(super) struct Outlook {
+    pub(super) collections: Vec<Collection>,
+    /// The objects of each by name, as positions among the targets.
+    pub(super) wanted: Vec<FxHashMap<SmolStr, usize>>,
+    /// By namespace, what opens the collections that only matter while something in it is not ready.
+    pub(super) gates: FxHashMap<SmolStr, Vec<Arc<Notify>>>,
+    places: FxHashMap<(Gvk, SmolStr), usize>,
+}
+
+/// Whether Pods belong to a kind.
+fn makes_pods(gvk: &Gvk) -> bool {
+    matches!(gvk.kind.as_str(), "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" | "Job")
+        && matches!(gvk.group.as_str(), "apps" | "batch")
+}
+
+fn mapping(version: &str, kind: &str, plural: &str) -> Mapping {
+    let gvk = Gvk::from_manifest(version, kind);
+    Mapping { gvk, plural: plural.into(), namespaced: true, names: Vec::new(), verbs: Vec::new() }
+}
+
+impl Outlook {
+    pub(super) fn over(targets: &[&PlannedObject<'_>]) -> Self {
+        let mut outlook = Self::default();
+        for (position, target) in targets.iter().enumerate() {
+            outlook.add(position, target);
+        }
+        for target in targets.iter().filter(|target| !target.object.namespace.is_empty()) {
+            let namespace = &target.object.namespace;
+            if makes_pods(&target.object.gvk) {
+                outlook.add_companions(namespace, mapping("v1", "Pod", "pods"), None);
+                if target.object.gvk.kind == "Deployment" {
+                    outlook.add_companions(namespace, mapping("apps/v1", "ReplicaSet", "replicasets"), None);
+                }
+            }
+            if !is_always_ready(&target.object.gvk) {
+                outlook.add_companions(namespace, mapping("v1", "Event", "events"), Some("type=Warning"));
+            }
+        }
+        outlook
+    }
+
+    fn add(&mut self, position: usize, target: &PlannedObject<'_>) {
+        let Some(mapping) = &target.mapping else { return };
+        let (object, namespace) = (&target.object, target.object.namespace.clone());
+        let is_ready = is_always_ready(&object.gvk);
+        let content = if is_ready { ObjectContent::MetadataUnless(READY) } else { ObjectContent::Whole };
+        let Some(&place) = self.places.get(&(object.gvk.clone(), namespace.clone())) else {
+            let name = Some(object.name.clone());
+            let collection =
+                Collection { mapping: mapping.clone(), namespace, name, fields: None, content, gate: None };
+            let place = self.push(collection);
+            self.wanted[place].insert(object.name.clone(), position);
+            return;
+        };
+        self.collections[place].name = None;
+        self.wanted[place].insert(object.name.clone(), position);
+    }
+
+    /// Looks at what may belong to objects of a namespace, once one of them is not ready.
+    fn add_companions(&mut self, namespace: &SmolStr, mapping: Mapping, fields: Option<&'static str>) {
+        if let Some(&place) = self.places.get(&(mapping.gvk.clone(), namespace.clone())) {
+            if self.collections[place].gate.is_none() {
+                self.collections[place].name = None;
+            }
+            return;
+        }
+        let (gate, content) = (Arc::new(Notify::new()), ObjectContent::Whole);
+        self.gates.entry(namespace.clone()).or_default().push(Arc::clone(&gate));
+        let namespace = namespace.clone();
+        self.push(Collection { mapping, namespace, name: None, fields, content, gate: Some(gate) });
+    }
+
+    fn push(&mut self, collection: Collection) -> usize {
+        let place = self.collections.len();
+        self.places.insert((collection.mapping.gvk.clone(), collection.namespace.clone()), place);
+        self.collections.push(collection);
+        self.wanted.push(FxHashMap::default());
+        place
+    }
+}
+
+/// Kinds of which being there is all, unless a rule asks for more.
+fn is_always_ready(gvk: &Gvk) -> bool {
+    gvk.group.is_empty() && matches!(gvk.kind.as_str(), "ConfigMap" | "Secret")
+}

@@ -1,0 +1,272 @@
+//! Expressions in CEL about one object, which is called `object` and `self`, with true or false for an answer.
+//!
+//! They have the standard functions and macros of CEL, but for `type`, and what Kubernetes adds. A field that is not
+//! there, which in CEL is an error, is one that does not hold yet.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube_cel::cel::common::ast::{EntryExpr, Expr};
+use kube_cel::cel::objects::Key;
+use kube_cel::cel::{ExecutionError, IdedExpr, Value};
+
+use smp_text::yaml::{Node, Resolved};
+use smp_validate::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit, names_key};
+
+/// The names of the object.
+const NAMES: [&str; 2] = ["object", "self"];
+
+/// The longest expression, in bytes.
+const LONGEST: usize = 1000;
+
+/// How long it may take: it is asked again whenever the object changes, and others are waited for meanwhile.
+const LIMIT: Duration = Duration::from_millis(100);
+
+/// An expression that was compiled.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadyExpression {
+    text: String,
+    program: Arc<TimedProgram>,
+}
+
+impl ReadyExpression {
+    /// Compiles it; why that does not work.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        if text.len() > LONGEST {
+            return Err(format!("it has more than {LONGEST} characters"));
+        }
+        let program = TimedProgram::compile(text, LIMIT).map_err(|problem| match problem {
+            NotCompiled::TooLarge => "it is nested too deeply".to_string(),
+            NotCompiled::Unsupported => format!("`{text}` uses what is not supported here"),
+            NotCompiled::Invalid { first, .. } => format!("`{text}` is no expression in CEL: {first}"),
+        })?;
+        if let Some(name) = undeclared(program.expression(), &mut NAMES.to_vec()) {
+            return Err(format!("nothing is called `{name}` in `{text}`: the object is called `object`"));
+        }
+        let expression = Self { text: text.to_string(), program };
+        // Of nothing, most have no answer; one that has must have one of the right type.
+        match expression.answer(&Value::Map(HashMap::<Key, Value>::new().into())) {
+            Err(Unanswered::Never(why)) => Err(why),
+            Ok(_) | Err(Unanswered::NotYet(_)) => Ok(expression),
+        }
+    }
+
+    /// Why it does not hold, if it does not.
+    ///
+    /// # Errors
+    /// Why it never will.
+    pub(super) fn unmet(&self, object: &Node) -> Result<Option<String>, String> {
+        match self.answer(&value(object)) {
+            Ok(true) => Ok(None),
+            Ok(false) => Ok(Some(format!("`{}` is false, and must be true", self.text))),
+            Err(Unanswered::NotYet(why)) => Ok(Some(why)),
+            Err(Unanswered::Never(why)) => Err(why),
+        }
+    }
+
+    /// The errors of the language may hold values of the object, which may be secret: they are told in other words.
+    fn answer(&self, object: &Value) -> Result<bool, Unanswered> {
+        let mut variables = Variables::with_functions();
+        for name in NAMES {
+            variables.add(name, object.clone());
+        }
+        let text = &self.text;
+        match self.program.execute(&variables) {
+            Ok(Value::Bool(answer)) => Ok(answer),
+            Ok(other) => {
+                let kind = other.type_of();
+                Err(Unanswered::Never(format!("`{text}` is of the type {kind}, and must be true or false")))
+            }
+            Err(ExecutionError::UndeclaredReference(name)) => {
+                Err(Unanswered::Never(format!("nothing is called `{name}` in `{text}`")))
+            }
+            Err(ExecutionError::NoSuchKey(key)) if names_key(text, &key) => {
+                Err(Unanswered::NotYet(format!("`{text}` must be true, and the object has no `{key}` yet")))
+            }
+            Err(ExecutionError::NoSuchKey(_)) => {
+                Err(Unanswered::NotYet(format!("`{text}` must be true, and a key is missing")))
+            }
+            Err(error) if is_over_limit(&error) => {
+                let limit = LIMIT.as_millis();
+                Err(Unanswered::Never(format!("`{text}` takes longer than {limit} ms, or too much memory")))
+            }
+            Err(_) => Err(Unanswered::NotYet(format!("`{text}` must be true, and has no answer yet"))),
+        }
+    }
+}
+
+/// Why an expression has no answer.
+enum Unanswered {
+    /// The object may come to have what it asks for.
+    NotYet(String),
+    /// It is wrong, whatever the object has.
+    Never(String),
+}
+
+/// The first name that is not in scope.
+fn undeclared<'e>(expression: &'e IdedExpr, scope: &mut Vec<&'e str>) -> Option<&'e str> {
+    match &expression.expr {
+        Expr::Unspecified | Expr::Literal(_) => None,
+        Expr::Ident(name) => {
+            let name = name.as_str();
+            let is_known = name.starts_with('@') || scope.contains(&name);
+            (!is_known).then_some(name)
+        }
+        Expr::Select(select) => undeclared(&select.operand, scope),
+        Expr::Call(call) => {
+            let parts = call.target.as_deref().into_iter().chain(&call.args);
+            parts.into_iter().find_map(|part| undeclared(part, scope))
+        }
+        Expr::List(list) => list.elements.iter().find_map(|part| undeclared(part, scope)),
+        Expr::Map(map) => map.entries.iter().find_map(|entry| undeclared_in(&entry.expr, scope)),
+        Expr::Struct(made) => made.entries.iter().find_map(|entry| undeclared_in(&entry.expr, scope)),
+        Expr::Comprehension(all) => {
+            let outside =
+                [&all.iter_range, &all.accu_init].into_iter().find_map(|part| undeclared(part, scope));
+            let depth = scope.len();
+            scope.extend([all.iter_var.as_str(), all.accu_var.as_str()]);
+            scope.extend(all.iter_var2.as_deref());
+            let inside = [&all.loop_cond, &all.loop_step, &all.result];
+            let found = outside.or_else(|| inside.into_iter().find_map(|part| undeclared(part, scope)));
+            scope.truncate(depth);
+            found
+        }
+    }
+}
+
+fn undeclared_in<'e>(entry: &'e EntryExpr, scope: &mut Vec<&'e str>) -> Option<&'e str> {
+    match entry {
+        EntryExpr::StructField(field) => undeclared(&field.value, scope),
+        EntryExpr::MapEntry(entry) => {
+            undeclared(&entry.key, scope).or_else(|| undeclared(&entry.value, scope))
+        }
+    }
+}
+
+fn value(node: &Node) -> Value {
+    if let Some(map) = node.as_map() {
+        let entries = map.iter().map(|(name, entry)| (Key::from(name), value(entry)));
+        return Value::Map(entries.collect::<HashMap<Key, Value>>().into());
+    }
+    if let Some(list) = node.as_list() {
+        return Value::List(Arc::new(list.iter().map(value).collect()));
+    }
+    match node.resolve() {
+        Some(Resolved::Bool(truth)) => Value::Bool(truth),
+        Some(Resolved::Int(number)) => Value::Int(number),
+        Some(Resolved::UInt(number)) => Value::UInt(number),
+        Some(Resolved::Float(number)) => Value::Float(number),
+        Some(Resolved::Null) | None => Value::Null,
+        Some(Resolved::Str(text) | Resolved::Timestamp(text)) => Value::from(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holds(text: &str) -> Result<bool, String> {
+        let object: Node =
+            "{spec: {count: 3, none: null}, status: {phase: Running, ok: true, ratio: 0.5, ips: [a, b], \
+                            conditions: [{type: Ready, status: 'True'}, {type: Old, status: 'False'}]}}"
+                .parse()
+                .expect("YAML");
+        let expression = ReadyExpression::parse(text)?;
+        expression.unmet(&object).map(|why| why.is_none())
+    }
+
+    #[test]
+    fn what_holds_is_true() {
+        for text in [
+            "object.status.phase == 'Running'",
+            "self.spec.count > 2 && object.spec.count + 1 == 4",
+            "object.status.ok",
+            "has(object.status.ips) && size(object.status.ips) == 2",
+            "object.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')",
+            "object.status.conditions.filter(c, c.status == 'True').map(c, c.type) == ['Ready']",
+            "!has(object.status.other)",
+            "object.status.phase in ['Running', 'Succeeded']",
+            "object.status.phase.matches('^R.*g$') && object.status.phase.startsWith('Run')",
+            "object.spec.none == null",
+            "object.status.ratio < 0.6 ? true : false",
+            "true",
+        ] {
+            assert_eq!(holds(text), Ok(true), "{text}");
+        }
+        for text in [
+            "object.status.phase == 'Pending'",
+            "object.status.other == 1",
+            "object.status.ips[7] == 'a'",
+            "object.spec.count == 'three' || object.spec.count > 5",
+            "object.status.conditions.all(c, c.status == 'True')",
+            "object.spec.none < 3",
+            "1 / 0 == 1",
+        ] {
+            assert_eq!(holds(text), Ok(false), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_can_never_hold_is_an_error() {
+        let long = format!("object.a == '{}'", "x".repeat(LONGEST));
+        for (text, part) in [
+            ("object.status.phase ==", "is no expression in CEL"),
+            ("object.status.phase = 'a'", "is no expression in CEL"),
+            ("status.phase == 'Running'", "nothing is called `status`"),
+            ("object.a.all(c, c == d)", "nothing is called `d`"),
+            ("object.a.all(c, true) && c", "nothing is called `c`"),
+            ("{'a': b} == object.a", "nothing is called `b`"),
+            ("1 + 1", "of the type int"),
+            ("'Running'", "of the type string"),
+            ("[object.status]", ""),
+            ("unheard('of')", "nothing is called"),
+            (long.as_str(), "more than 1000"),
+            ("object.status.phase", "of the type string, and must be true or false"),
+        ] {
+            let problem = holds(text).expect_err(text);
+            assert!(problem.contains(part), "{text}: {problem}");
+        }
+    }
+
+    #[test]
+    fn no_expression_takes_all_of_the_stack() {
+        let nested =
+            |open: &str, close: &str, depth: usize| open.repeat(depth) + "true" + &close.repeat(depth);
+        assert_eq!(holds(&nested("(", ")", 20)), Ok(true));
+        assert!(holds(&nested("(", ")", 400)).is_err());
+        for open in ["[", "{", "size(", "object.a.map(c,", "('x' + "] {
+            // Whatever the result is.
+            drop(holds(&nested(open, ")", 60)));
+        }
+        let most = LONGEST - 10;
+        for text in [
+            "!".repeat(most) + "true",
+            "-".repeat(most) + "1 == 1",
+            format!("object{}", ".a".repeat(most / 2)),
+            format!("{}1 == 1", "1+".repeat(most / 2 - 3)),
+            format!("{}true", "true||".repeat(most / 6 - 1)),
+            format!("{}true", "true?true:".repeat(most / 10 - 1)),
+            format!("{}true", "a?".repeat(most / 2)),
+            format!("object{}", "[0]".repeat(most / 3 - 3)),
+        ] {
+            // Whatever it says of it.
+            drop(holds(&text));
+        }
+    }
+
+    #[test]
+    fn values_of_the_object_are_not_told() {
+        let object: Node = "{data: {key: hush}, n: 1}".parse().expect("YAML");
+        for text in [
+            "object.data.key > 3",
+            "object.data < object.n",
+            "object.n[object.data.key]",
+            "{'gold': 1}[object.data.key] == 1",
+            "-object.data.key == 1",
+        ] {
+            let why = ReadyExpression::parse(text).expect(text).unmet(&object);
+            assert!(!format!("{why:?}").contains("hush"), "{text}: {why:?}");
+        }
+    }
+}

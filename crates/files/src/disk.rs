@@ -1,0 +1,118 @@
+//! The files of this machine.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+use super::handle::Handle;
+use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile, may_run};
+
+/// The file system, as this process sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiskTree;
+
+impl FileTree for DiskTree {
+    fn working_directory(&self) -> io::Result<PathBuf> {
+        std::env::current_dir()?.canonicalize()
+    }
+
+    /// `from` has no links, so that only what comes behind it needs a look; where there is a link, the
+    /// system is asked for the whole.
+    fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
+        without_links(from, path).unwrap_or_else(|| {
+            let real = from.join(path).canonicalize()?;
+            let kind = fs::metadata(&real).map_or(FileKind::Other, |metadata| metadata.file_type().into());
+            Ok(Located::new(real, kind))
+        })
+    }
+
+    fn open(&self, path: &Path) -> io::Result<OpenFile> {
+        Handle::open(path).map(OpenFile::on_disk)
+    }
+
+    fn open_stream(&self, path: &Path) -> io::Result<OpenFile> {
+        Handle::wait_for(path).map(OpenFile::stream)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        // The dot makes the system refuse what is no directory.
+        let entries = WalkDir::new(directory.join(".")).min_depth(1).max_depth(1).sort_by_file_name();
+        let listed = entries.into_iter().map(|entry| {
+            let entry = entry
+                .map_err(|error| error.into_io_error().unwrap_or_else(|| io::ErrorKind::Other.into()))?;
+            Ok(DirectoryEntry { name: entry.file_name().to_owned(), kind: entry.file_type().into() })
+        });
+        listed.collect()
+    }
+
+    fn is_on_disk(&self) -> bool {
+        true
+    }
+
+    /// Asks once, and for what has no path of its own, such as `/dev/fd/3`, too.
+    fn kind(&self, path: &Path) -> io::Result<FileKind> {
+        fs::metadata(path).map(|metadata| metadata.file_type().into())
+    }
+}
+
+impl DiskTree {
+    /// Whether a path leads to a file that can be run.
+    ///
+    /// # Errors
+    /// It leads to nothing.
+    pub fn is_executable(path: &Path) -> io::Result<bool> {
+        fs::metadata(path).map(|metadata| may_run(&metadata))
+    }
+
+    /// Whether a path names a link, wherever that leads to.
+    pub fn is_link(path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink())
+    }
+
+    /// Whether a file, and the link that may lead to it, is of the user that a directory is of, or of the
+    /// system's.
+    #[cfg(unix)]
+    pub(crate) fn is_trusted(file: &Path, directory: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt as _;
+
+        let owner = |metadata: io::Result<fs::Metadata>| metadata.map(|metadata| metadata.uid()).ok();
+        let of_directory = owner(fs::metadata(directory));
+        let is_trusted = |user: Option<u32>| user == Some(0) || (user.is_some() && user == of_directory);
+        is_trusted(owner(fs::metadata(file))) && is_trusted(owner(fs::symlink_metadata(file)))
+    }
+
+    /// Who owns files cannot be asked here.
+    #[cfg(not(unix))]
+    pub(crate) fn is_trusted(_file: &Path, _directory: &Path) -> bool {
+        true
+    }
+}
+
+/// None for paths with links, with `..` behind a name, and all that is no plain relative path.
+fn without_links(from: &Path, path: &Path) -> Option<io::Result<Located>> {
+    let path = path.to_str().filter(|_| from.is_absolute())?;
+    if path.starts_with('/') || path.contains(['\\', ':']) {
+        return None;
+    }
+    let mut real = from.to_path_buf();
+    let (mut is_above, mut found) = (true, FileKind::Directory);
+    for part in path.split('/') {
+        match part {
+            _ if found != FileKind::Directory => return None,
+            "" | "." => {}
+            ".." if is_above => drop(real.pop()),
+            ".." => return None,
+            name => {
+                real.push(name);
+                match fs::symlink_metadata(&real) {
+                    Ok(metadata) if metadata.is_symlink() => return None,
+                    Ok(metadata) => (is_above, found) = (false, metadata.file_type().into()),
+                    Err(error) => return Some(Err(error)),
+                }
+            }
+        }
+    }
+    Some(Ok(Located::new(real, found)))
+}

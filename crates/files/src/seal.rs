@@ -1,0 +1,283 @@
+//! Seals: what says of a file or a directory whether it is still what was kept.
+//!
+//! A seal is a checksum over all of the content and over what the content is. It finds what was damaged or
+//! changed by mistake; who may write where it is kept can make another one. Must not know what is sealed.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Read as _};
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::disk::DiskTree;
+use super::handle::Handle;
+use super::tree::{FileKind, may_run};
+use super::walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
+
+/// What the sealed content is, by names that whoever keeps it chooses.
+pub type About = BTreeMap<String, String>;
+
+/// A checksum, and of what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seal {
+    /// The way in which the checksum is made.
+    version: u32,
+    /// What the content is.
+    pub about: About,
+    /// How many bytes the content has.
+    pub size: u64,
+    sha256: String,
+}
+
+const VERSION: u32 = 1;
+
+impl Seal {
+    /// The seal of a text.
+    pub(super) fn of_bytes(about: About, content: &[u8]) -> Self {
+        let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
+        Self::new(about, size, &Sha256::digest(content))
+    }
+
+    /// The seal of a directory: of the names, kinds, contents and targets of all that is in it, and of which
+    /// files can be run. Links are not followed.
+    ///
+    /// # Errors
+    /// It cannot be read, or has something that is no file, directory or link.
+    pub(super) fn of_directory(about: About, directory: &Path) -> io::Result<Self> {
+        let entries = entries(directory)?;
+        let (mut all, mut size) = (Sha256::new(), 0);
+        for (entry, content) in entries.iter().zip(contents(directory, &entries)?) {
+            // Lengths tell apart what would be the same text otherwise.
+            for part in [entry.path.as_os_str().as_encoded_bytes(), content.kind, &content.sha256] {
+                all.update(part.len().to_le_bytes());
+                all.update(part);
+            }
+            size += content.size;
+        }
+        Ok(Self::new(about, size, &all.finalize()))
+    }
+
+    fn new(about: About, size: u64, content: &[u8]) -> Self {
+        let mut sealed = Sha256::new();
+        for (name, value) in &about {
+            for part in [name, value] {
+                sealed.update(part.len().to_le_bytes());
+                sealed.update(part);
+            }
+        }
+        sealed.update(content);
+        Self { version: VERSION, about, size, sha256: hex(&sealed.finalize()) }
+    }
+
+    /// The text of a seal, in one line.
+    pub(super) fn to_line(&self) -> io::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+
+    /// Reads such a line; none when it is something else.
+    pub(super) fn read(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok().filter(|seal: &Self| seal.version == VERSION)
+    }
+}
+
+/// Bytes as digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// All that is in a directory, each directory before what is in it, by name.
+fn entries(directory: &Path) -> io::Result<Vec<Walked>> {
+    let options = WalkOptions { links: LinkPolicy::Keep, hidden: Hidden::Keep, max_depth: usize::MAX };
+    let walk = TreeWalk::new(&DiskTree, directory, options);
+    let failed = |error| match error {
+        WalkError::Io { cause, .. } => cause,
+        loops @ WalkError::Loop { .. } => io::Error::other(loops),
+    };
+    walk.map(|walked| walked.map_err(failed)).collect()
+}
+
+/// What a name in a directory leads to.
+struct SealedContent {
+    kind: &'static [u8],
+    sha256: Vec<u8>,
+    size: u64,
+}
+
+/// How many entries are worth another thread.
+const SHARE: usize = 128;
+
+/// The contents of entries, in their order. The threads end with it: whoever gives up rights for threads
+/// that are yet to come has none of these left.
+fn contents(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedContent>> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(entries.len() / SHARE);
+    if threads < 2 {
+        return share(directory, entries);
+    }
+    let shares = || entries.chunks(entries.len().div_ceil(threads));
+    thread::scope(|scope| {
+        let start = |part| thread::Builder::new().spawn_scoped(scope, move || share(directory, part));
+        let running: Vec<_> = shares().map(start).collect();
+        let results = running.into_iter().zip(shares()).map(|(thread, part)| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // The user may have no more threads: then this one does it.
+            Err(_) => share(directory, part),
+        });
+        let all: io::Result<Vec<Vec<SealedContent>>> = results.collect();
+        Ok(all?.into_iter().flatten().collect())
+    })
+}
+
+/// What one thread does, with one buffer.
+fn share(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedContent>> {
+    let mut buffer = vec![0; 1 << 16];
+    entries.iter().map(|entry| content(directory, entry, &mut buffer)).collect()
+}
+
+fn content(directory: &Path, entry: &Walked, buffer: &mut [u8]) -> io::Result<SealedContent> {
+    let path = directory.join(&entry.path);
+    match entry.kind {
+        FileKind::Directory => Ok(SealedContent { kind: b"directory", sha256: Vec::new(), size: 0 }),
+        FileKind::Link => {
+            let target = PathBuf::into_os_string(fs::read_link(&path)?);
+            let sha256 = Sha256::digest(target.as_encoded_bytes()).to_vec();
+            Ok(SealedContent { kind: b"link", sha256, size: 0 })
+        }
+        FileKind::File => file_content(&path, buffer),
+        FileKind::Other => Err(no_file(&path)),
+    }
+}
+
+fn no_file(path: &Path) -> io::Error {
+    io::Error::other(format!("{} is no file", path.display()))
+}
+
+/// What is in a file. A pipe or a device that came into its place is not read.
+fn file_content(path: &Path, buffer: &mut [u8]) -> io::Result<SealedContent> {
+    let opened = Handle::open(path)?;
+    let metadata = opened.metadata()?;
+    if !metadata.is_file() {
+        return Err(no_file(path));
+    }
+    let kind: &[u8] = if may_run(&metadata) { b"program" } else { b"file" };
+    let (mut file, mut sha256, mut size) = (opened.into_file(), Sha256::new(), 0);
+    loop {
+        match file.read(buffer) {
+            Ok(0) => return Ok(SealedContent { kind, sha256: sha256.finalize().to_vec(), size }),
+            Ok(read) => {
+                sha256.update(&buffer[..read]);
+                size += u64::try_from(read).unwrap_or_default();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about() -> About {
+        [("commit".to_string(), "a".repeat(40))].into()
+    }
+
+    fn write(directory: &Path, files: &[(&str, &str)]) {
+        for (path, text) in files {
+            let path = directory.join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+    }
+
+    fn seal(directory: &Path) -> Seal {
+        Seal::of_directory(about(), directory).expect("readable")
+    }
+
+    #[test]
+    fn what_is_alike_has_the_same_seal() {
+        let [one, other] = [(), ()].map(|()| tempfile::tempdir().expect("a directory"));
+        let many: Vec<(String, String)> = (0..600).map(|i| (format!("d/{i}"), i.to_string())).collect();
+        let files: Vec<(&str, &str)> =
+            many.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        write(one.path(), &files);
+        write(other.path(), &files.iter().rev().copied().collect::<Vec<_>>());
+        assert_eq!(seal(one.path()), seal(other.path()));
+        assert_eq!(seal(one.path()).size, files.iter().map(|(_, text)| text.len() as u64).sum::<u64>());
+        let others = [("commit".to_string(), "b".repeat(40))].into();
+        assert_ne!(Seal::of_directory(others, one.path()).expect("readable").sha256, seal(one.path()).sha256);
+    }
+
+    type Change = fn(&Path) -> io::Result<()>;
+
+    #[cfg(unix)]
+    #[test]
+    fn each_change_of_a_directory_is_seen() {
+        use std::os::unix::fs::{PermissionsExt as _, symlink};
+        let changes: [Change; 10] = [
+            |home| fs::write(home.join("a"), "2"),
+            |home| fs::write(home.join("a"), ""),
+            |home| fs::remove_file(home.join("a")),
+            |home| fs::write(home.join("b/.new"), ""),
+            |home| fs::create_dir(home.join("b/d")),
+            |home| fs::rename(home.join("a"), home.join("aa")),
+            |home| fs::remove_file(home.join("link")).and_then(|()| symlink("b", home.join("link"))),
+            |home| fs::remove_file(home.join("link")).and_then(|()| fs::write(home.join("link"), "a")),
+            |home| fs::set_permissions(home.join("a"), fs::Permissions::from_mode(0o755)),
+            |home| {
+                fs::rename(home.join("a"), home.join("../outside"))?;
+                symlink("../outside", home.join("a"))
+            },
+        ];
+        for (i, change) in changes.into_iter().enumerate() {
+            let home = tempfile::tempdir().expect("a directory");
+            let tree = home.path().join("tree");
+            write(&tree, &[("a", "1"), ("b/c", "3")]);
+            symlink("a", tree.join("link")).expect("linked");
+            let before = seal(&tree);
+            assert_eq!(before, seal(&tree));
+            change(&tree).expect("changed");
+            assert_ne!(before.sha256, seal(&tree).sha256, "change {i}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_an_error() {
+        let home = tempfile::tempdir().expect("a directory");
+        let _socket = std::os::unix::net::UnixListener::bind(home.path().join("s")).expect("a socket");
+        assert!(Seal::of_directory(about(), home.path()).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_pipe_that_took_the_place_of_a_file_is_not_waited_for() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+        let home = tempfile::tempdir().expect("a directory");
+        let path = home.path().join("a");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe");
+        assert!(file_content(&path, &mut [0; 16]).is_err());
+    }
+
+    #[test]
+    fn seals_are_read_as_written() {
+        let seal = Seal::of_bytes(about(), b"text");
+        let line = seal.to_line().expect("text");
+        assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1));
+        assert_eq!(Seal::read(&line), Some(seal));
+        let later = String::from_utf8(line).expect("text").replace("\"version\":1", "\"version\":2");
+        assert_eq!(Seal::read(later.as_bytes()), None);
+        assert_eq!(Seal::read(b"{}\n"), None);
+    }
+}

@@ -1,0 +1,20 @@
+//! Writing: one file at once, or many of which all are changed or none.
+
+#[cfg(not(target_family = "wasm"))]
+mod journal;
+#[cfg(target_family = "wasm")]
+#[path = "../wasm/journal.rs"]
+mod journal;
+mod permission;
+mod place;
+mod problem;
+mod replace;
+
+pub use journal::JOURNAL;
+pub use journal::{Expected, FileChange, Recovery, change_files, check_finished, end_unfinished, recover};
+pub use place::create_directories;
+pub use replace::replace_file;
+pub(super) use replace::replace_file_with;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,433 @@
+//! Writing, and what is left when it is stopped.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::{DiskTree, Waiting, check_finished};
+use smp_text::diagnostic::Code;
+
+fn directory(files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, text) in files {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    directory
+}
+
+/// All that is in a directory, hidden or not.
+fn listing(directory: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).expect("a directory") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.insert(path.clone(), "directory".into());
+            found.extend(listing(&path));
+        } else {
+            found.insert(path.clone(), fs::read_to_string(&path).expect("text"));
+        }
+    }
+    found
+}
+
+const OLD: [(&str, &str); 4] = [("a", "old a"), ("b", "old b"), ("sub/c", "old c"), ("gone", "old gone")];
+const NEW: [(&str, Option<&str>); 5] = [
+    ("a", Some("new a")),
+    ("made/deep/d", Some("new d")),
+    ("gone", None),
+    ("sub/c", Some("new c")),
+    ("e", Some("new e")),
+];
+
+fn change(directory: &Path) -> smp_text::diagnostic::Result<()> {
+    let paths = NEW.map(|(name, _)| directory.join(name));
+    let changes =
+        paths.iter().zip(NEW).map(|(path, (_, text))| FileChange::new(path, text.map(str::as_bytes)));
+    change_files(directory, &changes.collect::<Vec<_>>())
+}
+
+/// The listing when all changes were made.
+fn wanted(directory: &Path) -> BTreeMap<PathBuf, String> {
+    let other = self::directory(&OLD);
+    for (name, text) in NEW {
+        let path = other.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        match text {
+            Some(text) => fs::write(path, text).expect("written"),
+            None => fs::remove_file(path).expect("removed"),
+        }
+    }
+    let moved = |path: &Path| directory.join(path.strip_prefix(other.path()).expect("below"));
+    listing(other.path()).into_iter().map(|(path, text)| (moved(&path), text)).collect()
+}
+
+#[test]
+fn a_file_that_cannot_be_replaced_stays() {
+    let directory = directory(&[("a", "old"), ("sub/b", "old")]);
+    let at = |path: &str| directory.path().join(path);
+    replace_file(&at("a"), b"new").expect("written");
+    assert_eq!(fs::read(at("a")).expect("there"), b"new");
+    let before = listing(directory.path());
+    for (path, why) in [("missing/a", "there is no such directory"), ("sub", "it is a directory")] {
+        let error = replace_file(&at(path), b"new").expect_err(path);
+        assert_eq!(error.message(), format!("{} cannot be written: {why}", at(path).display()));
+        assert!(error.help_text().is_some());
+    }
+    assert!(replace_file(&at(&"x".repeat(300)), b"new").is_err(), "a name that is too long");
+    assert_eq!(listing(directory.path()), before, "nothing temporary is left");
+}
+
+#[test]
+fn all_changes_are_made_and_nothing_else_is_left() {
+    let directory = directory(&OLD);
+    change(directory.path()).expect("changed");
+    assert_eq!(listing(directory.path()), wanted(directory.path()));
+    assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::Nothing));
+}
+
+#[test]
+fn a_directory_is_made_for_its_files_and_goes_when_they_cannot_be() {
+    let directory = directory(&[]);
+    let new = directory.path().join("x/y");
+    let (good, bad) = (new.join("a"), new.join("b".repeat(300)));
+    let changes = [&good, &bad].map(|path| FileChange::new(path, Some(b"text")));
+    assert_eq!(change_files(&new, &changes).expect_err("a name that is too long").code(), Code::Io);
+    assert!(listing(directory.path()).is_empty());
+    change_files(&new, &changes[..1]).expect("made");
+    assert_eq!(listing(&new), BTreeMap::from([(good, "text".to_string())]));
+}
+
+/// Prepares changes as a program does that is stopped when so many of them are made, or when as many are
+/// made and some of these are taken back.
+fn stopped(directory: &Path, made: usize, back: Option<usize>) {
+    let root = directory.canonicalize().expect("a directory");
+    let paths = NEW.map(|(name, _)| directory.join(name));
+    let changes =
+        paths.iter().zip(NEW).map(|(path, (_, text))| FileChange::new(path, text.map(str::as_bytes)));
+    journal::testing::stop(&root, &changes.collect::<Vec<_>>(), made, back);
+}
+
+#[test]
+fn what_was_stopped_while_changes_were_made_is_made_to_the_end() {
+    for made in 0..=NEW.len() {
+        let directory = directory(&OLD);
+        stopped(directory.path(), made, None);
+        let error = check_finished(&DiskTree, directory.path()).expect_err("in part only");
+        assert!(error.help_text().is_some_and(|help| help.contains("kubectl smp recover")), "{error:?}");
+        assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::Finished(NEW.len())));
+        assert_eq!(listing(directory.path()), wanted(directory.path()), "after {made}");
+        check_finished(&DiskTree, directory.path()).expect("whole");
+    }
+}
+
+#[test]
+fn what_was_stopped_while_changes_were_taken_back_is_taken_back() {
+    for (made, back) in (0..=NEW.len()).flat_map(|made| (0..=NEW.len()).map(move |back| (made, back))) {
+        let directory = directory(&OLD);
+        let before = listing(directory.path());
+        stopped(directory.path(), made, Some(back));
+        assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::TakenBack(NEW.len())));
+        assert_eq!(listing(directory.path()), before, "after {made} made and {back} taken back");
+    }
+}
+
+#[test]
+fn the_next_program_ends_what_was_stopped_before_it_changes_more() {
+    let directory = directory(&OLD);
+    stopped(directory.path(), 2, None);
+    let path = directory.path().join("a");
+    change_files(directory.path(), &[FileChange::new(&path, Some(b"newer"))]).expect("changed");
+    let mut want = wanted(directory.path());
+    want.insert(path, "newer".into());
+    assert_eq!(listing(directory.path()), want);
+}
+
+#[test]
+fn what_cannot_be_made_to_the_end_is_taken_back() {
+    let directory = directory(&OLD);
+    let before = listing(directory.path());
+    stopped(directory.path(), 1, None);
+    // Where a directory shall be, there is a file now.
+    fs::remove_dir_all(directory.path().join("made")).expect("removed");
+    fs::write(directory.path().join("made"), "").expect("written");
+    assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::TakenBack(NEW.len())));
+    fs::remove_file(directory.path().join("made")).expect("removed");
+    assert_eq!(listing(directory.path()), before);
+}
+
+#[test]
+fn what_somebody_else_wrote_meanwhile_is_not_written_over() {
+    // One that is changed already, one that is not yet, one that shall be made, one that shall go.
+    for name in ["a", "sub/c", "e", "gone"] {
+        for back in [None, Some(0)] {
+            let directory = directory(&OLD);
+            stopped(directory.path(), 1, back);
+            let edited = directory.path().join(name);
+            fs::write(&edited, "edited by hand").expect("written");
+            let before = listing(directory.path());
+            let error = recover(directory.path(), Waiting::UntilFree).expect_err("edited");
+            assert!(error.message().contains(&edited.display().to_string()), "{error:?}");
+            assert!(error.message().contains("somebody else changed it"), "{error:?}");
+            assert_eq!(change(directory.path()).expect_err("still").message(), error.message());
+            assert_eq!(listing(directory.path()), before, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_written_below_or_beside_ends_what_was_stopped_first() {
+    let directory = directory(&OLD);
+    stopped(directory.path(), 0, None);
+    replace_file(&directory.path().join("sub/c"), b"newer").expect("written");
+    let mut want = wanted(directory.path());
+    want.insert(directory.path().join("sub/c"), "newer".into());
+    assert_eq!(listing(directory.path()), want);
+
+    let directory = self::directory(&OLD);
+    stopped(directory.path(), 0, None);
+    let path = directory.path().join("sub/c");
+    check_finished(&DiskTree, &directory.path().join("sub")).expect_err("in part");
+    let change = FileChange::new(&path, Some(b"newer"));
+    change_files(&directory.path().join("sub"), &[change]).expect("changed");
+    assert_eq!(listing(directory.path()).get(&directory.path().join("e")).map(String::as_str), Some("new e"));
+}
+
+#[test]
+fn who_waits_for_a_journal_leaves_it_alone_when_he_is_ended() {
+    let directory = directory(&OLD);
+    let root = directory.path().canonicalize().expect("real");
+    stopped(&root, 1, None);
+    let lock = fs::File::open(root.join(".kubectl-smp-journal/lock")).expect("there");
+    lock.lock().expect("locked");
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| change(&root));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!crate::cleanup::notes().has(&root.join(".kubectl-smp-journal")), "it would go");
+        drop(lock);
+        waits.join().expect("ended").expect("changed");
+    });
+    assert_eq!(listing(&root), wanted(&root));
+}
+
+#[test]
+fn who_comes_second_changes_what_the_first_one_left() {
+    let directory = directory(&[]);
+    let names: Vec<_> = (0..40).map(|i| directory.path().join(format!("f{i}"))).collect();
+    std::thread::scope(|scope| {
+        for text in ["one", "two", "three", "four"] {
+            let changes: Vec<_> =
+                names.iter().map(|path| FileChange::new(path, Some(text.as_bytes()))).collect();
+            scope.spawn(move || {
+                (0..10).for_each(|_| change_files(names_root(&changes), &changes).expect("changed"));
+            });
+        }
+    });
+    let found = listing(directory.path());
+    let first = found.values().next().expect("files").clone();
+    assert!(found.len() == names.len() && found.values().all(|text| *text == first), "{found:?}");
+}
+
+fn names_root<'c>(changes: &[FileChange<'c>]) -> &'c Path {
+    changes[0].path.parent().expect("a directory")
+}
+
+#[test]
+fn a_journal_that_was_copied_here_changes_nothing() {
+    let (from, to) = (directory(&OLD), directory(&OLD));
+    stopped(from.path(), 2, None);
+    let journal = to.path().join(".kubectl-smp-journal");
+    fs::create_dir(&journal).expect("made");
+    for entry in fs::read_dir(from.path().join(".kubectl-smp-journal")).expect("there") {
+        let entry = entry.expect("an entry");
+        fs::copy(entry.path(), journal.join(entry.file_name())).expect("copied");
+    }
+    let before = listing(to.path());
+    assert!(
+        recover(to.path(), Waiting::UntilFree).expect_err("copied").message().contains("cannot be followed")
+    );
+    assert!(change(to.path()).is_err());
+    assert_eq!(listing(to.path()), before);
+}
+
+#[test]
+fn what_is_elsewhere_is_not_changed() {
+    let (inside, outside) = (directory(&[("a", "old")]), directory(&[("b", "old")]));
+    let out = inside.path().join("sub/../../x");
+    let direct = outside.path().join("b");
+    for path in [&direct, &out] {
+        let error = change_files(inside.path(), &[FileChange::new(path, Some(b"new"))]).expect_err("out");
+        assert!(error.notes().iter().any(|note| note == "no file was changed"), "{error:?}");
+    }
+    assert_eq!(fs::read(&direct).expect("there"), b"old");
+    assert_eq!(listing(inside.path()).len(), 1);
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn names_modes_and_links_stay() {
+        let directory = directory(&[("a", "old"), ("plain", "old"), ("target", "old")]);
+        let at = |name: &str| directory.path().join(name);
+        fs::hard_link(at("a"), at("b")).expect("linked");
+        symlink("target", at("link")).expect("linked");
+        fs::set_permissions(at("plain"), fs::Permissions::from_mode(0o640)).expect("set");
+        let paths = ["a", "plain", "link"].map(at);
+        let changes = paths.each_ref().map(|path| FileChange::new(path, Some(b"new")));
+        let inode = fs::metadata(at("a")).expect("there").ino();
+        change_files(directory.path(), &changes).expect("changed");
+        for name in ["a", "b", "plain", "link", "target"] {
+            assert_eq!(fs::read(at(name)).expect("there"), b"new", "{name}");
+        }
+        assert_eq!(fs::metadata(at("b")).expect("there").ino(), inode);
+        assert!(fs::symlink_metadata(at("link")).expect("there").is_symlink());
+        assert_eq!(fs::metadata(at("plain")).expect("there").mode() & 0o777, 0o640);
+        assert_eq!(listing(directory.path()).len(), 5);
+    }
+
+    #[test]
+    fn one_file_of_two_names_is_not_written_twice() {
+        let directory = directory(&[("a", "old")]);
+        let at = |name: &str| directory.path().join(name);
+        fs::hard_link(at("a"), at("b")).expect("linked");
+        symlink("a", at("c")).expect("linked");
+        for (first, second) in [("a", "b"), ("a", "c")] {
+            let (first, second) = (at(first), at(second));
+            let changes = [FileChange::new(&first, Some(b"1")), FileChange::new(&second, Some(b"2"))];
+            let error = change_files(directory.path(), &changes).expect_err("one file");
+            assert!(error.message().contains("are one file"), "{error:?}");
+        }
+        assert_eq!(fs::read(at("a")).expect("there"), b"old");
+    }
+
+    #[test]
+    fn links_out_and_read_only_files_are_errors() {
+        let (inside, outside) = (directory(&[("a", "old"), ("fixed", "old")]), directory(&[("b", "old")]));
+        let at = |name: &str| inside.path().join(name);
+        symlink(outside.path().join("b"), at("out")).expect("linked");
+        symlink(outside.path(), at("folder")).expect("linked");
+        fs::set_permissions(at("fixed"), fs::Permissions::from_mode(0o444)).expect("set");
+        let good = at("a");
+        for bad in ["out", "folder/b", "folder/new", "fixed"] {
+            let bad = at(bad);
+            let changes = [&good, &bad].map(|path| FileChange::new(path, Some(b"new")));
+            change_files(inside.path(), &changes).expect_err("not written");
+            assert_eq!(fs::read(&good).expect("there"), b"old", "{}", bad.display());
+        }
+        assert_eq!(listing(outside.path()).len(), 1);
+        assert_eq!(fs::read(outside.path().join("b")).expect("there"), b"old");
+    }
+
+    #[test]
+    fn remainders_of_killed_programs_are_swept_and_others_stay() {
+        let directory = directory(&[(".kubectl-smp-new-dead", "half"), (".kubectl-smp-other", "mine")]);
+        let at = |name: &str| directory.path().join(name);
+        let living = fs::File::create(at(".kubectl-smp-new-living")).expect("made");
+        living.lock().expect("locked");
+        replace_file(&at("a"), b"new").expect("written");
+        let left: Vec<_> = listing(directory.path()).into_keys().collect();
+        assert_eq!(left, [".kubectl-smp-new-living", ".kubectl-smp-other", "a"].map(at));
+    }
+
+    #[test]
+    fn what_replaces_a_secret_is_never_readable_by_others() {
+        let directory = directory(&[("one", "old"), ("two", "old")]);
+        let at = |name: &str| directory.path().join(name);
+        for name in ["one", "two"] {
+            fs::set_permissions(at(name), fs::Permissions::from_mode(0o600)).expect("set");
+        }
+        fs::hard_link(at("two"), at("twin")).expect("linked");
+        let paths = ["one", "two"].map(at);
+        let changes = paths.each_ref().map(|path| FileChange::new(path, Some(b"new")));
+        let root = directory.path().canonicalize().expect("real");
+        journal::testing::stop(&root, &changes, 0, None);
+        let journal = at(".kubectl-smp-journal");
+        assert_eq!(fs::metadata(&journal).expect("there").mode() & 0o777, 0o700);
+        for text in ["0.new", "1.new", "0.old", "1.old"] {
+            let mode = fs::metadata(journal.join(text)).expect(text).mode() & 0o777;
+            assert_eq!(mode, 0o600, "{text}");
+        }
+    }
+
+    /// Exchanges a directory with a link to elsewhere as long as files in it are changed.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn nothing_is_written_elsewhere_while_directories_are_exchanged() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+        let (inside, outside) = (directory(&[("d/x", "old")]), directory(&[]));
+        let (folder, link) = (inside.path().join("d"), inside.path().join("l"));
+        symlink(outside.path(), &link).expect("linked");
+        let (stop, mut changed) = (AtomicBool::new(false), 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).expect("exchanged");
+                    // About as long as the changes take, so that it happens in the midst of some of them.
+                    std::thread::sleep(std::time::Duration::from_millis(3));
+                }
+            });
+            let paths: Vec<_> = (0..8).map(|i| folder.join(format!("f{i}"))).collect();
+            for round in 0..150 {
+                let text = format!("{round}");
+                let files = paths.iter().map(|path| FileChange::new(path, Some(text.as_bytes())));
+                changed += usize::from(change_files(inside.path(), &files.collect::<Vec<_>>()).is_ok());
+                // What could not be ended stays for somebody to look at.
+                let _ = fs::remove_dir_all(inside.path().join(".kubectl-smp-journal"));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(listing(outside.path()), BTreeMap::new());
+        assert!(changed > 0, "the directory was never there when it was needed");
+    }
+
+    #[test]
+    fn a_link_to_nothing_is_written_through() {
+        let directory = directory(&[]);
+        let at = |name: &str| directory.path().join(name);
+        symlink("made", at("link")).expect("linked");
+        replace_file(&at("link"), b"new").expect("written");
+        assert!(fs::symlink_metadata(at("link")).expect("there").is_symlink());
+        assert_eq!(fs::read(at("made")).expect("there"), b"new");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn files_may_be_run_or_not_as_asked_and_keep_the_rest_of_their_mode() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("a.sh");
+    fs::write(&path, "x").expect("written");
+    let mode = || fs::metadata(&path).expect("there").permissions().mode() & 0o777;
+    let change = |content: &'static [u8], executable| {
+        let change = FileChange { executable, ..FileChange::new(&path, Some(content)) };
+        change_files(directory.path(), &[change]).expect("changed");
+        mode()
+    };
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("set");
+    let table: [(&[u8], Option<bool>, u32); 6] = [
+        (b"y", None, 0o640),
+        (b"y", Some(true), 0o750),
+        (b"z", None, 0o750),
+        (b"z", Some(true), 0o750),
+        (b"z", Some(false), 0o640),
+        (b"x", Some(true), 0o750),
+    ];
+    for (content, executable, want) in table {
+        let mode = change(content, executable);
+        assert_eq!(mode, want, "{executable:?}: {mode:o}");
+        assert_eq!(fs::read(&path).expect("there"), content);
+    }
+}

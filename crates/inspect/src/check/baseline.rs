@@ -1,0 +1,192 @@
+//! Findings of old repositories that are known and not told again.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::config::CheckConfig;
+use smp_files::{FileTree, Located};
+use smp_text::diagnostic::{Code, Diagnostic, RenderedPlace, Result};
+use smp_text::source::as_seen_from;
+
+/// Known findings, by what they say of which file; lines do not count, since they move.
+#[derive(Debug, Clone, Default)]
+pub struct Baseline {
+    known: BTreeMap<KnownFinding, usize>,
+    home: BaselineHome,
+}
+
+/// The baselines of a run: one for all targets, or those that the targets' configurations name.
+#[derive(Debug, Clone, Default)]
+pub struct Baselines {
+    common: Option<Baseline>,
+    configured: BTreeMap<PathBuf, Baseline>,
+}
+
+impl Baselines {
+    /// One baseline for all targets.
+    #[must_use]
+    pub fn common(baseline: Baseline) -> Self {
+        Self { common: Some(baseline), configured: BTreeMap::new() }
+    }
+
+    /// Adds the baseline in a file that configurations name.
+    pub fn insert(&mut self, file: PathBuf, baseline: Baseline) {
+        self.configured.insert(file, baseline);
+    }
+
+    /// Takes a finding out of the baseline for targets of a configuration; `false` where that does not list it.
+    pub(super) fn take(
+        &mut self,
+        config: &CheckConfig,
+        finding: &Diagnostic,
+        place: Option<&RenderedPlace>,
+    ) -> bool {
+        let Self { common, configured } = self;
+        let own = config.baseline.as_ref().map(|own| &own.file);
+        let known = common.as_mut().or_else(|| own.and_then(|own| configured.get_mut(own)));
+        known.is_some_and(|known| known.takes(finding, place))
+    }
+}
+
+/// From where the files of a baseline are seen: its own directory, so that it means the same wherever it is used.
+#[derive(Debug, Clone, Default)]
+pub struct BaselineHome {
+    /// The working directory, from which findings are seen.
+    here: PathBuf,
+    directory: PathBuf,
+}
+
+impl BaselineHome {
+    /// That of a baseline that is, or will be, in a file.
+    #[must_use]
+    pub fn of(tree: &dyn FileTree, file: &Path) -> Self {
+        let here = tree.working_directory().unwrap_or_default();
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let located = tree.locate(Path::new(""), parent.unwrap_or(Path::new(".")));
+        Self { directory: located.map_or_else(|_| here.clone(), Located::into_path), here }
+    }
+
+    /// A path that users see, as it is seen from the baseline.
+    fn seen(&self, shown: &str) -> String {
+        if self.here == self.directory || shown.is_empty() || shown.starts_with('<') {
+            return shown.into();
+        }
+        let mut path = PathBuf::new();
+        for part in self.here.join(shown).components() {
+            match part {
+                Component::ParentDir => _ = path.pop(),
+                Component::CurDir => {}
+                part => path.push(part),
+            }
+        }
+        as_seen_from(&path, &self.directory).to_string_lossy().into_owned()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct KnownFinding {
+    file: String,
+    code: String,
+    message: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    resource: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    field: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BaselineFile {
+    version: u32,
+    findings: Vec<BaselineEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct BaselineEntry {
+    #[serde(flatten)]
+    finding: KnownFinding,
+    count: usize,
+}
+
+/// The version of the form of the file.
+const VERSION: u32 = 1;
+
+impl KnownFinding {
+    fn of(finding: &Diagnostic, place: Option<&RenderedPlace>, home: &BaselineHome) -> Self {
+        Self {
+            file: place.map(|place| home.seen(&place.file)).unwrap_or_default(),
+            code: finding.code().name().into(),
+            message: finding.message().into(),
+            resource: finding.resource_name().unwrap_or_default().into(),
+            field: finding.field_path().unwrap_or_default().into(),
+        }
+    }
+}
+
+impl Baseline {
+    /// The findings that there are now.
+    #[must_use]
+    pub fn of<'f>(
+        findings: impl Iterator<Item = (&'f Diagnostic, Option<RenderedPlace>)>,
+        home: BaselineHome,
+    ) -> Self {
+        let mut known = BTreeMap::new();
+        for (finding, place) in findings {
+            *known.entry(KnownFinding::of(finding, place.as_ref(), &home)).or_default() += 1;
+        }
+        Self { known, home }
+    }
+
+    /// Reads a file that [`Baseline::to_json`] wrote.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn read(text: &str, home: BaselineHome) -> Result<Self> {
+        let wrong =
+            |what: String| Diagnostic::error(Code::InvalidValue, format!("this is no baseline: {what}"));
+        let file: BaselineFile = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+        if file.version != VERSION {
+            return Err(wrong(format!("its version is {}, and {VERSION} is known", file.version)));
+        }
+        let known = file.findings.into_iter().map(|entry| (entry.finding, entry.count)).collect();
+        Ok(Self { known, home })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let entry = |(finding, count): (&KnownFinding, &usize)| BaselineEntry {
+            finding: finding.clone(),
+            count: *count,
+        };
+        let file = BaselineFile { version: VERSION, findings: self.known.iter().map(entry).collect() };
+        // Texts and numbers can always be written.
+        let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// How many findings it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.known.values().sum()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// Whether a finding is known; each counts once.
+    pub fn takes(&mut self, finding: &Diagnostic, place: Option<&RenderedPlace>) -> bool {
+        match self.known.get_mut(&KnownFinding::of(finding, place, &self.home)) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What lies beside the kustomizations of a run, and which files its texts name.
+//!
+//! Reads directories and the heads of files, and only of this machine: what was fetched is others' business.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use smp_files::{FileKind, FileTree, clean};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, as_seen_from, is_kustomization};
+use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
+
+/// The files of this machine that targets were built from.
+#[derive(Debug, Clone, Copy)]
+pub struct LocalFiles<'c> {
+    /// Where they are.
+    pub tree: &'c dyn FileTree,
+    /// The directory that what was fetched is in, by its real path.
+    pub fetched: Option<&'c Path>,
+}
+
+/// Groups of objects that tools read and no server takes.
+const TOOLS: [&str; 11] = [
+    "kustomize.config.k8s.io",
+    "builtin",
+    "kpt.dev",
+    "fn.kpt.dev",
+    "config.kubernetes.io",
+    "configmanagement.gke.io",
+    "skaffold",
+    "kind.x-k8s.io",
+    "backstage.io",
+    "kuttl.dev",
+    "kubeadm.k8s.io",
+];
+
+/// What says that an object is for tools.
+const LOCAL: &str = "config.kubernetes.io/local-config";
+
+impl LocalFiles<'_> {
+    fn here(&self) -> PathBuf {
+        self.tree.working_directory().unwrap_or_default()
+    }
+
+    /// A path as users see it.
+    pub(super) fn shown(&self, path: &Path) -> PathBuf {
+        as_seen_from(path, &self.here()).into_owned()
+    }
+
+    /// The real directories that targets are, or are in, with the positions of the first targets there.
+    pub(super) fn directories_of(&self, targets: &[&Path]) -> FxHashMap<PathBuf, usize> {
+        let directory = |target: &Path| {
+            let found = self.tree.locate(Path::new(""), target).ok()?;
+            let is_directory = found.is_directory();
+            let path = found.into_path();
+            if is_directory { Some(path) } else { path.parent().map(Path::to_path_buf) }
+        };
+        targets.iter().enumerate().rev().filter_map(|(i, target)| Some((directory(target)?, i))).collect()
+    }
+
+    /// The files in a directory that are called as manifests are.
+    pub(super) fn manifests_in<'d>(&self, directory: &'d Path) -> impl Iterator<Item = PathBuf> + use<'d> {
+        let is_fetched = self.fetched.is_some_and(|fetched| directory.starts_with(fetched));
+        // Who may not list it is not told of what is in it.
+        let entries = if is_fetched { None } else { self.tree.list(directory).ok() }.unwrap_or_default();
+        let files = entries.into_iter().filter(|entry| entry.kind == FileKind::File);
+        files.filter(|entry| is_manifest_name(&entry.name)).map(|entry| directory.join(entry.name))
+    }
+
+    /// The text of a file that holds an object for servers.
+    pub(super) fn object_text(&self, path: &Path) -> Option<String> {
+        self.tree.read_text(path).ok().filter(|text| is_object(text))
+    }
+}
+
+fn is_manifest_name(name: &OsStr) -> bool {
+    let Some(text) = name.to_str() else { return false };
+    let is_yaml = Path::new(text).extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+    is_yaml && !text.starts_with('.') && !KUSTOMIZATION_FILES.contains(&text)
+}
+
+/// Whether a text is that of an object for servers, by the lines of its head; a template is none.
+fn is_object(text: &str) -> bool {
+    let field = |name: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        Some(value.trim().trim_matches(['"', '\'']))
+    };
+    let (Some(version), Some(kind), Some(_)) = (field("apiVersion"), field("kind"), field("metadata")) else {
+        return false;
+    };
+    let group = version.split('/').next().unwrap_or_default();
+    let is_tool = TOOLS.contains(&group) || kind.is_empty() || (version == "v1" && kind == "Config");
+    !is_tool && !text.contains("{{") && !text.contains(LOCAL)
+}
+
+/// The fields in which kustomizations list others.
+const PARTS: [&str; 3] = ["resources", "bases", "components"];
+
+/// The texts that a run read.
+pub(super) struct RunTexts<'c> {
+    files: LocalFiles<'c>,
+    sources: &'c SourceMap,
+    /// By real path.
+    read: BTreeMap<PathBuf, SourceId>,
+}
+
+impl<'c> RunTexts<'c> {
+    pub(super) fn of(files: LocalFiles<'c>, sources: &'c SourceMap) -> Self {
+        let (here, mut read) = (files.here(), BTreeMap::new());
+        for id in sources.outer_texts() {
+            let Some(source) = sources.get(id) else { continue };
+            // Names are real paths as they are seen from here.
+            read.entry(clean(&here.join(source.name()))).or_insert(id);
+        }
+        Self { files, sources, read }
+    }
+
+    /// Whether a file was read.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.read.contains_key(path)
+    }
+
+    /// The kustomizations, each with its directory.
+    pub(super) fn kustomizations(&self) -> impl Iterator<Item = (&Path, SourceId)> {
+        let all = self.read.iter().filter(|(path, _)| is_kustomization(path));
+        all.filter_map(|(path, id)| Some((path.parent()?, *id)))
+    }
+
+    /// The directories that kustomizations in some directories are made of, as far as what was read tells.
+    pub(super) fn made_of(&self, directories: impl IntoIterator<Item = PathBuf>) -> FxHashSet<PathBuf> {
+        let (mut waiting, mut found) = (Vec::from_iter(directories), FxHashSet::default());
+        while let Some(directory) = waiting.pop() {
+            let files = KUSTOMIZATION_FILES.map(|name| directory.join(name));
+            let read = files.iter().find_map(|file| self.read.get(file));
+            let parts = read.map(|id| self.parts(*id)).unwrap_or_default();
+            let parts = parts.iter().map(|part| clean(&directory.join(part)));
+            waiting.extend(parts.filter(|part| found.insert(part.clone())));
+        }
+        found
+    }
+
+    /// What a kustomization lists of others.
+    fn parts(&self, kustomization: SourceId) -> Vec<String> {
+        let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+        let documents = parse_documents(self.sources, kustomization, options).unwrap_or_default();
+        let lists = PARTS.iter().filter_map(|field| documents.first()?.get(field)?.as_list());
+        lists.flatten().filter_map(Node::as_str).map(String::from).collect()
+    }
+
+    /// Those of some files that a text names, or a kustomization in a directory above that was not read.
+    pub(super) fn named<'p>(&self, wanted: &FxHashSet<&'p Path>) -> FxHashSet<&'p Path> {
+        let mut by_name: FxHashMap<&str, Vec<&'p Path>> = FxHashMap::default();
+        for path in wanted {
+            let name = path.file_name().and_then(OsStr::to_str);
+            if let Some(name) = name {
+                by_name.entry(name).or_default().push(path);
+            }
+        }
+        let mut named = FxHashSet::default();
+        if by_name.is_empty() {
+            return named;
+        }
+        let read = self.read.iter().filter_map(|(path, id)| Some((path, self.sources.get(*id)?)));
+        for (path, source) in read {
+            note_named(source.text(), path, &by_name, &mut named);
+        }
+        for (path, text) in self.unread_above(wanted) {
+            note_named(&text, &path, &by_name, &mut named);
+        }
+        named
+    }
+
+    /// The kustomizations in the directories above of some files that were not read.
+    fn unread_above(&self, of: &FxHashSet<&Path>) -> Vec<(PathBuf, String)> {
+        let above: FxHashSet<&Path> =
+            of.iter().filter_map(|path| path.parent()).flat_map(Path::ancestors).collect();
+        let files = above.into_iter().flat_map(|above| KUSTOMIZATION_FILES.map(|name| above.join(name)));
+        let unread = files.filter(|path| !self.has(path));
+        let texts = unread.map(|path| (self.files.tree.read_text(&path).ok(), path));
+        texts.filter_map(|(text, path)| Some((path, text?))).collect()
+    }
+}
+
+/// Takes note of the files that a text at a path names, in whatever word. Paths are taken from the directories of
+/// kustomizations, which are that of the text or above it.
+fn note_named<'p>(
+    text: &str,
+    at: &Path,
+    by_name: &FxHashMap<&str, Vec<&'p Path>>,
+    named: &mut FxHashSet<&'p Path>,
+) {
+    let ends =
+        |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '[' | ']' | '{' | '}' | '=' | ':');
+    for word in text.split(ends) {
+        let name = word.rsplit('/').next().unwrap_or(word);
+        let Some(wanted) = by_name.get(name) else { continue };
+        for directory in at.ancestors().skip(1) {
+            let meant = clean(&directory.join(word));
+            named.extend(wanted.iter().filter(|path| **path == meant));
+        }
+    }
+}

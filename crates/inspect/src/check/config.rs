@@ -1,0 +1,211 @@
+//! `.smp.yaml`: what a directory and all below it say of checks.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use regex::Regex;
+use serde::Deserialize;
+use smol_str::SmolStr;
+
+use super::outside::{ControllerOutput, External, Outside, pattern};
+use super::selection::{RuleSelection, code_of};
+use smp_files::{Distrust, FileTree, nearest_file};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::{SourceMap, Span};
+use smp_text::yaml::{ParseOptions, Spanned, decode, from_node, parse_one};
+
+/// The name of the file.
+const FILE: &str = ".smp.yaml";
+
+/// What the section `check` of the nearest `.smp.yaml` says.
+#[derive(Debug, Default)]
+pub struct CheckConfig {
+    /// Rules that are asked, or not.
+    pub rules: RuleSelection,
+    /// What is not told.
+    pub ignored: Vec<IgnoredRule>,
+    /// What is there though no build makes it.
+    pub outside: Outside,
+    /// The baseline.
+    pub baseline: Option<ConfiguredBaseline>,
+}
+
+/// The baseline that a configuration names.
+#[derive(Debug, Clone)]
+pub struct ConfiguredBaseline {
+    /// Its path, as users see it. It has no links and stays in the directory of the configuration.
+    pub file: PathBuf,
+    /// The directory of the configuration.
+    pub directory: PathBuf,
+    /// Where it is named.
+    pub at: Span,
+}
+
+/// Findings of a rule that are not told.
+#[derive(Debug)]
+pub struct IgnoredRule {
+    /// The rule.
+    pub code: Code,
+    /// Of which files, as seen from the file's directory; empty: of all.
+    files: Vec<Regex>,
+    /// Where it is said.
+    pub at: Span,
+    /// The directory that the file is in.
+    directory: PathBuf,
+}
+
+impl IgnoredRule {
+    /// Whether a finding of the rule in a file is not told.
+    #[must_use]
+    pub fn covers(&self, code: Code, file: &Path) -> bool {
+        let below = file.strip_prefix(&self.directory).unwrap_or(file).to_string_lossy();
+        code == self.code && (self.files.is_empty() || self.files.iter().any(|files| files.is_match(&below)))
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ConfigFile {
+    check: Option<Section>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Section {
+    baseline: Option<Spanned<String>>,
+    #[serde(rename = "require-why")]
+    require_why: bool,
+    #[serde(rename = "require-owner")]
+    require_owner: bool,
+    select: Vec<Spanned<String>>,
+    ignore: Vec<IgnoreEntry>,
+    external: Vec<ExternalEntry>,
+    controllers: Vec<ControllerEntry>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct IgnoreEntry {
+    code: Spanned<String>,
+    files: Vec<Spanned<String>>,
+    /// Why findings are ignored, and who decided it: for readers of the file.
+    why: String,
+    owner: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ExternalEntry {
+    kind: Spanned<String>,
+    name: Spanned<String>,
+    namespace: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct ControllerEntry {
+    kind: Spanned<String>,
+    makes: Spanned<String>,
+    name: String,
+}
+
+impl CheckConfig {
+    /// The nearest file from a target upwards; none: nothing is said.
+    ///
+    /// # Errors
+    /// It is a link, or lies above the target and belongs to another user, who may have put it there for others to find.
+    pub fn nearest(tree: &dyn FileTree, target: &Path) -> Result<Option<PathBuf>> {
+        let Ok(found) = tree.locate(Path::new(""), target) else { return Ok(None) };
+        let above = found.path().parent().filter(|_| !found.is_directory());
+        let directory = above.unwrap_or(found.path());
+        nearest_file(tree, directory, FILE).map_err(|distrust| {
+            let help = match distrust {
+                Distrust::NoFile(_) => "put a file there",
+                Distrust::OfAnother(_) => "put one of your own beside the target",
+            };
+            Diagnostic::error(Code::Io, distrust.message(directory)).help(help)
+        })
+    }
+
+    /// Reads a file, `shown` to users as they see it.
+    ///
+    /// # Errors
+    /// It cannot be read, or says what makes no sense.
+    pub fn read(tree: &dyn FileTree, file: &Path, shown: &Path, sources: &SourceMap) -> Result<Self> {
+        let text = tree.read(file).map_err(|error| {
+            let message = format!("{} cannot be read: {error}", shown.display());
+            Diagnostic::error(Code::of_reading(&error), message)
+        })?;
+        let named = |error: Diagnostic| error.note(format!("in {}", shown.display()));
+        let id = sources.add(shown, decode(text).map_err(named)?);
+        let node = parse_one(sources, id, ParseOptions::default())?;
+        if node.is_null() {
+            return Ok(Self::default());
+        }
+        let ConfigFile { check } = from_node(&node)?;
+        let check = check.unwrap_or_default();
+        let directory = shown.parent().unwrap_or(Path::new("")).to_path_buf();
+        check.compiled(&directory)
+    }
+}
+
+impl Section {
+    fn compiled(self, directory: &Path) -> Result<CheckConfig> {
+        let mut config = CheckConfig::default();
+        for code in &self.select {
+            let selected = RuleSelection::new([code.as_str()], []).map_err(|error| error.at(code.span))?;
+            config.rules = config.rules.then(&selected);
+        }
+        config.baseline = self.baseline.map(|file| configured_baseline(&file, directory)).transpose()?;
+        for entry in self.ignore {
+            for (is_required, field, text) in
+                [(self.require_why, "why", &entry.why), (self.require_owner, "owner", &entry.owner)]
+            {
+                if is_required && text.trim().is_empty() {
+                    let message =
+                        format!("this entry has no `{field}`, which `check.require-{field}` requires");
+                    return Err(Diagnostic::error(Code::MissingField, message)
+                        .at(entry.code.span)
+                        .help(format!("add `{field}: TEXT` to the entry")));
+                }
+            }
+            let code = code_of(&entry.code).map_err(|error| error.at(entry.code.span))?;
+            let files = entry.files.iter().map(pattern).collect::<Result<_>>()?;
+            let (at, directory) = (entry.code.span, directory.to_path_buf());
+            config.ignored.push(IgnoredRule { code, files, at, directory });
+        }
+        for entry in self.external {
+            let (kind, name) = (needed(&entry.kind, "kind")?, pattern(&entry.name)?);
+            let namespace = Some(entry.namespace).filter(|own| !own.is_empty()).map(SmolStr::from);
+            let (at, is_used) = (entry.kind.span, AtomicBool::new(false));
+            config.outside.external.push(External { kind, name, namespace, at, is_used });
+        }
+        for entry in self.controllers {
+            let (kind, makes) = (needed(&entry.kind, "kind")?, needed(&entry.makes, "makes")?);
+            let name = Some(entry.name).filter(|name| !name.is_empty()).map(SmolStr::from);
+            config.outside.controllers.push(ControllerOutput { kind, makes, name });
+        }
+        Ok(config)
+    }
+}
+
+/// The baseline that a configuration names. One that somebody else wrote must not lead anywhere else.
+fn configured_baseline(file: &Spanned<String>, directory: &Path) -> Result<ConfiguredBaseline> {
+    let path = Path::new(file.as_str());
+    let stays = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !stays || path.file_name().is_none() {
+        let message = format!("`check.baseline` must be a path below the directory of {FILE}");
+        return Err(Diagnostic::error(Code::InvalidValue, message)
+            .at(file.span)
+            .help("move the baseline there, or pass it as `--baseline FILE`"));
+    }
+    Ok(ConfiguredBaseline { file: directory.join(path), directory: directory.into(), at: file.span })
+}
+
+fn needed(text: &Spanned<String>, field: &str) -> Result<SmolStr> {
+    if text.is_empty() {
+        let message = format!("an entry of `check` in {FILE} has no `{field}`");
+        return Err(Diagnostic::error(Code::MissingField, message).at(text.span));
+    }
+    Ok(text.as_str().into())
+}

@@ -1,0 +1,112 @@
+//! What well-known controllers make of objects: names that no build has, and that are there all the same.
+
+use smol_str::SmolStr;
+
+use super::outside::Outside;
+use smp_overlay::resource::Resource;
+use smp_text::yaml::{Node, differ_by_one};
+
+/// A kind, the kind of what a controller makes of it, and the fields that may have its name, of which the first that is
+/// there counts. Without one it has the name of the object. As the documentation of each says.
+const MAKERS: &[(&str, &str, &[&[&str]])] = &[
+    ("Certificate", "Secret", &[&["spec", "secretName"]]),
+    ("Issuer", "Secret", &[&["spec", "acme", "privateKeySecretRef", "name"]]),
+    ("ClusterIssuer", "Secret", &[&["spec", "acme", "privateKeySecretRef", "name"]]),
+    ("ExternalSecret", "Secret", &[&["spec", "target", "name"]]),
+    ("ClusterExternalSecret", "Secret", &[&["spec", "externalSecretSpec", "target", "name"]]),
+    ("SealedSecret", "Secret", &[&["spec", "template", "metadata", "name"]]),
+    ("VaultStaticSecret", "Secret", &[&["spec", "destination", "name"]]),
+    ("VaultDynamicSecret", "Secret", &[&["spec", "destination", "name"]]),
+    ("VaultPKISecret", "Secret", &[&["spec", "destination", "name"]]),
+    ("InfisicalSecret", "Secret", &[&["spec", "managedSecretReference", "secretName"]]),
+    ("BitwardenSecret", "Secret", &[&["spec", "secretName"]]),
+    ("OnePasswordItem", "Secret", &[]),
+    ("DopplerSecret", "Secret", &[&["spec", "managedSecret", "name"]]),
+    ("AzureKeyVaultSecret", "Secret", &[&["spec", "output", "secret", "name"]]),
+    ("KafkaUser", "Secret", &[]),
+    ("ObjectBucketClaim", "Secret", &[]),
+    ("ObjectBucketClaim", "ConfigMap", &[]),
+    ("Bundle", "ConfigMap", &[]),
+    ("Rollout", "Deployment", &[&["spec", "workloadRef", "name"]]),
+];
+
+/// The annotation by which OpenShift makes a Secret for a Service.
+const SERVING_CERTIFICATES: [&str; 2] = [
+    "service.beta.openshift.io/serving-cert-secret-name",
+    "service.alpha.openshift.io/serving-cert-secret-name",
+];
+
+/// The kinds and names of what controllers make of an object.
+pub(super) fn made_of(resource: &Resource, outside: &Outside) -> Vec<(SmolStr, SmolStr)> {
+    let (node, kind) = (resource.node(), resource.id().gvk.kind.as_str());
+    let text = |path: &[&str]| node.get_path(path).and_then(Node::as_str).map(SmolStr::from);
+    let mut made: Vec<(SmolStr, SmolStr)> = Vec::new();
+    for (_, makes, names) in MAKERS.iter().filter(|(of, ..)| *of == kind) {
+        let name = names.iter().find_map(|path| text(path));
+        made.push(((*makes).into(), name.unwrap_or_else(|| resource.id().name.clone())));
+    }
+    for controller in outside.controllers.iter().filter(|controller| controller.kind == kind) {
+        let path: Vec<&str> = controller.name.as_deref().unwrap_or("metadata.name").split('.').collect();
+        made.extend(text(&path).map(|name| (controller.makes.clone(), name)));
+    }
+    let certificates = SERVING_CERTIFICATES.iter().filter_map(|key| resource.annotation(key));
+    made.extend(certificates.map(|name| ("Secret".into(), name.into())));
+    let lists = [
+        (&["spec", "secretObjects"], "secretName", "Secret"),
+        (&["spec", "secretTemplates"], "name", "Secret"),
+    ];
+    for (path, field, makes) in lists {
+        let entries = node.get_path(path).and_then(Node::as_list).into_iter().flatten();
+        let names = entries.filter_map(|entry| entry.get(field)).filter_map(Node::as_str);
+        made.extend(names.map(|name| (makes.into(), name.into())));
+    }
+    made
+}
+
+/// Roles that every cluster has and manifests name, or every cluster of `OpenShift`.
+const CLUSTER_ROLES: [&str; 14] = [
+    "admin",
+    "edit",
+    "view",
+    "cluster-admin",
+    "cluster-reader",
+    "self-provisioner",
+    "system:auth-delegator",
+    "system:basic-user",
+    "system:discovery",
+    "system:image-builder",
+    "system:image-puller",
+    "system:node",
+    "system:node-proxier",
+    "system:service-account-issuer-discovery",
+];
+
+/// The same of roles in namespaces.
+const ROLES: [&str; 1] = ["extension-apiserver-authentication-reader"];
+
+/// Whether every cluster has an object that is called so.
+pub(super) fn is_everywhere(kind: &str, name: &str) -> bool {
+    match kind {
+        "ServiceAccount" => matches!(name, "default" | "builder" | "deployer"),
+        "ConfigMap" => matches!(name, "kube-root-ca.crt" | "openshift-service-ca.crt"),
+        "ClusterRole" | "Role" => {
+            let is_known = roles(kind).contains(&name);
+            is_known || (name.starts_with("system:") && similar_everywhere(kind, name).is_none())
+        }
+        _ => false,
+    }
+}
+
+fn roles(kind: &str) -> &'static [&'static str] {
+    match kind {
+        "ClusterRole" => &CLUSTER_ROLES,
+        "Role" => &ROLES,
+        _ => &[],
+    }
+}
+
+/// The name of an object that every cluster has, which differs from this one by a letter; a plural is another word.
+pub(super) fn similar_everywhere(kind: &str, name: &str) -> Option<&'static str> {
+    let is_plural = |known: &str| name.strip_prefix(known) == Some("s");
+    roles(kind).iter().copied().find(|known| differ_by_one(name, known) && !is_plural(known))
+}

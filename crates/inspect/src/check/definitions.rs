@@ -1,0 +1,82 @@
+//! Kinds and versions that the definitions of a build do not have.
+//!
+//! A definition in the build says which versions of its kind there are. Of other kinds of its group nobody knows
+//! whether they are defined elsewhere, so that only what is misspelled is told.
+
+use rustc_hash::FxHashMap;
+
+use super::target::CheckedTarget;
+use smp_merge::schema::is_built_in_group;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::Diagnostic;
+use smp_text::source::Span;
+use smp_text::yaml::{Node, Resolved, nearest};
+use smp_validate::ViolationRule;
+
+/// A definition of the build.
+struct BuiltDefinition<'n> {
+    kind: &'n str,
+    /// The versions that are served.
+    served: Vec<&'n str>,
+    at: Span,
+}
+
+impl<'n> BuiltDefinition<'n> {
+    /// The definition, and its group.
+    fn of(resource: &'n Resource) -> Option<(&'n str, Self)> {
+        if !resource.id().gvk.is_crd() {
+            return None;
+        }
+        let node = resource.node();
+        let text = |path: &[&str]| node.get_path(path).and_then(Node::as_str);
+        let versions = node.get_path(&["spec", "versions"]).and_then(Node::as_list).into_iter().flatten();
+        let is_served =
+            |version: &&Node| version.get("served").and_then(Node::resolve) != Some(Resolved::Bool(false));
+        let names = versions.filter(is_served).filter_map(|version| version.get("name")?.as_str());
+        // The older form has one version in a field of its own.
+        let mut served: Vec<&str> = names.collect();
+        if served.is_empty() {
+            served.extend(text(&["spec", "version"]));
+        }
+        let kind = text(&["spec", "names", "kind"])?;
+        Some((text(&["spec", "group"])?, Self { kind, served, at: node.span().at_start() }))
+    }
+}
+
+/// What is found in a target.
+pub(super) fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let mut groups: FxHashMap<&str, Vec<BuiltDefinition<'_>>> = FxHashMap::default();
+    for (group, definition) in target.resources().filter_map(BuiltDefinition::of) {
+        groups.entry(group).or_default().push(definition);
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    let told = |resource: &Resource| told(resource, groups.get(resource.id().gvk.group.as_str())?);
+    target.resources().filter_map(told).collect()
+}
+
+fn told(resource: &Resource, definitions: &[BuiltDefinition<'_>]) -> Option<Diagnostic> {
+    let gvk = &resource.id().gvk;
+    if is_built_in_group(&gvk.group) {
+        return None;
+    }
+    let own = definitions.iter().find(|definition| definition.kind == gvk.kind);
+    let (field, message, help, at) = if let Some(own) = own {
+        if own.served.is_empty() || own.served.contains(&gvk.version.as_str()) {
+            return None;
+        }
+        let message = format!("its definition serves no version {} of {}", gvk.version, gvk.kind);
+        ("apiVersion", message, format!("there is {}", own.served.join(", ")), own.at)
+    } else {
+        let names: Vec<&str> = definitions.iter().map(|definition| definition.kind).collect();
+        let meant = nearest(&gvk.kind, &names)?;
+        let at = definitions.iter().find(|definition| definition.kind == meant)?.at;
+        let message = format!("no definition of the build has the kind {} in {}", gvk.kind, gvk.group);
+        ("kind", message, format!("did you mean `{meant}`?"), at)
+    };
+    let place = resource.node().get(field).map_or(resource.node().span(), Node::span);
+    let finding = Diagnostic::error(ViolationRule::UnknownKind.diagnostic_code(), message);
+    let finding = finding.at(place).label(at, "the definition").resource(resource.id()).field(field);
+    Some(finding.help(help))
+}

@@ -1,0 +1,200 @@
+//! Replaces deprecated fields of kustomizations by their successors, in the text of the file.
+
+use smol_str::SmolStr;
+
+use smp_overlay::transform::is_path_of_patch;
+use smp_text::diagnostic::Result;
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::{
+    Entry, Key, List, Map, Node, ParseOptions, Style, Value, comment_starts, edit, parse_documents,
+};
+
+/// A deprecated field and its successor.
+struct Successor {
+    old: &'static str,
+    new: &'static str,
+    /// Whether moved entries go before those that the successor has.
+    is_first: bool,
+    /// Makes the entries of the successor from the old value; none where its type is wrong.
+    entries: fn(Node) -> Option<List>,
+}
+
+/// The fields that can be replaced. Strategic merge patches were applied before `patches`, and JSON patches after them.
+const SUCCESSORS: [Successor; 5] = [
+    Successor { old: "bases", new: "resources", is_first: false, entries: list },
+    Successor { old: "imageTags", new: "images", is_first: false, entries: list },
+    Successor { old: "patchesStrategicMerge", new: "patches", is_first: true, entries: merge_patches },
+    Successor { old: "patchesJson6902", new: "patches", is_first: false, entries: list },
+    Successor { old: "commonLabels", new: "labels", is_first: false, entries: labels },
+];
+
+/// The deprecated fields of a kustomization that have a successor with the same meaning in most cases.
+#[must_use]
+pub fn replaceable_fields() -> Vec<&'static str> {
+    SUCCESSORS.iter().map(|successor| successor.old).collect()
+}
+
+/// The text of a kustomization with deprecated fields replaced by their successors, and which ones were. A field whose
+/// comments would not stay is left as it is.
+///
+/// The build may have another result afterwards: JSON patches, say, were applied after names and namespaces were set.
+///
+/// # Errors
+/// The text is not YAML.
+pub fn replace_deprecated(text: &str, wanted: &[&str]) -> Result<(String, Vec<&'static str>)> {
+    let (mut text, mut fields) = (text.to_string(), Vec::new());
+    for successor in SUCCESSORS.iter().filter(|successor| wanted.contains(&successor.old)) {
+        if let Some(after) = replaced(&text, successor)?.filter(|after| comments(after) == comments(&text)) {
+            text = after;
+            fields.push(successor.old);
+        }
+    }
+    Ok((text, fields))
+}
+
+/// The text with one field replaced.
+fn replaced(text: &str, successor: &Successor) -> Result<Option<String>> {
+    let sources = SourceMap::default();
+    let id = sources.add("kustomization.yaml", text);
+    let before = parse_documents(&sources, id, ParseOptions::default().with_comments())?;
+    let [document] = before.as_slice() else { return Ok(None) };
+    let mut after = document.clone();
+    if after.as_map_mut().and_then(|map| replace(map, successor)).is_none() {
+        return Ok(None);
+    }
+    edit(text, Reading::Kustomize, &before, &[Some(after)]).map(Some)
+}
+
+/// The comments of a text, sorted.
+fn comments(text: &str) -> Vec<&str> {
+    let starts = comment_starts(text).unwrap_or_default();
+    let line = |start: usize| text.get(start..)?.lines().next().map(str::trim_end);
+    let mut comments: Vec<&str> = starts.into_iter().filter_map(line).collect();
+    comments.sort_unstable();
+    comments
+}
+
+/// Moves the entries of a field to its successor.
+fn replace(map: &mut Map, successor: &Successor) -> Option<()> {
+    let position = |map: &Map, name: &str| {
+        map.entries().iter().position(|entry| entry.key.text.eq_ignore_ascii_case(name))
+    };
+    let old = position(map, successor.old)?;
+    let mut moved = (successor.entries)(map.entries()[old].value.clone())?;
+    let Some(new) = position(map, successor.new) else {
+        let Entry { key, value } = &mut map.entries_mut()[old];
+        key.text = successor.new.into();
+        if old == 0 {
+            drop(without_head(key));
+        }
+        let comments = value.meta.comments.take().filter(|_| value.as_list().is_some());
+        *value = Node::list(moved);
+        value.meta.comments = comments;
+        return Some(());
+    };
+    if !map.entries()[new].value.is_null() {
+        map.entries()[new].value.as_list()?;
+    }
+    let Entry { mut key, .. } = map.entries_mut().remove(old);
+    if old == 0 {
+        drop(without_head(&mut key));
+    }
+    keep_comments(key, moved.first_mut()?);
+    let list = &mut map.entries_mut()[if new > old { new - 1 } else { new }].value;
+    if list.is_null() {
+        *list = Node::list(List::new());
+    }
+    if moved.iter().any(|entry| entry.meta.comments.is_some()) {
+        list.meta.style = Style::Block;
+    }
+    let entries = list.as_list_mut()?;
+    let at = if successor.is_first { 0 } else { entries.len() };
+    drop(entries.splice(at..at, moved));
+    Some(())
+}
+
+/// Takes the comments above a field away. Those above the first field stay at the top of the file.
+fn without_head(key: &mut Key) -> Vec<SmolStr> {
+    key.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.head)).unwrap_or_default()
+}
+
+/// Puts the comments above a field that goes above the first of its entries.
+fn keep_comments(key: Key, first: &mut Node) {
+    let Some(comments) = key.meta.comments else { return };
+    let own = first.meta.comments.get_or_insert_default();
+    let above = comments.head.into_iter().chain(comments.line);
+    own.head = above.chain(std::mem::take(&mut own.head)).collect();
+}
+
+fn list(value: Node) -> Option<List> {
+    match value.value {
+        Value::List(list) if !list.is_empty() => Some(list),
+        _ => None,
+    }
+}
+
+/// Each patch as a path, or as the text of a patch.
+fn merge_patches(value: Node) -> Option<List> {
+    list(value)?.into_iter().map(merge_patch).collect()
+}
+
+fn merge_patch(mut entry: Node) -> Option<Node> {
+    let field = if is_path_of_patch(entry.as_str()?) { "path" } else { "patch" };
+    let head = entry.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.head));
+    let mut map = Node::map([(field, entry)].into_iter().collect());
+    map.meta.style = Style::Block;
+    if let Some(head) = head.filter(|head| !head.is_empty()) {
+        map.meta.comments.get_or_insert_default().head = head;
+    }
+    Some(map)
+}
+
+/// One entry that also labels selectors.
+fn labels(mut value: Node) -> Option<List> {
+    value.as_map().filter(|map| !map.is_empty())?;
+    let head = value.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.head));
+    let mut entry =
+        Node::map([("includeSelectors", Node::from(true)), ("pairs", value)].into_iter().collect());
+    entry.meta.style = Style::Block;
+    if let Some(head) = head.filter(|head| !head.is_empty()) {
+        entry.meta.comments.get_or_insert_default().head = head;
+    }
+    Some(vec![entry])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all_replaced(text: &str) -> String {
+        replace_deprecated(text, &replaceable_fields()).expect("valid").0
+    }
+
+    #[test]
+    fn fields_are_renamed_in_place_with_their_comments() {
+        let before = "# top\nresources: [a.yaml]\n# ours\ncommonLabels:\n  # team\n  app: x # y\n# the patch\npatchesStrategicMerge:\n\
+                      # one\n- p.yaml # first\n- |-\n  kind: A\n  metadata: {name: a}\nimageTags:\n- name: a\n";
+        let after = all_replaced(before);
+        for part in
+            ["# top", "# ours\nlabels:", "# team", "app: x # y", "# the patch\npatches:", "# one", "# first"]
+        {
+            assert!(after.contains(part), "{part}: {after}");
+        }
+        for part in ["path: p.yaml", "- patch: ", "images:\n- name: a"] {
+            assert!(after.contains(part), "{part}: {after}");
+        }
+        assert_eq!(all_replaced(&after), after, "nothing is left");
+    }
+
+    #[test]
+    fn entries_join_those_of_the_successor() {
+        let before = "resources:\n- a.yaml\n# the bases\nbases:\n- ../b\npatches:\n- path: p.yaml\npatchesJson6902:\n- path: \
+                      j.yaml\npatchesStrategicMerge: [s.yaml]\n";
+        let after = all_replaced(before);
+        assert!(after.starts_with("resources:\n- a.yaml\n# the bases\n- ../b\npatches:\n- path: s.yaml\n- path: p.yaml\n- path: \
+                                   j.yaml\n"), "{after}");
+        for same in ["bases: x\n", "bases: []\nresources: [a]\n", "vars: [{name: a}]\n", "- a\n", ""] {
+            assert_eq!(all_replaced(same), same);
+        }
+    }
+}

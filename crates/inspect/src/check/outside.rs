@@ -1,0 +1,67 @@
+//! What is there though no build makes it: what others make, and what controllers make of objects.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use regex::Regex;
+use smol_str::SmolStr;
+
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::Span;
+use smp_text::yaml::Spanned;
+
+/// What `.smp.yaml` says of objects that no build makes.
+#[derive(Debug, Default)]
+pub struct Outside {
+    /// Objects that somebody else makes.
+    pub external: Vec<External>,
+    /// What controllers make of objects.
+    pub controllers: Vec<ControllerOutput>,
+}
+
+/// Objects that are there though no build makes them.
+#[derive(Debug)]
+pub struct External {
+    pub(super) kind: SmolStr,
+    pub(super) name: Regex,
+    pub(super) namespace: Option<SmolStr>,
+    /// Where it is said.
+    pub(super) at: Span,
+    /// Whether somebody asked for what it speaks of.
+    pub(super) is_used: AtomicBool,
+}
+
+impl External {
+    /// Whether it speaks of an object.
+    #[must_use]
+    pub fn is(&self, kind: &str, namespace: &str, name: &str) -> bool {
+        let is = self.kind == kind
+            && self.name.is_match(name)
+            && self.namespace.as_deref().is_none_or(|own| own == namespace);
+        self.is_used.fetch_or(is, Ordering::Relaxed);
+        is
+    }
+
+    /// Whether anything of what it speaks of was missed.
+    pub(super) fn is_used(&self) -> bool {
+        self.is_used.load(Ordering::Relaxed)
+    }
+}
+
+/// What a controller makes of each object of a kind.
+#[derive(Debug, Clone)]
+pub struct ControllerOutput {
+    /// The kind of the objects that it makes others of.
+    pub kind: SmolStr,
+    /// The kind of those others.
+    pub makes: SmolStr,
+    /// The field of the first that has the name of the second, with dots between steps; none: they have the same name.
+    pub name: Option<SmolStr>,
+}
+
+/// A name in which `*` stands for any text and `?` for any character; empty: any name.
+pub(super) fn pattern(text: &Spanned<String>) -> Result<Regex> {
+    let escaped = regex::escape(text).replace("\\*", ".*").replace("\\?", ".");
+    let all = if text.is_empty() { ".*".to_string() } else { escaped };
+    Regex::new(&format!("^{all}$"))
+        .map_err(|_| Diagnostic::error(Code::LimitExceeded, "this pattern is too long").at(text.span))
+}

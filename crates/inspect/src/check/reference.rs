@@ -1,0 +1,341 @@
+//! What objects say of others by their names.
+
+use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
+
+use super::objects::{Objects, namespace_of};
+use super::outside::Outside;
+use smp_merge::cause::Write;
+use smp_overlay::resource::Resource;
+use smp_text::source::Span;
+use smp_text::yaml::{Node, Value};
+
+/// A name of another object.
+#[derive(Debug)]
+pub(super) struct ObjectReference<'n> {
+    /// The object that has it.
+    pub from: &'n Resource,
+    /// The kind of the object that is meant.
+    pub kind: SmolStr,
+    /// Its name.
+    pub name: &'n Node,
+    /// Its namespace: that of the object that has the reference unless it says another; empty when nobody says.
+    pub namespace: SmolStr,
+    /// What says the kind and the namespace beside the name, where something does.
+    pub beside: BesideName<'n>,
+    /// The keys in it that are meant, each with where that is said.
+    pub keys: Vec<(&'n Node, String)>,
+    /// The port of it that is meant, and where that is said.
+    pub port: Option<(&'n Node, String)>,
+    /// Where the name is.
+    pub field: String,
+}
+
+/// What stands beside the name of another object.
+#[derive(Debug, Default)]
+pub(super) struct BesideName<'n> {
+    /// Its kind.
+    pub kind: Option<&'n Node>,
+    /// Its namespace.
+    pub namespace: Option<&'n Node>,
+}
+
+impl ObjectReference<'_> {
+    /// The name as text.
+    pub fn text(&self) -> &str {
+        self.name.as_str().unwrap_or_default()
+    }
+}
+
+/// The template of a workload's Pods: their metadata and spec.
+pub(super) struct PodTemplate<'n> {
+    /// Its labels.
+    pub labels: Option<&'n Node>,
+    /// Its annotations.
+    pub annotations: Option<&'n Node>,
+    spec: &'n Node,
+    path: &'static str,
+}
+
+/// Where kinds have the template of their Pods.
+const TEMPLATES: [(&[&str], &str); 3] = [
+    (&["spec", "template"], "spec.template.spec"),
+    (&["spec", "jobTemplate", "spec", "template"], "spec.jobTemplate.spec.template.spec"),
+    (&["template"], "template.spec"),
+];
+
+/// The template of the Pods that an object makes or is.
+pub(super) fn pod_template(resource: &Resource) -> Option<PodTemplate<'_>> {
+    let node = resource.node();
+    let of = |object: &Node| object.get("spec").is_some_and(|spec| spec.get("containers").is_some());
+    if resource.id().gvk.kind == "Pod" {
+        return Some(PodTemplate {
+            labels: node.get_path(&["metadata", "labels"]),
+            annotations: node.get_path(&["metadata", "annotations"]),
+            spec: node.get("spec")?,
+            path: "spec",
+        });
+    }
+    TEMPLATES.iter().find_map(|(path, shown)| {
+        let template = node.get_path(path).filter(|template| of(template))?;
+        let labels = template.get_path(&["metadata", "labels"]);
+        let annotations = template.get_path(&["metadata", "annotations"]);
+        Some(PodTemplate { labels, annotations, spec: template.get("spec")?, path: shown })
+    })
+}
+
+/// The fields that lead to the labels of the Pods that an object makes or is.
+pub(super) fn template_labels(resource: &Resource) -> Option<impl Iterator<Item = &'static str>> {
+    let PodTemplate { path, .. } = pod_template(resource)?;
+    let above = path.strip_suffix("spec")?;
+    Some(above.split('.').filter(|step| !step.is_empty()).chain(["metadata", "labels"]))
+}
+
+/// A container of the Pods that an object makes or is.
+pub(super) struct PodContainer<'n> {
+    /// Where it is.
+    pub field: String,
+    /// What it says.
+    pub node: &'n Node,
+    of: &'n Resource,
+    /// The fields of the list that it is in, and its position there.
+    way: (&'static str, &'static str, usize),
+}
+
+impl PodContainer<'_> {
+    /// Where its name was written first: what names a container that is there already changes it, and the first one
+    /// made it, unless something of these containers was removed.
+    pub fn made_at(&self) -> Span {
+        let (spec, list, index) = self.way;
+        let index = index.to_string();
+        let containers = format!("/{}/{list}/", spec.replace('.', "/"));
+        let removed = self.of.history.iter().flat_map(|history| history.removed());
+        let is_whole = !removed.into_iter().any(|removed| removed.pointer.starts_with(&containers));
+        let way: Vec<&str> = spec.split('.').chain([list, index.as_str(), "name"]).collect();
+        let writes = self.of.history.as_deref().and_then(|history| history.leaf(&way));
+        let first = writes.filter(|_| is_whole).and_then(<[Write]>::last).map(|write| write.at);
+        let first = first.filter(|at| !at.is_none());
+        first.unwrap_or_else(|| self.node.get("name").unwrap_or(self.node).span())
+    }
+}
+
+/// The containers of the Pods that an object makes or is.
+pub(super) fn pod_containers(resource: &Resource) -> Vec<PodContainer<'_>> {
+    let Some(PodTemplate { spec, path, .. }) = pod_template(resource) else { return Vec::new() };
+    let lists = ["containers", "initContainers"].into_iter();
+    let all = lists.flat_map(|list| entries(spec.get(list)).map(move |(i, entry)| (list, i, entry)));
+    all.map(|(list, i, node)| {
+        let field = format!("{path}.{list}[{}]", shown(i, node));
+        PodContainer { field, node, of: resource, way: (path, list, i) }
+    })
+    .collect()
+}
+
+/// All references of an object that the kinds of Kubernetes have.
+fn references(resource: &Resource) -> Vec<ObjectReference<'_>> {
+    let mut found = ReferenceFinder { from: resource, found: Vec::new() };
+    if let Some(template) = pod_template(resource) {
+        found.pod(&template);
+    }
+    let node = resource.node();
+    match resource.id().gvk.kind.as_str() {
+        "HorizontalPodAutoscaler" => {
+            found.target(node.get_path(&["spec", "scaleTargetRef"]), "spec.scaleTargetRef");
+        }
+        "StatefulSet" => {
+            found.add("Service", node.get_path(&["spec", "serviceName"]), "spec.serviceName".into());
+        }
+        "Ingress" => found.ingress(node),
+        "RoleBinding" | "ClusterRoleBinding" => found.binding(node),
+        "ServiceAccount" => found.names(node.get("imagePullSecrets"), "Secret", "imagePullSecrets"),
+        _ => {}
+    }
+    found.found
+}
+
+struct ReferenceFinder<'n> {
+    from: &'n Resource,
+    found: Vec<ObjectReference<'n>>,
+}
+
+impl<'n> ReferenceFinder<'n> {
+    /// Takes note of a name, where there is one.
+    fn add(&mut self, kind: &str, name: Option<&'n Node>, field: String) -> Option<&mut ObjectReference<'n>> {
+        let namespace = namespace_of(self.from.id()).into();
+        let name = name.filter(|name| name.as_str().is_some_and(|text| !text.is_empty()))?;
+        let (beside, keys) = (BesideName::default(), Vec::new());
+        let (from, kind) = (self.from, kind.into());
+        self.found.push(ObjectReference { from, kind, name, namespace, beside, keys, port: None, field });
+        self.found.last_mut()
+    }
+
+    fn pod(&mut self, template: &PodTemplate<'n>) {
+        let (spec, path) = (template.spec, template.path);
+        self.add("ServiceAccount", spec.get("serviceAccountName"), format!("{path}.serviceAccountName"));
+        self.names(spec.get("imagePullSecrets"), "Secret", &format!("{path}.imagePullSecrets"));
+        for (i, volume) in entries(spec.get("volumes")) {
+            self.volume(volume, &format!("{path}.volumes[{}]", shown(i, volume)));
+        }
+        for container in pod_containers(self.from) {
+            self.container(container.node, &container.field);
+        }
+    }
+
+    fn volume(&mut self, volume: &'n Node, path: &str) {
+        self.files("ConfigMap", volume.get("configMap"), "name", &format!("{path}.configMap"));
+        self.files("Secret", volume.get("secret"), "secretName", &format!("{path}.secret"));
+        let claim = volume.get_path(&["persistentVolumeClaim", "claimName"]);
+        self.add("PersistentVolumeClaim", claim, format!("{path}.persistentVolumeClaim.claimName"));
+        for (i, source) in entries(volume.get_path(&["projected", "sources"])) {
+            for (field, kind) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
+                let path = format!("{path}.projected.sources[{i}].{field}");
+                self.files(kind, source.get(field), "name", &path);
+            }
+        }
+    }
+
+    /// An object whose keys become files: those that are named, or all.
+    fn files(&mut self, kind: &str, from: Option<&'n Node>, field: &str, path: &str) {
+        let items = entries(from.and_then(|from| from.get("items")));
+        let key = |(i, item): (usize, &'n Node)| Some((item.get("key")?, format!("{path}.items[{i}].key")));
+        if let Some(reference) = self.unless_optional(kind, from, field, path) {
+            reference.keys.extend(items.filter_map(key));
+        }
+    }
+
+    fn container(&mut self, container: &'n Node, path: &str) {
+        let kinds = [("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")];
+        for (i, variable) in entries(container.get("env")) {
+            for (field, kind) in kinds {
+                let from = variable.get("valueFrom").and_then(|from| from.get(field));
+                let path = format!("{path}.env[{}].valueFrom.{field}", shown(i, variable));
+                let key = from.and_then(|from| from.get("key"));
+                if let Some(reference) = self.unless_optional(kind, from, "name", &path) {
+                    reference.keys.extend(key.map(|key| (key, format!("{path}.key"))));
+                }
+            }
+        }
+        for (i, from) in entries(container.get("envFrom")) {
+            for (field, kind) in [("configMapRef", "ConfigMap"), ("secretRef", "Secret")] {
+                self.unless_optional(kind, from.get(field), "name", &format!("{path}.envFrom[{i}].{field}"));
+            }
+        }
+    }
+
+    fn unless_optional(
+        &mut self,
+        kind: &str,
+        from: Option<&'n Node>,
+        field: &str,
+        path: &str,
+    ) -> Option<&mut ObjectReference<'n>> {
+        let is_optional = |from: &&Node| {
+            from.get("optional").and_then(Node::scalar_text).is_some_and(|optional| optional == "true")
+        };
+        let from = from.filter(|from| !is_optional(from));
+        self.add(kind, from.and_then(|from| from.get(field)), format!("{path}.{field}"))
+    }
+
+    fn names(&mut self, list: Option<&'n Node>, kind: &str, path: &str) {
+        for (i, entry) in entries(list) {
+            self.add(kind, entry.get("name"), format!("{path}[{i}].name"));
+        }
+    }
+
+    /// An object that is named with its kind.
+    fn target(&mut self, target: Option<&'n Node>, path: &str) {
+        let said = target.and_then(|target| target.get("kind"));
+        let Some(kind) = said.and_then(Node::as_str) else { return };
+        let name = target.and_then(|target| target.get("name"));
+        if let Some(reference) = self.add(kind, name, format!("{path}.name")) {
+            reference.beside.kind = said;
+        }
+    }
+
+    fn ingress(&mut self, node: &'n Node) {
+        self.backend(node.get_path(&["spec", "defaultBackend"]), "spec.defaultBackend");
+        for (i, rule) in entries(node.get_path(&["spec", "rules"])) {
+            for (j, path) in entries(rule.get_path(&["http", "paths"])) {
+                self.backend(path.get("backend"), &format!("spec.rules[{i}].http.paths[{j}].backend"));
+            }
+        }
+    }
+
+    /// What an Ingress leads to, as it is said now or was before `networking.k8s.io/v1`.
+    fn backend(&mut self, backend: Option<&'n Node>, path: &str) {
+        let Some(backend) = backend else { return };
+        let now: &[(&[&str], &str)] =
+            &[(&["service", "port", "name"], "name"), (&["service", "port", "number"], "number")];
+        let port = now
+            .iter()
+            .find_map(|(way, field)| Some((backend.get_path(way)?, format!("{path}.service.port.{field}"))));
+        let port = port.or_else(|| Some((backend.get("servicePort")?, format!("{path}.servicePort"))));
+        let name = backend.get_path(&["service", "name"]).or(backend.get("serviceName"));
+        if let Some(reference) = self.add("Service", name, format!("{path}.service.name")) {
+            reference.port = port;
+        }
+    }
+
+    fn binding(&mut self, node: &'n Node) {
+        self.target(node.get("roleRef"), "roleRef");
+        for (i, subject) in entries(node.get("subjects")) {
+            if subject.get("kind").and_then(Node::as_str) != Some("ServiceAccount") {
+                continue;
+            }
+            let said = subject.get("namespace");
+            let reference = self.add("ServiceAccount", subject.get("name"), format!("subjects[{i}].name"));
+            if let (Some(namespace), Some(reference)) = (said.and_then(Node::as_str), reference) {
+                (reference.namespace, reference.beside.namespace) = (namespace.into(), said);
+            }
+        }
+    }
+}
+
+/// The entries of a list with their positions.
+pub(super) fn entries(list: Option<&Node>) -> impl Iterator<Item = (usize, &Node)> {
+    list.and_then(Node::as_list).into_iter().flatten().enumerate()
+}
+
+/// An entry of a list as a path names it.
+pub(super) fn shown(position: usize, entry: &Node) -> String {
+    match entry.get("name").and_then(Node::as_str) {
+        Some(name) => format!("name={name}"),
+        None => position.to_string(),
+    }
+}
+
+/// What the objects of a build are called, and which names they have of others.
+pub(super) struct NamedObjects<'n> {
+    /// All references.
+    pub references: Vec<ObjectReference<'n>>,
+    /// What can be meant by them.
+    pub objects: Objects<'n>,
+    /// All texts that objects have in their values, those of their own names left out.
+    pub texts: FxHashSet<&'n str>,
+}
+
+impl<'n> NamedObjects<'n> {
+    pub fn of(resources: std::slice::Iter<'n, Resource>, outside: &Outside) -> Self {
+        let references = resources.clone().flat_map(references).collect();
+        let objects = Objects::of(resources.clone(), outside);
+        Self { references, objects, texts: mentioned(resources) }
+    }
+}
+
+fn mentioned<'n>(resources: impl Iterator<Item = &'n Resource>) -> FxHashSet<&'n str> {
+    let mut texts = FxHashSet::default();
+    for resource in resources {
+        let own = resource.node().get_path(&["metadata", "name"]);
+        texts_of(resource.node(), own, &mut texts);
+    }
+    texts
+}
+
+fn texts_of<'n>(node: &'n Node, own: Option<&Node>, texts: &mut FxHashSet<&'n str>) {
+    match &node.value {
+        Value::Scalar(_) if own.is_some_and(|own| std::ptr::eq(own, node)) => {}
+        Value::Scalar(_) => texts.extend(node.as_str()),
+        Value::List(list) => list.iter().for_each(|entry| texts_of(entry, own, texts)),
+        Value::Map(map) => map.iter().for_each(|(_, value)| texts_of(value, own, texts)),
+    }
+}

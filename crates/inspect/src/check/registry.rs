@@ -1,0 +1,77 @@
+//! The registry of all rules.
+
+use std::sync::LazyLock;
+
+use super::rule::Rule;
+use super::rules;
+use smp_text::diagnostic::Code;
+use smp_text::yaml::nearest;
+
+/// All rules, in the order in which they are told.
+pub static RULES: LazyLock<Vec<&'static Rule>> =
+    LazyLock::new(|| OWN.iter().copied().chain(rules::refused::RULES.into_iter().flatten()).collect());
+
+/// Those that no schema says.
+static OWN: &[&Rule] = &[
+    &rules::unmatched_image::RULE,
+    &rules::unmatched_patch::RULE,
+    &rules::unmatched_replacement::RULE,
+    &rules::unused_variable::RULE,
+    &rules::ignored_document::RULE,
+    &rules::no_effect::RULE,
+    &rules::absent_deletion::RULE,
+    &rules::unused_generator::RULE,
+    &rules::unreferenced_file::RULE,
+    &rules::similar_key::RULE,
+    &rules::container_without_image::RULE,
+    &rules::misspelled_directive::RULE,
+    &rules::adding_replace::RULE,
+    &rules::changed_selector::RULE,
+    &rules::yaml_surprise::RULE,
+    &rules::dangling_reference::RULE,
+    &rules::dangling_key::RULE,
+    &rules::dangling_port::RULE,
+    &rules::external_reference::RULE,
+    &rules::unmatched_selector::RULE,
+    &rules::unused_silence::RULE,
+];
+
+/// The rule of a code.
+#[must_use]
+pub fn rule_of(code: Code) -> Option<&'static Rule> {
+    RULES.iter().copied().find(|rule| rule.code == code)
+}
+
+/// The code that is called so: that of a rule, or of any other message.
+#[must_use]
+pub fn code_named(name: &str) -> Option<Code> {
+    codes().find(|code| code.name() == name)
+}
+
+/// The name of a code that is most alike.
+#[must_use]
+pub fn nearest_code(name: &str) -> Option<&'static str> {
+    let names: Vec<&'static str> = codes().map(Code::name).collect();
+    nearest(name, &names)
+}
+
+/// The codes that `check` can say beside those of rules: what keeps a target from being built, and what builds warn of.
+pub fn message_codes() -> impl Iterator<Item = Code> {
+    Code::ALL.iter().copied().filter(|code| rule_of(*code).is_none() && !ELSEWHERE.contains(code))
+}
+
+/// Codes of clusters and of other commands, which no check says.
+const ELSEWHERE: [Code; 8] = [
+    Code::Conflict,
+    Code::ServerWarning,
+    Code::NotReady,
+    Code::ApplySet,
+    Code::TakenAlong,
+    Code::Failed,
+    Code::SchemaSource,
+    Code::Summary,
+];
+
+fn codes() -> impl Iterator<Item = Code> {
+    RULES.iter().map(|rule| rule.code).chain(Code::ALL.iter().copied())
+}

@@ -1,0 +1,26 @@
+//! For comments on changes: a table.
+
+use crate::check::findings::{CheckReport, main_place};
+use smp_text::diagnostic::{Diagnostic, MessageRenderer, escaped_markdown, markdown_code};
+
+pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {
+    let mut out = format!("**kubectl smp check**: {}\n", super::text::summary(report));
+    if report.findings.is_empty() {
+        return out;
+    }
+    out.push_str("\n| | where | what | code |\n|---|---|---|---|\n");
+    for finding in &report.findings {
+        out.push_str(&row(finding, renderer));
+    }
+    out
+}
+
+fn row(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> String {
+    let at = main_place(finding, renderer)
+        .map(|place| markdown_code(&format!("{}:{}:{}", place.file, place.line, place.column)))
+        .unwrap_or_default();
+    let what = renderer.shown(&finding.to_string());
+    let help = finding.help_text().map(|help| format!("<br>{}", escaped_markdown(&renderer.shown(help))));
+    let (severity, help) = (finding.severity().name(), help.unwrap_or_default());
+    format!("| {severity} | {} | {}{help} | `{}` |\n", at, escaped_markdown(&what), finding.code())
+}

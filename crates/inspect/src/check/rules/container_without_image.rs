@@ -1,0 +1,69 @@
+//! A container that has no image.
+
+use crate::check::causes::Causes;
+use crate::check::reference::pod_containers;
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::target::CheckedTarget;
+use smp_merge::schema::is_built_in_group;
+use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use smp_text::yaml::Node;
+
+pub(in crate::check) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "container-without-image",
+        meaning: "A container has no image.",
+        remedy: "Add the image; if a patch was to change another container, correct its name.",
+    }),
+    name: "Container without an image",
+    group: RuleGroup::MeansElse,
+    severity: Severity::Error,
+    standing: RuleStanding::On,
+    reach: RuleReach::BuiltUsers,
+    why: "Most often a patch names a container that is not there: what was to change one adds another, which has only the \
+          fields of the patch. The API server refuses it. In custom resources an operator may fill in an image of its own, \
+          as OpenShift does in a DeploymentConfig: of these, only containers that another file added are told.",
+    bad: &[
+        (
+            "kustomization.yaml",
+            "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: web}\n    \
+             spec: {containers: [{name: main, tty: true}]}\n",
+        ),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n",
+        ),
+    ],
+    good: &[
+        (
+            "kustomization.yaml",
+            "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: web}\n    \
+             spec: {containers: [{name: web, tty: true}]}\n",
+        ),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n",
+        ),
+    ],
+    finder: Finder::Target(find),
+};
+
+fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let (mut found, causes) = (Vec::new(), Causes::new(target.sources));
+    let file_of = |node: &Node| target.sources.outermost(node.span()).source;
+    for resource in target.resources() {
+        let is_built_in = is_built_in_group(&resource.id().gvk.group);
+        for container in pod_containers(resource) {
+            let has_image = !container.node.get("image").is_none_or(Node::is_null);
+            if has_image || (!is_built_in && file_of(container.node) == file_of(resource.node())) {
+                continue;
+            }
+            let name = container.node.get("name").and_then(Node::as_str).unwrap_or_default();
+            let finding = Diagnostic::error(RULE.code, format!("the container `{name}` has no image"))
+                .at(container.made_at())
+                .resource(resource.id())
+                .field(&container.field);
+            found.push(causes.of_missing(finding, (container.node, "image"), resource));
+        }
+    }
+    found
+}

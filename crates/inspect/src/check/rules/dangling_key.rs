@@ -1,0 +1,92 @@
+//! A key that a ConfigMap or Secret of the build does not have.
+
+use crate::check::objects::{FoundObject, Objects};
+use crate::check::reference::ObjectReference;
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::target::CheckedTarget;
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use smp_text::yaml::{Map, Node, nearest};
+
+pub(in crate::check) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "dangling-key",
+        meaning: "A variable of a container, or a file of a volume, comes from a key that its ConfigMap or Secret does not have.",
+        remedy: "Correct the key; the container would not start.",
+    }),
+    name: "Key that is not there",
+    group: RuleGroup::PointsNowhere,
+    severity: Severity::Error,
+    standing: RuleStanding::On,
+    reach: RuleReach::BuiltUsers,
+    why: "The ConfigMap or Secret is in the build, and `key` is none of its keys: the kubelet does not start the container \
+          then, unless the reference is `optional`.",
+    bad: &[
+        ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n    \
+             env:\n    - name: A\n      valueFrom:\n        configMapKeyRef: {name: web, key: hots}\n",
+        ),
+        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {host: b}\n"),
+    ],
+    good: &[
+        ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),
+        (
+            "pod.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n    \
+             env:\n    - name: A\n      valueFrom:\n        configMapKeyRef: {name: web, key: host}\n",
+        ),
+        ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {host: b}\n"),
+    ],
+    finder: Finder::Target(find),
+};
+
+fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let names = target.names();
+    names.references.iter().flat_map(|reference| told(reference, &names.objects)).collect()
+}
+
+fn told(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Vec<Diagnostic> {
+    let known = || {
+        let found = objects.find(&reference.kind, &reference.namespace, reference.text());
+        let FoundObject::Built(found) = found else { return None };
+        Some((found, keys(found).filter(|_| !objects.is_made(found.id()))?))
+    };
+    // Most references name no key.
+    let Some((found, keys)) = (!reference.keys.is_empty()).then(known).flatten() else { return Vec::new() };
+    let missing = |(key, field): &(&Node, String)| {
+        let wanted = key.as_str().filter(|wanted| !keys.contains(wanted))?;
+        let message = format!("the {} `{}` has no key `{wanted}`", reference.kind, reference.text());
+        let problem = Diagnostic::error(RULE.code, message)
+            .at(key.span())
+            .label(found.node().span().at_start(), "it is here")
+            .resource(reference.from.id())
+            .field(field);
+        Some(match nearest(wanted, &keys) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")),
+            None => problem,
+        })
+    };
+    reference.keys.iter().filter_map(missing).collect()
+}
+
+/// The type of Secrets into which the API server writes a token.
+const TOKEN: &str = "kubernetes.io/service-account-token";
+
+/// The keys of a ConfigMap or Secret; none for one that gets them from elsewhere.
+fn keys(found: &Resource) -> Option<Vec<&str>> {
+    let node = found.node();
+    let lists = ["data", "stringData", "binaryData"].map(|field| node.get(field).and_then(Node::as_map));
+    let keys: Vec<&str> =
+        lists.into_iter().flatten().flat_map(|map| map.iter().map(|(key, _)| key)).collect();
+    let is_token = node.get("type").and_then(Node::as_str) == Some(TOKEN);
+    (!keys.is_empty() && !is_token && !is_injected(node)).then_some(keys)
+}
+
+/// Whether a label or an annotation asks somebody to put something into an object, such as the certificates of a cluster.
+fn is_injected(node: &Node) -> bool {
+    let maps =
+        ["labels", "annotations"].map(|field| node.get_path(&["metadata", field]).and_then(Node::as_map));
+    maps.into_iter().flatten().flat_map(Map::iter).any(|(key, _)| key.contains("inject"))
+}

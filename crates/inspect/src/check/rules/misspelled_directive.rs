@@ -1,0 +1,78 @@
+//! A directive that has become a field of the object.
+
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
+use crate::check::target::CheckedTarget;
+use smp_merge::merge::directive::{
+    DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, SET_ELEMENT_ORDER,
+};
+use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use smp_text::yaml::nearest;
+
+pub(in crate::check) static RULE: Rule = Rule {
+    code: Code::Rule(&RuleText {
+        name: "misspelled-directive",
+        meaning: "A directive of patches that is misspelled, or stands where nothing is merged, and so is a field of the \
+                  object.",
+        remedy: "Correct its spelling, or write out the value: as it is, nothing is deleted or replaced.",
+    }),
+    name: "Directive that is a field",
+    group: RuleGroup::MeansElse,
+    severity: Severity::Error,
+    standing: RuleStanding::On,
+    reach: RuleReach::Each,
+    why: "Directives of strategic merge patches are `$patch`, `$patchMergeKey`, `$retainKeys`, `$setElementOrder/FIELD` and \
+          `$deleteFromPrimitiveList/FIELD`. One that is misspelled reaches the object as a field.",
+    bad: &[
+        (
+            "kustomization.yaml",
+            "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: web}\n    \
+             spec:\n      securityContext: {$pacth: replace, runAsNonRoot: true}\n",
+        ),
+        ("pod.yaml", POD),
+    ],
+    good: &[
+        (
+            "kustomization.yaml",
+            "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: web}\n    \
+             spec:\n      securityContext: {$patch: replace, runAsNonRoot: true}\n",
+        ),
+        ("pod.yaml", POD),
+    ],
+    finder: Finder::Target(find),
+};
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  securityContext: {runAsUser: 1}\n  containers:\n  - {name: web, image: nginx}\n";
+
+const DIRECTIVES: [&str; 5] =
+    [PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST];
+
+fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
+    let mut found = Vec::new();
+    for resource in target.resources() {
+        target.walk(resource, &mut |visit| {
+            let Some(key) = visit.entry.map(|entry| &entry.key) else { return };
+            let name = key.text.as_str();
+            let Some(meant) = meant(name) else { return };
+            let told = |message: String| {
+                let error = Diagnostic::error(RULE.code, message).at(key.meta.span);
+                error.resource(resource.id()).field(visit.path())
+            };
+            found.push(if meant == name {
+                told(format!("`{name}` is left in the object: it stands where nothing is merged"))
+                    .help("write out the whole value as it shall be, or give the kind a schema")
+            } else {
+                told(format!("`{name}` is no directive, and becomes a field"))
+                    .help(format!("did you mean `{meant}`?"))
+                    .certain_fix(key.meta.span, meant)
+            });
+        });
+    }
+    found
+}
+
+/// The directive that a field is, or is a misspelling of.
+pub(in crate::check) fn meant(field: &str) -> Option<String> {
+    let (word, rest) = field.split_once('/').map_or((field, ""), |(word, _)| (word, &field[word.len()..]));
+    let meant = word.strip_prefix('$').and_then(|_| nearest(word, &DIRECTIVES))?;
+    Some(format!("{meant}{rest}"))
+}

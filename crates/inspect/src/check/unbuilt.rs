@@ -1,0 +1,66 @@
+//! What is wrong in the manifests of targets that do not build.
+//!
+//! A misspelled kind or field is often why nothing finds the object, so it is told beside the failure. Of a text nobody
+//! knows whether it is a manifest or a patch: only what is wrong in both is told.
+
+use std::path::Path;
+
+use rustc_hash::FxHashSet;
+
+use super::refusals::{ObjectJudgement, Unfinished};
+use super::rules::misspelled_directive;
+use smp_merge::schema::{Gvk, Schema};
+use smp_text::diagnostic::{Diagnostic, Severity};
+use smp_text::path::PathElement;
+use smp_text::source::{SourceMap, is_kustomization};
+use smp_text::yaml::{Node, ParseOptions, parse_documents};
+use smp_validate::{ValidateOptions, Violation, ViolationRule};
+
+/// What is found in all texts of a run but those that something was built of.
+pub(super) fn find(sources: &SourceMap, built: &FxHashSet<&Path>) -> Vec<Diagnostic> {
+    let (schema, options) = (Schema::embedded(), ValidateOptions::default());
+    let unfinished = Unfinished::Spared;
+    let judgement = ObjectJudgement { schema: &schema, sources, options: &options, unfinished };
+    let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
+    for id in sources.outer_texts() {
+        let Some(source) = sources.get(id) else { continue };
+        // One text may have been read several times.
+        let is_known = is_kustomization(source.name())
+            || built.contains(source.name())
+            || !source.text().contains("kind");
+        if is_known || !seen.insert(source.name().to_path_buf()) {
+            continue;
+        }
+        let documents = parse_documents(sources, id, ParseOptions::default()).unwrap_or_default();
+        found.extend(documents.iter().flat_map(|document| faults(document, &judgement)));
+    }
+    found
+}
+
+fn faults(node: &Node, judgement: &ObjectJudgement<'_>) -> impl Iterator<Item = Diagnostic> {
+    let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
+    let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
+    let is_object = !text("apiVersion").is_empty();
+    let violations = if is_object { judgement.violations_of(node, &gvk.version) } else { Vec::new() };
+    violations.into_iter().filter(is_wrong_in_patches).map(|violation| {
+        let path = violation.path.clone();
+        violation.into_diagnostic().field(path)
+    })
+}
+
+/// Whether a patch that has it is wrong, too.
+fn is_wrong_in_patches(violation: &Violation) -> bool {
+    let is_directive = || match violation.path.elements().last() {
+        Some(PathElement::Field(name)) => {
+            name.starts_with('$') || misspelled_directive::meant(name).is_some()
+        }
+        _ => false,
+    };
+    match violation.rule {
+        ViolationRule::UnknownField => !is_directive(),
+        // A patch with a target may be of any kind, such as `NotImportant`.
+        ViolationRule::UnknownKind => violation.help.is_some(),
+        ViolationRule::WrongType => violation.severity == Severity::Error,
+        _ => false,
+    }
+}

@@ -1,0 +1,73 @@
+//! A way through an object that knows where it is and what the schema says.
+
+use smol_str::SmolStr;
+
+use smp_merge::schema::Cursor;
+use smp_text::path::{FieldPath, PathElement};
+use smp_text::yaml::{Entry, Node, Value};
+
+/// A value on the way through an object.
+pub struct FieldVisit<'w, 'n> {
+    /// The value.
+    pub node: &'n Node,
+    /// Its type.
+    pub cursor: Cursor<'n>,
+    /// The field that it is the value of; none for entries of lists and for the root.
+    pub entry: Option<&'n Entry>,
+    way: &'w [FieldStep<'n>],
+}
+
+impl FieldVisit<'_, '_> {
+    /// Where it is. Entries of lists that have a `name` are told by it.
+    #[must_use]
+    pub fn path(&self) -> FieldPath {
+        self.way.iter().map(FieldStep::element).collect()
+    }
+}
+
+enum FieldStep<'n> {
+    Field(&'n str),
+    Entry(usize, &'n Node),
+}
+
+impl FieldStep<'_> {
+    fn element(&self) -> PathElement {
+        match self {
+            Self::Field(name) => PathElement::Field(SmolStr::new(name)),
+            Self::Entry(position, entry) => super::names::named_entry(*position, entry),
+        }
+    }
+}
+
+/// Visits a value and all that is in it, from the outside in.
+pub(super) fn walk<'n>(node: &'n Node, cursor: Cursor<'n>, visit: &mut dyn FnMut(&FieldVisit<'_, 'n>)) {
+    step(node, cursor, None, &mut Vec::new(), visit);
+}
+
+fn step<'n>(
+    node: &'n Node,
+    cursor: Cursor<'n>,
+    entry: Option<&'n Entry>,
+    way: &mut Vec<FieldStep<'n>>,
+    visit: &mut dyn FnMut(&FieldVisit<'_, 'n>),
+) {
+    visit(&FieldVisit { node, cursor, entry, way });
+    match &node.value {
+        Value::Scalar(_) => {}
+        Value::Map(map) => {
+            for entry in map.entries() {
+                let name = entry.key.text.as_str();
+                way.push(FieldStep::Field(name));
+                step(&entry.value, cursor.field(name), Some(entry), way, visit);
+                way.pop();
+            }
+        }
+        Value::List(list) => {
+            for (i, entry) in list.iter().enumerate() {
+                way.push(FieldStep::Entry(i, entry));
+                step(entry, cursor.element(), None, way, visit);
+                way.pop();
+            }
+        }
+    }
+}

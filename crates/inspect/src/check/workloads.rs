@@ -1,0 +1,93 @@
+//! The workloads of a build by the labels of their Pods, for what selects them.
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use super::objects::namespace_of;
+use super::reference::pod_template;
+use smp_overlay::resource::Resource;
+use smp_text::yaml::{Map, Node};
+
+/// How many workloads are looked at for one selector: more that have one of its labels say nothing.
+const CANDIDATES: usize = 1000;
+
+/// A label.
+pub(super) type LabelPair<'n> = (&'n str, &'n Node);
+
+/// The labels of a workload's Pods, and the workload.
+pub(super) type WorkloadLabels<'n> = (Option<&'n Node>, &'n Resource);
+
+/// The workloads of a build by the labels of their Pods.
+#[derive(Default)]
+pub(super) struct Workloads<'n> {
+    all: Vec<WorkloadLabels<'n>>,
+    /// The positions of those that have a label, by namespace, key and value.
+    by_label: FxHashMap<(&'n str, &'n str, &'n str), Vec<usize>>,
+    /// Those of a namespace.
+    by_namespace: FxHashMap<&'n str, Vec<usize>>,
+}
+
+impl<'n> Workloads<'n> {
+    pub fn of(resources: impl Iterator<Item = &'n Resource>) -> Self {
+        let mut workloads = Self::default();
+        for resource in resources {
+            let Some(template) = pod_template(resource) else { continue };
+            let (namespace, position) = (namespace_of(resource.id()), workloads.all.len());
+            workloads.all.push((template.labels, resource));
+            workloads.by_namespace.entry(namespace).or_default().push(position);
+            for (key, value) in template.labels.and_then(Node::as_map).into_iter().flat_map(Map::iter) {
+                let Some(value) = value.scalar_text() else { continue };
+                workloads.by_label.entry((namespace, key, value.as_str())).or_default().push(position);
+            }
+        }
+        workloads
+    }
+
+    /// The workload that has most labels of a selector, and how many; none when there is nothing to say of it.
+    pub fn nearest(&self, namespace: &str, wanted: &[LabelPair<'_>]) -> Option<(usize, WorkloadLabels<'n>)> {
+        let lists = wanted.iter().filter_map(|pair| self.labelled(namespace, *pair));
+        let fewest = lists.min_by_key(|list| list.len());
+        let candidates = fewest.or_else(|| self.here(namespace))?;
+        if candidates.len() > CANDIDATES {
+            return None;
+        }
+        let count = |labels: Option<&Node>| wanted.iter().filter(|pair| has(labels, **pair)).count();
+        let counted = candidates.iter().map(|i| (count(self.all[*i].0), self.all[*i]));
+        counted.max_by_key(|(n, _)| *n)
+    }
+
+    /// The first workload of a namespace whose labels are as somebody says.
+    pub fn any(
+        &self,
+        namespace: &str,
+        is_meant: impl Fn(Option<&Node>) -> bool,
+    ) -> Option<WorkloadLabels<'n>> {
+        let here = self.here(namespace).filter(|here| here.len() <= CANDIDATES)?;
+        here.iter().map(|i| self.all[*i]).find(|(labels, _)| is_meant(*labels))
+    }
+
+    /// All workloads that have all labels of a selector; none when there are too many to look at.
+    pub fn selected(&self, namespace: &str, wanted: &[LabelPair<'_>]) -> Vec<WorkloadLabels<'n>> {
+        let lists = wanted.iter().map(|pair| self.labelled(namespace, *pair).unwrap_or_default());
+        let fewest = lists.min_by_key(|list| list.len()).unwrap_or_default();
+        if fewest.len() > CANDIDATES {
+            return Vec::new();
+        }
+        let candidates = fewest.iter().map(|i| self.all[*i]);
+        candidates.filter(|(labels, _)| wanted.iter().all(|pair| has(*labels, *pair))).collect()
+    }
+
+    fn labelled<'a>(&'a self, namespace: &'a str, (key, value): LabelPair<'a>) -> Option<&'a [usize]> {
+        let value = value.scalar_text().map_or("", SmolStr::as_str);
+        self.by_label.get(&(namespace, key, value)).map(Vec::as_slice)
+    }
+
+    fn here(&self, namespace: &str) -> Option<&[usize]> {
+        self.by_namespace.get(namespace).map(Vec::as_slice)
+    }
+}
+
+/// Whether labels have a pair.
+pub(super) fn has(labels: Option<&Node>, (key, value): LabelPair<'_>) -> bool {
+    labels.and_then(|labels| labels.get(key)).and_then(Node::scalar_text) == value.scalar_text()
+}

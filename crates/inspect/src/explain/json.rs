@@ -1,0 +1,209 @@
+//! Blame for programs.
+
+use std::io;
+
+use rayon::prelude::*;
+use serde::Serialize;
+use serde_json::ser::{Formatter as _, PrettyFormatter, Serializer};
+use smol_str::SmolStr;
+
+use super::blame::{Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, Blamer, ResourceBlame};
+use super::live_field::{LiveField, LiveState, UnbuiltField};
+use smp_text::diagnostic::{Code, Diagnostic, Result, escaped_json};
+use smp_text::yaml::{Node, Resolved};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonBlame<'b> {
+    api_version: String,
+    kind: &'b str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    namespace: &'b str,
+    name: &'b str,
+    fields: Vec<JsonField<'b>>,
+    removed: Vec<JsonRemoval<'b>>,
+    /// Whether the cluster has it, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unbuilt: Option<Vec<JsonUnbuilt<'b>>>,
+}
+
+/// A value, as [`Node::to_json_value`] has it.
+struct JsonValue<'b>(&'b Node);
+
+impl Serialize for JsonValue<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self.0.resolve() {
+            // Most are texts, which need no copy.
+            Some(Resolved::Str(text)) => serializer.serialize_str(text),
+            _ => self.0.to_json_value().serialize(serializer),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct JsonUnbuilt<'b> {
+    pointer: &'b str,
+    value: JsonValue<'b>,
+    managers: &'b [SmolStr],
+}
+
+#[derive(Serialize)]
+struct JsonLive<'b> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<JsonValue<'b>>,
+    differs: bool,
+    managers: &'b [SmolStr],
+}
+
+#[derive(Serialize)]
+struct JsonField<'b> {
+    pointer: &'b str,
+    value: JsonValue<'b>,
+    at: Option<JsonBlamedPlace<'b>>,
+    by: &'b str,
+    #[serde(rename = "in")]
+    asked_in: Option<&'b str>,
+    chain: Vec<JsonWrite<'b>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<JsonLive<'b>>,
+}
+
+#[derive(Serialize)]
+struct JsonWrite<'b> {
+    value: JsonValue<'b>,
+    at: Option<JsonBlamedPlace<'b>>,
+    by: &'b str,
+    #[serde(rename = "in")]
+    asked_in: Option<&'b str>,
+}
+
+#[derive(Serialize)]
+struct JsonRemoval<'b> {
+    pointer: &'b str,
+    value: JsonValue<'b>,
+    at: Option<JsonBlamedPlace<'b>>,
+    by: &'b str,
+    #[serde(rename = "in")]
+    asked_in: Option<&'b str>,
+}
+
+#[derive(Serialize)]
+struct JsonBlamedPlace<'b> {
+    file: &'b str,
+    line: usize,
+    column: usize,
+}
+
+/// A JSON array with an element for each resource.
+///
+/// # Errors
+/// None with what a build makes.
+pub fn blame_to_json(blame: &Blame) -> Result<String> {
+    let elements = blame.resources.par_iter().map(element).collect::<Result<Vec<String>>>()?;
+    Ok(parts_of(elements).concat())
+}
+
+/// The same array of all that was built, in parts, for which less memory is needed.
+///
+/// # Errors
+/// As [`blame_to_json`].
+pub fn blamed_json(blamer: &Blamer<'_>) -> Result<Vec<String>> {
+    let elements = blamer.each(|_, resource| element(&resource));
+    Ok(parts_of(elements.into_iter().collect::<Result<Vec<String>>>()?))
+}
+
+/// What stands before each element but the first.
+const SEPARATOR: &str = ",\n";
+
+/// The parts of an array.
+fn parts_of(elements: Vec<String>) -> Vec<String> {
+    let mut parts = vec!["[".to_string()];
+    parts.extend(elements);
+    let end = match parts.get_mut(1) {
+        Some(first) => {
+            // The break behind the comma stays.
+            first.drain(..1);
+            "\n]\n"
+        }
+        None => "]\n",
+    };
+    parts.push(end.into());
+    parts
+}
+
+/// A resource as it stands in an array, with what separates it from the one before.
+fn element(blame: &ResourceBlame) -> Result<String> {
+    let mut text = SEPARATOR.as_bytes().to_vec();
+    text.extend_from_slice(b"  ");
+    let mut layout = PrettyFormatter::new();
+    let failed = |error: &dyn std::fmt::Display| {
+        Diagnostic::error(Code::InvalidValue, format!("this is no JSON: {error}"))
+    };
+    // One level deeper, as within the brackets.
+    layout.begin_array(&mut io::sink()).map_err(|error| failed(&error))?;
+    let mut serializer = Serializer::with_formatter(&mut text, layout);
+    resource(blame).serialize(&mut serializer).map_err(|error| failed(&error))?;
+    String::from_utf8(text).map(|text| escaped_json(&text)).map_err(|error| failed(&error))
+}
+
+fn resource(resource: &ResourceBlame) -> JsonBlame<'_> {
+    let id = &resource.id;
+    JsonBlame {
+        api_version: id.gvk.api_version().to_string(),
+        kind: &id.gvk.kind,
+        namespace: &id.namespace,
+        name: &id.name,
+        fields: resource.fields.iter().filter_map(field).collect(),
+        removed: resource.removed.iter().map(removal).collect(),
+        live: (resource.live != LiveState::Unasked).then_some(resource.live == LiveState::Present),
+        unbuilt: (resource.live == LiveState::Present)
+            .then(|| resource.unbuilt.iter().map(unbuilt).collect()),
+    }
+}
+
+fn field(field: &BlamedField) -> Option<JsonField<'_>> {
+    let (present, older) = field.writes.split_first()?;
+    Some(JsonField {
+        pointer: &field.pointer,
+        value: JsonValue(&present.value),
+        at: present.at.as_ref().map(place),
+        by: &present.by,
+        asked_in: present.asked_at.as_ref().map(|at| &*at.file),
+        chain: older.iter().map(write).collect(),
+        live: field.live.as_deref().map(live),
+    })
+}
+
+fn live(live: &LiveField) -> JsonLive<'_> {
+    let value = live.value.as_ref().map(JsonValue);
+    JsonLive { value, differs: live.differs, managers: &live.managers }
+}
+
+fn unbuilt(field: &UnbuiltField) -> JsonUnbuilt<'_> {
+    JsonUnbuilt { pointer: &field.pointer, value: JsonValue(&field.value), managers: &field.managers }
+}
+
+fn write(write: &BlamedWrite) -> JsonWrite<'_> {
+    JsonWrite {
+        value: JsonValue(&write.value),
+        at: write.at.as_ref().map(place),
+        by: &write.by,
+        asked_in: write.asked_at.as_ref().map(|at| &*at.file),
+    }
+}
+
+fn removal(removal: &BlamedRemoval) -> JsonRemoval<'_> {
+    JsonRemoval {
+        pointer: &removal.pointer,
+        value: JsonValue(&removal.last.value),
+        at: removal.last.at.as_ref().map(place),
+        by: &removal.by,
+        asked_in: removal.asked_at.as_ref().map(|at| &*at.file),
+    }
+}
+
+fn place(place: &BlamedPlace) -> JsonBlamedPlace<'_> {
+    JsonBlamedPlace { file: &place.file, line: place.line, column: place.column }
+}

@@ -1,0 +1,161 @@
+//! Fields of a resource by the paths that people write.
+
+use rustc_hash::FxHashSet;
+
+use super::blame::{BlamedField, BlamedRemoval, ResourceBlame};
+use smp_text::path::push_step;
+use smp_text::yaml::{nearest, nearest_path};
+
+/// A part of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PathPart {
+    /// The name of a field, or the position of an entry.
+    Name(String),
+    /// The entries that have a field with that value: `[name=web]`.
+    Having(String, String),
+}
+
+/// The fields at a path and below: `spec.replicas`, `spec.ports[0].port`, `containers[name=web].image`, a backslash
+/// before a dot that is none where that is not clear; or a JSON pointer, which begins with a slash.
+#[must_use]
+pub fn fields_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedField> {
+    let path = WrittenPath::new(resource, path);
+    resource.fields.iter().filter(|field| path.leads_to(&field.pointer)).collect()
+}
+
+/// The values that were removed at a path and below.
+#[must_use]
+pub fn removals_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedRemoval> {
+    let path = WrittenPath::new(resource, path);
+    resource.removed.iter().filter(|removal| path.leads_to(&removal.pointer)).collect()
+}
+
+/// The path of a field that is much like one that is not there.
+#[must_use]
+pub fn nearest_field(resource: &ResourceBlame, path: &str) -> Option<String> {
+    let pointers: Vec<&str> = resource.fields.iter().map(|field| field.pointer.as_str()).collect();
+    if path.starts_with('/') {
+        return nearest(path, &pointers).map(ToString::to_string);
+    }
+    let written: Vec<String> = parts(path).iter().map(written).collect();
+    let meant = resource.node.as_ref().and_then(|node| nearest_path(node, &written));
+    let meant = meant
+        .map(|parts| joined(&parts))
+        .filter(|meant| meant != path && !fields_at(resource, meant).is_empty());
+    let wanted = || format!("/{}", path.replace('.', "/"));
+    meant.or_else(|| nearest(&wanted(), &pointers).map(ToString::to_string))
+}
+
+/// A part as it is written.
+fn written(part: &PathPart) -> String {
+    match part {
+        PathPart::Name(name) => name.clone(),
+        PathPart::Having(field, value) => format!("[{field}={value}]"),
+    }
+}
+
+/// Parts as a path: `containers[name=web].image`.
+fn joined(parts: &[String]) -> String {
+    let mut path = String::new();
+    for part in parts {
+        if !path.is_empty() && !part.starts_with('[') {
+            path.push('.');
+        }
+        path.push_str(&part.replace('.', "\\."));
+    }
+    path
+}
+
+/// A path that somebody wrote, for one resource.
+enum WrittenPath {
+    Pointer(String),
+    Parts {
+        parts: Vec<PathPart>,
+        /// The pointers to the values that the path asks for, each with the value.
+        known: FxHashSet<(String, String)>,
+    },
+}
+
+impl WrittenPath {
+    fn new(resource: &ResourceBlame, path: &str) -> Self {
+        if path.starts_with('/') {
+            return Self::Pointer(path.to_string());
+        }
+        let parts = parts(path);
+        let is_asked_for = |pointer: &str| {
+            let last = pointer.rsplit('/').next().unwrap_or_default();
+            parts.iter().any(|part| matches!(part, PathPart::Having(field, _) if field == last))
+        };
+        let present =
+            resource.fields.iter().filter_map(|field| Some((&field.pointer, field.writes.first()?)));
+        let removed = resource.removed.iter().map(|removal| (&removal.pointer, &removal.last));
+        let known = present.chain(removed).filter(|(pointer, _)| is_asked_for(pointer));
+        let known = known
+            .filter_map(|(pointer, write)| Some((pointer.clone(), write.value.scalar_text()?.to_string())));
+        Self::Parts { known: known.collect(), parts }
+    }
+
+    /// Whether a value is at the path, or below.
+    fn leads_to(&self, pointer: &str) -> bool {
+        match self {
+            Self::Pointer(path) => {
+                let rest = pointer.strip_prefix(path.as_str());
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }
+            Self::Parts { parts, known } => {
+                let steps: Vec<&str> = pointer.split('/').skip(1).collect();
+                leads(parts, &steps, 0, known)
+            }
+        }
+    }
+}
+
+/// Whether parts lead along the steps of a pointer behind those that were taken. The dots of a name may be its own.
+fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: &FxHashSet<(String, String)>) -> bool {
+    let Some(first) = parts.first() else { return true };
+    let Some(step) = steps.get(taken) else { return false };
+    let go_on = |used: usize| leads(&parts[used..], steps, taken + 1, known);
+    if let PathPart::Having(field, value) = first {
+        let mut pointer = format!("/{}", steps[..=taken].join("/"));
+        push_step(&mut pointer, field);
+        return known.contains(&(pointer, value.clone())) && go_on(1);
+    }
+    let step = step.replace("~1", "/").replace("~0", "~");
+    let mut name = String::new();
+    parts.iter().enumerate().any(|(i, part)| {
+        let PathPart::Name(more) = part else { return false };
+        if i > 0 {
+            name.push('.');
+        }
+        name.push_str(more);
+        name == step && go_on(i + 1)
+    })
+}
+
+fn parts(path: &str) -> Vec<PathPart> {
+    let (mut parts, mut name) = (Vec::new(), String::new());
+    let mut rest = path.chars().peekable();
+    let end = |name: &mut String, parts: &mut Vec<PathPart>| {
+        if !name.is_empty() {
+            parts.push(PathPart::Name(std::mem::take(name)));
+        }
+    };
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' if rest.peek() == Some(&'.') => name.extend(rest.next()),
+            '.' => end(&mut name, &mut parts),
+            '[' => {
+                end(&mut name, &mut parts);
+                let inner: String = rest.by_ref().take_while(|c| *c != ']').collect();
+                let inner = inner.trim_matches(['"', '\'']);
+                parts.push(match inner.split_once('=') {
+                    Some((field, value)) => PathPart::Having(field.into(), value.into()),
+                    None => PathPart::Name(inner.into()),
+                });
+            }
+            c => name.push(c),
+        }
+    }
+    end(&mut name, &mut parts);
+    parts
+}

@@ -1,0 +1,85 @@
+//! Which entries of a list were there before.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::known::KnownValue;
+use smp_text::source::Span;
+use smp_text::yaml::{Node, Value};
+
+/// What was known of each entry, if it was there, and the entries that are gone with the positions that they had.
+pub(super) type PairedEntries = (Vec<Option<KnownValue>>, Vec<(usize, KnownValue)>);
+
+/// Finds what is known of each entry of a list.
+///
+/// An entry keeps its place in its text while others come and go. What has another place is told by its name or
+/// value, for no schema is asked here; and where nothing tells it, by its position.
+pub(super) fn paired(old: Vec<(Span, KnownValue)>, list: &[Node]) -> PairedEntries {
+    let spans: Vec<Span> = old.iter().map(|(span, _)| *span).collect();
+    let mut open: Vec<Option<KnownValue>> = old.into_iter().map(|(_, value)| Some(value)).collect();
+    let mut found: Vec<Option<KnownValue>> = list.iter().map(|_| None).collect();
+    let place = |span: Span| (!span.is_none()).then_some(span);
+    pair(&mut open, &mut found, |i, _| place(spans[i]), |node| place(node.span()), list);
+    pair(&mut open, &mut found, |_, value| name_of_known(value), name, list);
+    for ((known, found), node) in open.iter_mut().zip(&mut found).zip(list) {
+        let is_named = name(node).is_some_and(|(field, _)| !field.is_empty());
+        if found.is_none() && !is_named {
+            *found =
+                known.take_if(|known| !matches!(name_of_known(known), Some((field, _)) if !field.is_empty()));
+        }
+    }
+    let gone = open.into_iter().enumerate().filter_map(|(i, value)| Some((i, value?))).collect();
+    (found, gone)
+}
+
+/// Pairs what is still open on both sides by what is the same of both; several with the same in their order.
+fn pair<K: std::hash::Hash + Eq>(
+    open: &mut [Option<KnownValue>],
+    found: &mut [Option<KnownValue>],
+    key_of_known: impl Fn(usize, &KnownValue) -> Option<K>,
+    key: impl Fn(&Node) -> Option<K>,
+    list: &[Node],
+) {
+    let mut known: FxHashMap<K, VecDeque<usize>> = FxHashMap::default();
+    for (i, value) in open.iter().enumerate() {
+        if let Some(key) = value.as_ref().and_then(|value| key_of_known(i, value)) {
+            known.entry(key).or_default().push_back(i);
+        }
+    }
+    for (found, node) in found.iter_mut().zip(list).filter(|(found, _)| found.is_none()) {
+        let position = key(node).and_then(|key| known.get_mut(&key)?.pop_front());
+        *found = position.and_then(|i| open[i].take());
+    }
+}
+
+/// The fields that name the entries of most lists, the most telling first.
+const NAMES: [&str; 8] =
+    ["name", "mountPath", "devicePath", "containerPort", "port", "key", "topologyKey", "type"];
+
+/// What an entry is called, or is.
+fn name(node: &Node) -> Option<(&'static str, String)> {
+    match &node.value {
+        Value::Scalar(text) => Some(("", text.to_string())),
+        Value::Map(map) => NAMES.into_iter().find_map(|name| {
+            let text = map.get(name)?.scalar_text()?;
+            Some((name, text.to_string()))
+        }),
+        Value::List(_) => None,
+    }
+}
+
+fn name_of_known(value: &KnownValue) -> Option<(&'static str, String)> {
+    let text = |value: &KnownValue| match value {
+        KnownValue::Leaf(writes) => writes.first()?.value.scalar_text().map(ToString::to_string),
+        _ => None,
+    };
+    match value {
+        KnownValue::Leaf(_) => Some(("", text(value)?)),
+        KnownValue::Map(fields) => NAMES.into_iter().find_map(|name| {
+            let (_, value) = fields.iter().find(|(field, _)| field == name)?;
+            Some((name, text(value)?))
+        }),
+        KnownValue::List(_) => None,
+    }
+}

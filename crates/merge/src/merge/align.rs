@@ -1,0 +1,225 @@
+//! Lining up one level of several trees: which fields and which entries belong together.
+//!
+//! Children are indexed by name, so that long lists cost no more per entry than short ones. What two
+//! values make together, those who ask decide.
+
+use rustc_hash::FxHashMap;
+
+use smol_str::SmolStr;
+
+use super::association::{Association, ListPolicy, Several, is_undeclared};
+use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
+use crate::schema::Cursor;
+use smp_text::yaml::{Entry, Map, Node};
+
+/// The fields of several maps: those of the first one in order, then what the next one adds.
+#[must_use]
+pub fn fields<const N: usize>(maps: [&Map; N]) -> Vec<[Option<&Entry>; N]> {
+    let field = |side: usize, at: Option<usize>| maps[side].entries().get(at?);
+    let entries = |row: [Option<usize>; N]| std::array::from_fn(|side| field(side, row[side]));
+    field_positions(maps).into_iter().map(entries).collect()
+}
+
+/// The same by the positions in each map.
+#[must_use]
+pub fn field_positions<const N: usize>(maps: [&Map; N]) -> Vec<[Option<usize>; N]> {
+    let indexes = maps.map(Map::index);
+    let mut rows = Vec::with_capacity(maps.iter().map(|map| map.len()).max().unwrap_or_default());
+    for (side, map) in maps.iter().enumerate() {
+        for (i, entry) in map.entries().iter().enumerate() {
+            let found = |other: usize| match other {
+                _ if other == side => Some(i),
+                _ => indexes[other].position(&entry.key.text),
+            };
+            if (0..side).all(|other| found(other).is_none()) {
+                rows.push(std::array::from_fn(found));
+            }
+        }
+    }
+    rows
+}
+
+/// An entry of several lists: what names it, and where each list has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aligned<const N: usize> {
+    /// Its name.
+    pub name: Identity,
+    /// Its position in each list.
+    pub at: [Option<usize>; N],
+}
+
+/// The entries of several lists: those of the first one in order, then what the next one adds.
+///
+/// None where nothing names them all, or one has the name of another one of its list.
+#[must_use]
+pub fn entries<const N: usize>(lists: [&[Node]; N], association: &Association) -> Option<Vec<Aligned<N>>> {
+    let mut rows: Vec<Aligned<N>> = Vec::with_capacity(lists.iter().map(|list| list.len()).max()?);
+    let mut known: FxHashMap<Identity, usize> = FxHashMap::default();
+    for (side, list) in lists.iter().enumerate() {
+        for (position, entry) in list.iter().enumerate() {
+            let name = association.identify(entry)?;
+            let row = *known.entry(name).or_insert_with_key(|name| {
+                rows.push(Aligned { name: name.clone(), at: [None; N] });
+                rows.len() - 1
+            });
+            if rows[row].at[side].replace(position).is_some() {
+                return None;
+            }
+        }
+    }
+    Some(rows)
+}
+
+/// What tells the entries of lists apart, and the entries by it: what the schema says or, where it says nothing
+/// of how the list merges, the first of the keys that all entries have, with a value that is unique in each list.
+///
+/// None where such a list is one value.
+#[must_use]
+pub fn lists<const N: usize>(
+    lists: [&[Node]; N],
+    place: Cursor<'_>,
+    policy: ListPolicy,
+    candidates: &[SmolStr],
+) -> Option<(Association, Vec<Aligned<N>>)> {
+    let by = |association: Association| entries(lists, &association).map(|rows| (association, rows));
+    match Association::of_versions(place, policy) {
+        Association::Unknown | Association::Atomic if is_undeclared(place) => {
+            candidates.iter().find_map(|key| by(inferred(key)))
+        }
+        Association::Unknown | Association::Atomic => None,
+        association => by(association),
+    }
+}
+
+/// Joins the rows of entries that only got or lost a key between the old and the new list, given by their positions
+/// among the lists: a row has its old name then.
+#[must_use]
+pub(crate) fn join_rekeyed<const N: usize>(
+    mut rows: Vec<Aligned<N>>,
+    keys: &MergeKeys,
+    [new, old]: [usize; 2],
+) -> Vec<Aligned<N>> {
+    let is_gone = |row: &Aligned<N>| row.at[old].is_some() && row.at[new].is_none();
+    let is_new = |row: &Aligned<N>| (0..N).all(|side| row.at[side].is_some() == (side == new));
+    let positions = |is: &dyn Fn(&Aligned<N>) -> bool| -> Vec<usize> {
+        rows.iter().enumerate().filter(|(_, row)| is(row)).map(|(i, _)| i).collect()
+    };
+    let (gone, added) = (positions(&is_gone), positions(&is_new));
+    let names =
+        |positions: &[usize]| -> Vec<&Identity> { positions.iter().map(|&i| &rows[i].name).collect() };
+    let mut is_joined = vec![false; rows.len()];
+    for [before, after] in rekeyed(keys, &names(&gone), &names(&added)) {
+        let (before, after) = (gone[before], added[after]);
+        let at_new = rows[after].at[new];
+        rows[after] = rows[before].clone();
+        rows[after].at[new] = at_new;
+        is_joined[before] = true;
+    }
+    let mut is_joined = is_joined.into_iter();
+    rows.retain(|_| is_joined.next() != Some(true));
+    rows
+}
+
+/// Returns the positions of pairs of names that differ only in keys which one of the two lacks, as `a` and `a,x` do. A
+/// name that could belong to several others belongs to none.
+pub(crate) fn rekeyed(keys: &MergeKeys, old: &[&Identity], new: &[&Identity]) -> Vec<[usize; 2]> {
+    let required: Vec<usize> = keys
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, rule))| **rule == KeyRule::Required)
+        .map(|(i, _)| i)
+        .collect();
+    let mut groups: FxHashMap<Vec<Option<&KeyValue>>, [Vec<usize>; 2]> = FxHashMap::default();
+    for (side, names) in [old, new].into_iter().enumerate() {
+        for (position, name) in names.iter().enumerate() {
+            let group = required.iter().map(|&i| name.values().get(i)).collect();
+            groups.entry(group).or_default()[side].push(position);
+        }
+    }
+    let mut pairs = Vec::new();
+    for [olds, news] in groups.into_values().filter(|[olds, news]| olds.len().max(news.len()) <= FEW) {
+        let fits = |before: usize, after: usize| is_rekeyed(old[before], new[after]);
+        for &before in &olds {
+            let mut fitting = news.iter().copied().filter(|&after| fits(before, after));
+            if let (Some(after), None) = (fitting.next(), fitting.next())
+                && olds.iter().filter(|&&other| fits(other, after)).count() == 1
+            {
+                pairs.push([before, after]);
+            }
+        }
+    }
+    pairs.sort_unstable();
+    pairs
+}
+
+fn is_rekeyed(old: &Identity, new: &Identity) -> bool {
+    let agree = |(a, b): (&KeyValue, &KeyValue)| a == b || !a.is_present() || !b.is_present();
+    old.values().len() > 1 && old.values().iter().zip(new.values()).all(agree)
+}
+
+/// By a key that was found in the entries.
+fn inferred(key: &SmolStr) -> Association {
+    let keys = MergeKeys::new([(key.clone(), KeyRule::Required)], NullKey::Refused, KeyComparison::Data);
+    Association::Keyed { keys, several: Several::Refused }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merge::association::ListPolicy;
+    use crate::merge::testing::{json, node, schema};
+
+    /// Each row as its name and its positions.
+    fn lined_up<const N: usize>(field: &str, lists: [&str; N]) -> Option<Vec<String>> {
+        let association = Association::of(schema().field(field), ListPolicy::Overlay);
+        let nodes = lists.map(node);
+        let lists = std::array::from_fn(|i| nodes[i].as_list().expect("a list").as_slice());
+        let show = |row: &Aligned<N>| {
+            let at = row.at.map(|at| at.map_or("-".to_string(), |at| at.to_string()));
+            let name = association.element(&row.name).map(|name| name.to_string());
+            format!("{} {}", name.unwrap_or_default(), at.concat())
+        };
+        entries(lists, &association).map(|rows| rows.iter().map(show).collect())
+    }
+
+    #[test]
+    fn entries_are_lined_up_by_keys_with_defaults() {
+        let rows = lined_up(
+            "ports",
+            [
+                "[{port: 80}, {port: 53, protocol: UDP}]",
+                "[{port: 53, protocol: UDP}, {port: 53}, {port: 80, protocol: TCP}]",
+            ],
+        );
+        let want = ["[port=80,protocol=TCP] 02", "[port=53,protocol=UDP] 10", "[port=53,protocol=TCP] -1"];
+        assert_eq!(rows.expect("all are named"), want);
+        let rows = lined_up("set", ["[b, a]", "[]", "[a, {x: 1}]"]);
+        assert_eq!(rows.expect("all are named"), ["[=b] 0--", "[=a] 1-0", " --1"]);
+    }
+
+    #[test]
+    fn entries_that_nothing_tells_apart_are_not_lined_up() {
+        let table = [
+            ("ports", "[{port: 80}]", "[{port: 80}, {port: 80, protocol: TCP}]"),
+            ("ports", "[{port: 80}]", "[{name: x}]"),
+            ("ports", "[5]", "[]"),
+            ("set", "[a, a]", "[]"),
+            ("list", "[{name: a}]", "[{name: a}]"),
+        ];
+        for (field, a, b) in table {
+            assert_eq!(lined_up(field, [a, b]), None, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn fields_keep_the_order_of_the_first_map() {
+        let (a, b) = (node("{x: 1, y: 2}"), node("{z: 1, y: 3}"));
+        let maps = [a.as_map().expect("a map"), b.as_map().expect("a map")];
+        let show = |at: Option<usize>| at.map_or("-".to_string(), |at| at.to_string());
+        let rows: Vec<String> = field_positions(maps).into_iter().map(|row| row.map(show).concat()).collect();
+        assert_eq!(rows, ["0-", "11", "-0"]);
+        let text = |entry: Option<&Entry>| entry.map_or("-".into(), |entry| json(&entry.value));
+        let rows: Vec<String> = fields(maps).into_iter().map(|row| row.map(text).concat()).collect();
+        assert_eq!(rows, ["1-", "23", "-1"]);
+    }
+}

@@ -1,0 +1,116 @@
+//! Lists as the API server merges them (apimachinery 0.36), but for the merge of two entries.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::target::MergeTarget;
+use super::types::element;
+use crate::merge::association::{Association, ListPolicy};
+use crate::merge::directive::{Action, action, is_delete, names_keys};
+use crate::merge::element_order::Ranked;
+use crate::merge::entry_match::{KeyPattern, ListKeys, merge_in_list};
+use crate::merge::identity::{Identity, KeyValue};
+use crate::merge::keyed_list::KeyedList;
+use crate::merge::order::Rank;
+use crate::merge::rules::Rules;
+use crate::merge::trail::Trail;
+use crate::schema::Cursor;
+use smp_text::diagnostic::Result;
+use smp_text::yaml::Node;
+
+/// What tells the entries of a list apart; none when the schema names no merge key.
+pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
+    let association = Association::read(list.directives(), element(list), ListPolicy::Apiserver);
+    let keyed = matches!(association, Association::Keyed { .. });
+    keyed.then(|| ListKeys::new(association, list, element(list), Rules::Apiserver))
+}
+
+/// A merged list with what its order depends on.
+///
+/// The API server knows entries by their keys alone: several with the same ones share a place.
+///
+/// # Errors
+/// An entry that lacks its merge key.
+pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Result<Ranked> {
+    let by_slot = list.wanted.iter().any(|wanted| wanted.named);
+    let mut in_patch: FxHashMap<&Identity, usize> = FxHashMap::default();
+    for (position, wanted) in list.wanted.iter().enumerate().filter(|(_, w)| !w.delete && !w.named) {
+        if let [(_, identity)] = wanted.by.as_slice() {
+            in_patch.entry(identity).or_insert(position);
+        }
+    }
+    let mut in_live: FxHashMap<&Identity, usize> = FxHashMap::default();
+    let mut ranks = Vec::with_capacity(list.entries.len());
+    for (slot, entry) in list.entries.iter().enumerate() {
+        let Some(entry) = entry else { continue };
+        // A key that the patch sets to null is gone by now.
+        let touched = list.touched[slot];
+        let is_named = touched.is_none() || keys.identify(entry, &KeyPattern::Own).is_some();
+        let identity = list.name(slot).filter(|_| is_named);
+        let identity = identity.ok_or_else(|| keys.missing_key(entry, &at.index(slot)))?;
+        let mut live = (slot < list.live).then_some(slot);
+        if !by_slot && slot < list.live {
+            live = Some(*in_live.entry(identity).or_insert(slot));
+        }
+        let patch = touched.filter(|_| by_slot).or_else(|| in_patch.get(identity).copied());
+        ranks.push(Rank { patch, live, last: is_delete(entry) });
+    }
+    Ok(Ranked { ranks, deleted: list.deleted, nodes: list.into_entries() })
+}
+
+/// The entries of a patch that take the place of a whole list.
+///
+/// # Errors
+/// Entries without keys; malformed directives.
+pub(super) fn replacement(
+    patch: &[Node],
+    keys: &ListKeys<'_>,
+    target: MergeTarget,
+    at: &Trail<'_>,
+) -> Result<Ranked> {
+    let mut ranked = Ranked::default();
+    let mut first: FxHashMap<_, usize> = FxHashMap::default();
+    let by_slot = patch.iter().any(names_keys);
+    for (position, entry) in patch.iter().enumerate() {
+        let here = at.index(position);
+        let Some(map) = entry.as_map() else { return Err(keys.not_a_map(entry, &here)) };
+        let action = action(map, &here)?;
+        match action {
+            Some(Action::Replace) => continue,
+            Some(Action::Merge) => return Err(merge_in_list(entry, &here)),
+            Some(Action::Delete) | None => {}
+        }
+        let identity = keys.identify(entry, &KeyPattern::Own);
+        let identity = identity.ok_or_else(|| keys.missing_key(entry, &here))?;
+        if action.is_none() {
+            let live = if by_slot { position } else { *first.entry(identity).or_insert(position) };
+            ranked.ranks.push(Rank { live: Some(live), ..Rank::default() });
+            ranked.nodes.push(target.replacing(entry));
+        }
+    }
+    Ok(ranked)
+}
+
+/// The union of two lists of scalars, without doubles.
+pub(super) fn union(live: Vec<Node>, patch: &[Node]) -> Ranked {
+    let positions = |list: &[Node]| {
+        let mut positions: FxHashMap<KeyValue, usize> = FxHashMap::default();
+        for (position, value) in list.iter().enumerate() {
+            if let Some(value) = KeyValue::of(value) {
+                positions.entry(value).or_insert(position);
+            }
+        }
+        positions
+    };
+    let (in_patch, in_live) = (positions(patch), positions(&live));
+    let mut seen = FxHashSet::default();
+    let mut ranked = Ranked::default();
+    for entry in live.into_iter().chain(patch.iter().cloned()) {
+        let Some(value) = KeyValue::of(&entry) else { continue };
+        let (patch, live) = (in_patch.get(&value).copied(), in_live.get(&value).copied());
+        if seen.insert(value) {
+            ranked.nodes.push(entry);
+            ranked.ranks.push(Rank { patch, live, ..Rank::default() });
+        }
+    }
+    ranked
+}

@@ -1,0 +1,325 @@
+//! Merges a patch exactly as the API server does (apimachinery 0.36, `StrategicMergeMapPatch`), into an
+//! object, or into another patch, as kubectl does with the halves of a three-way patch (`mergeMap`).
+//!
+//! Two things are left open there by the random order of Go's maps: where a patch both removes scalars
+//! from a list and merges others into it, removal comes first here.
+
+mod ineffective;
+mod lists;
+mod target;
+#[cfg(test)]
+mod tests;
+pub(crate) mod types;
+
+use rustc_hash::FxHashSet;
+
+use self::ineffective::ineffective;
+use self::lists::{list_keys, ranked, replacement, union};
+use self::target::MergeTarget;
+use self::types::{EntryKind, declared, declared_list, element, entry_kind, known, strategy};
+use super::directive::{
+    Action, DELETE_FROM_PRIMITIVE_LIST, PATCH, RETAIN_KEYS, SET_ELEMENT_ORDER, about_lists, action,
+    check_named_keys, is_directive, is_replace, map_without_directives, names_keys,
+};
+use super::element_order::{OrderKeys, Ranked};
+use super::fields::{self, MergedField};
+use super::identity::KeyValue;
+use super::keyed_list::KeyedList;
+use super::merged::Merged;
+use super::trail::Trail;
+use crate::schema::Cursor;
+use smp_text::diagnostic::{Code, Diagnostic, PatchRefusal, Result};
+use smp_text::yaml::{Entry, List, Map, Node, Value};
+
+/// Applies a patch to an object of a kind.
+///
+/// # Errors
+/// A kind without schema, and what else the API server refuses.
+pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Merged> {
+    let root = Trail::root();
+    let (into, from) = fields::maps(&mut dest, patch)?;
+    known(kind, &root)?;
+    check_named_keys(patch, &root).map_err(|error| error.refused(PatchRefusal::Merge))?;
+    let warnings = ineffective(into, from, kind);
+    let merged = MergeTarget::Object.merge_map(into, from, kind, &root);
+    merged.map_err(|error| error.refused(PatchRefusal::Merge))?;
+    let deleted = action(from, &root)? == Some(Action::Delete);
+    Ok(Merged { warnings, ..Merged::of((!deleted).then_some(dest)) })
+}
+
+/// Joins two patches for an object of a kind into one that does what both do.
+///
+/// The first patch has the deletions, the second one the changes.
+///
+/// # Errors
+/// Directives that differ; what the API server would refuse.
+pub(crate) fn join_patches(mut first: Map, second: &Map, kind: Cursor<'_>, at: &Trail<'_>) -> Result<Map> {
+    MergeTarget::Patch.merge_map(&mut first, second, kind, at)?;
+    Ok(first)
+}
+
+impl MergeTarget {
+    fn merge_map(self, dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+        match (action(patch, at)?, self) {
+            (None, _) => {}
+            (Some(Action::Delete), _) => {
+                *dest = Map::new();
+                return Ok(());
+            }
+            (Some(Action::Replace), Self::Object) => {
+                *dest = map_without_directives(patch);
+                return Ok(());
+            }
+            (Some(Action::Replace), Self::Patch) => {
+                *dest = patch.clone();
+                dest.remove(PATCH);
+                return Ok(());
+            }
+            (Some(Action::Merge), _) => return Err(merge_in_map(patch, at)),
+        }
+        match self {
+            Self::Object => fields::retain_keys(dest, patch, at)?,
+            Self::Patch => take_directives(dest, patch, at)?,
+        }
+        let ordered = about_lists(patch, SET_ELEMENT_ORDER, at)?;
+        for (field, directive) in &ordered {
+            self.merge_in_order(dest, (patch.entry(field), field), directive, cursor, &at.field(field))?;
+        }
+        if self == Self::Object {
+            delete_from_lists(dest, patch, cursor, at)?;
+        }
+        let is_open = |entry: &&Entry| {
+            let name = entry.key.text.as_str();
+            let is_kept = self == Self::Patch && name.starts_with(DELETE_FROM_PRIMITIVE_LIST);
+            (is_kept || !is_directive(name)) && ordered.iter().all(|(field, _)| *field != name)
+        };
+        fields::merge(dest, patch.entries().iter().filter(is_open), |live, entry| {
+            let here = at.field(&entry.key.text);
+            match live {
+                Some(live) => self.merge_value(live, entry, cursor, &here),
+                None => self.new_field(entry, cursor, &here),
+            }
+        })
+    }
+
+    /// A field that only the patch has, or that has a value of another type there.
+    fn new_field(self, entry: &Entry, parent: Cursor<'_>, at: &Trail<'_>) -> Result<MergedField> {
+        if self == Self::Object {
+            check_new(&entry.value, parent.field(&entry.key.text), at)?;
+        }
+        Ok(MergedField::of(self.added(&entry.value)))
+    }
+
+    /// Merges a field that both sides have.
+    fn merge_value(
+        self,
+        live: &mut Node,
+        entry: &Entry,
+        parent: Cursor<'_>,
+        at: &Trail<'_>,
+    ) -> Result<MergedField> {
+        let (name, patch) = (entry.key.text.as_str(), &entry.value);
+        match (&mut live.value, &patch.value) {
+            _ if is_directive(name) => {}
+            (Value::Map(map), Value::Map(changes)) => {
+                let cursor = declared(parent, name, patch, at)?;
+                if !strategy(cursor, at)?.replace {
+                    // Deleted or replaced: the field stays, with what is left.
+                    self.merge_map(map, changes, cursor, at)?;
+                    return Ok(MergedField::Done);
+                }
+            }
+            (Value::List(list), Value::List(changes)) => {
+                let cursor = declared_list(parent, name, patch, at)?;
+                if strategy(cursor, at)?.merge {
+                    *list = self.merge_list(std::mem::take(list), changes, cursor, at)?.in_order();
+                    return Ok(MergedField::Done);
+                }
+            }
+            _ => return self.new_field(entry, parent, at),
+        }
+        Ok(MergedField::Value(self.replacing(patch)))
+    }
+
+    /// Merges two lists whose strategy is to merge.
+    fn merge_list(self, live: List, patch: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<Ranked> {
+        let kind = entry_kind([&live, patch], at)?;
+        let keys = list_keys(cursor);
+        match (kind, &keys) {
+            (Some(EntryKind::Map), None) => {
+                let message = "the schema has no merge key for this list, so maps in it cannot be merged";
+                Err(at.error(Code::MissingMergeKey, message))
+            }
+            (_, None) => Ok(union(live, patch)),
+            (None, Some(_)) => Ok(Ranked::default()),
+            (Some(EntryKind::Map), Some(keys)) if patch.iter().any(is_replace) => {
+                replacement(patch, keys, self, at)
+            }
+            (Some(EntryKind::Map), Some(keys)) => {
+                let mut list = KeyedList::new(live, patch, keys, at)?;
+                list.merge(patch, at, |live, patch, at| self.merge_entry(live, patch, element(cursor), at))?;
+                ranked(list, keys, at)
+            }
+            (Some(_), Some(keys)) => Err(patch.iter().chain(&live).next().map_or_else(
+                || at.error(Code::WrongType, "the entries of this list must be maps"),
+                |entry| keys.not_a_map(entry, at),
+            )),
+        }
+    }
+
+    fn merge_entry(
+        self,
+        live: Option<Node>,
+        patch: &Node,
+        element: Cursor<'_>,
+        at: &Trail<'_>,
+    ) -> Result<Node> {
+        let Some(mut live) = live else {
+            if self == Self::Object {
+                check_new(patch, element, at)?;
+            }
+            // A new entry is taken as it stands, nulls and all.
+            return Ok(self.replacing(patch));
+        };
+        if let (Some(map), Some(patch)) = (live.as_map_mut(), patch.as_map()) {
+            self.merge_map(map, patch, element, at)?;
+        }
+        Ok(live)
+    }
+
+    /// Merges a list for which the patch gives an order (`mergePatchIntoOriginal`).
+    fn merge_in_order(
+        self,
+        dest: &mut Map,
+        (from, field): (Option<&Entry>, &str),
+        directive: &Entry,
+        parent: Cursor<'_>,
+        at: &Trail<'_>,
+    ) -> Result<()> {
+        let order = list_of(&directive.value, at)?;
+        let patched = from.map(|entry| list_of(&entry.value, at)).transpose()?;
+        let live = dest.get(field).map(|node| list_of(node, at)).transpose()?;
+        let cursor = declared_list(parent, field, &directive.value, at)?;
+        let strategy = strategy(cursor, at)?;
+        let entries = patched.map(Vec::as_slice).unwrap_or_default();
+        let keys = OrderKeys::of_server(cursor, order, entries);
+        keys.check(entries, order, directive, at)?;
+        let kind = entry_kind([live.map(Vec::as_slice).unwrap_or_default(), entries], at)?;
+        if kind.is_none() && (live.is_some() || patched.is_some()) {
+            let message = format!("`{}` has no entries to put in order", directive.key.text);
+            return Err(at.error(Code::Directive, message).at(directive.value.span()));
+        }
+        let live = dest.get_mut(field).and_then(Node::as_list_mut).map(std::mem::take);
+        let merged = match (live, patched) {
+            (None, None) => return Ok(()),
+            (Some(live), None) => keys.ranked(live.clone(), &live, at)?,
+            (None, Some(_)) => Ranked::of_patch(entries.iter().filter_map(|e| self.added_entry(e)).collect()),
+            (Some(live), Some(_)) if strategy.merge => self.merge_list(live, entries, cursor, at)?,
+            (Some(live), Some(_)) => {
+                keys.ranked(entries.iter().map(|entry| self.replacing(entry)).collect(), &live, at)?
+            }
+        };
+        let (nodes, places) = merged.in_order_with_places();
+        set_list(dest, field, from, keys.reorder(nodes, &places, order, at)?);
+        Ok(())
+    }
+}
+
+/// The server takes new lists as they stand. Only of entries with several merge keys each one is needed, which no
+/// type of its own has; and entries that name their keys name them as in a list that is there.
+fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+    match &node.value {
+        Value::Map(map) if cursor.is_known() => {
+            let mut fields = fields::plain(map);
+            fields.try_for_each(|entry| {
+                let name = &entry.key.text;
+                check_new(&entry.value, cursor.field(name), &at.field(name))
+            })
+        }
+        Value::List(list) if cursor.is_known() => {
+            let has_several = cursor.patch_merge_key().is_some_and(|keys| keys.contains(','));
+            let is_checked = cursor.patch_strategy().merge && (has_several || list.iter().any(names_keys));
+            let keys = if is_checked { list_keys(cursor) } else { None };
+            list.iter().enumerate().try_for_each(|(position, entry)| {
+                let here = at.index(position);
+                match &keys {
+                    Some(keys) if names_keys(entry) => drop(keys.entry_match(entry, &here)?),
+                    Some(keys) if has_several && entry.get(PATCH).is_none() => {
+                        keys.check_named(entry, &here)?;
+                    }
+                    _ => {}
+                }
+                check_new(entry, element(cursor), &here)
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn merge_in_map(patch: &Map, at: &Trail<'_>) -> Diagnostic {
+    let span = patch.get(PATCH).map(Node::span).unwrap_or_default();
+    at.error(Code::Directive, "`$patch: merge` cannot stand in a map")
+        .at(span)
+        .help("maps are merged anyway: leave it out")
+}
+
+/// Takes over the directives that both halves of a patch may have, and not different ones.
+fn take_directives(first: &mut Map, second: &Map, at: &Trail<'_>) -> Result<()> {
+    let is_shared = |entry: &&Entry| {
+        let name = entry.key.text.as_str();
+        name == RETAIN_KEYS || name.starts_with(SET_ELEMENT_ORDER)
+    };
+    for entry in second.entries().iter().filter(is_shared) {
+        match first.get(&entry.key.text) {
+            Some(other) if *other != entry.value => {
+                let message = format!("the two halves of the patch differ in `{}`", entry.key.text);
+                return Err(at.error(Code::Directive, message));
+            }
+            Some(_) => {}
+            None => first.push(entry.key.clone(), entry.value.clone()),
+        }
+    }
+    Ok(())
+}
+
+/// `$deleteFromPrimitiveList/field`: removes scalars from a list, whatever its strategy.
+fn delete_from_lists(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+    for (field, entry) in about_lists(patch, DELETE_FROM_PRIMITIVE_LIST, at)? {
+        if entry.value.is_null() {
+            dest.remove(field);
+            continue;
+        }
+        let Some(live) = dest.get_mut(field).and_then(Node::as_list_mut) else { continue };
+        let Some(gone) = entry.value.as_list() else { continue };
+        let here = at.field(field);
+        let list = declared(cursor, field, &entry.value, &here)?;
+        strategy(list, &here)?;
+        match entry_kind([live.as_slice(), gone.as_slice()], &here)? {
+            None => {}
+            Some(EntryKind::Map) => {
+                *live = MergeTarget::Object.merge_list(std::mem::take(live), gone, list, &here)?.in_order();
+            }
+            Some(_) => {
+                let gone: FxHashSet<_> = gone.iter().filter_map(KeyValue::of).collect();
+                live.retain(|entry| !KeyValue::of(entry).is_some_and(|value| gone.contains(&value)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Sets the entries of a list that is there, or that the patch brings.
+fn set_list(dest: &mut Map, field: &str, from: Option<&Entry>, nodes: List) {
+    if let Some(list) = dest.get_mut(field).and_then(Node::as_list_mut) {
+        *list = nodes;
+    } else if let Some(entry) = from {
+        dest.insert(entry.key.clone(), Node { meta: entry.value.meta.clone(), ..Node::list(nodes) });
+    }
+}
+
+fn list_of<'n>(node: &'n Node, at: &Trail<'_>) -> Result<&'n List> {
+    node.as_list().ok_or_else(|| {
+        let message = format!("a list with an order must be a list and is {}", node.type_name());
+        at.error(Code::WrongType, message).at(node.span())
+    })
+}

@@ -1,0 +1,236 @@
+//! The words that a patch says about itself: `$patch` and its kin.
+//!
+//! Knows their names and how they are written; what they do, the algorithms decide.
+
+use super::trail::Trail;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::{Entry, Map, Node, Value, nearest};
+
+/// Says what happens to the whole map, or to an entry of a list.
+pub const PATCH: &str = "$patch";
+/// Lists the fields that a map keeps.
+pub const RETAIN_KEYS: &str = "$retainKeys";
+/// With `/field` behind it: in which order the entries of that list stand.
+pub const SET_ELEMENT_ORDER: &str = "$setElementOrder";
+/// With `/field` behind it: which scalars leave that list.
+pub const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
+/// Lists the fields by which an entry of a list finds its match.
+pub const PATCH_MERGE_KEY: &str = "$patchMergeKey";
+
+/// The value of `$patch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// `merge`: what happens anyway.
+    Merge,
+    /// `replace`
+    Replace,
+    /// `delete`
+    Delete,
+}
+
+/// Whether a field of that name is a directive, well-formed or not.
+#[must_use]
+pub fn is_directive(name: &str) -> bool {
+    name.starts_with('$')
+        && (matches!(name, PATCH | RETAIN_KEYS | PATCH_MERGE_KEY)
+            || name.starts_with(SET_ELEMENT_ORDER)
+            || name.starts_with(DELETE_FROM_PRIMITIVE_LIST))
+}
+
+/// The field that a directive for a list is about.
+pub(crate) fn list_of(name: &str) -> Option<&str> {
+    let list = [SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST].iter().find_map(|d| name.strip_prefix(*d))?;
+    list.strip_prefix('/')
+}
+
+/// The values of `$patch`.
+const ACTIONS: [&str; 3] = ["merge", "replace", "delete"];
+
+/// Reads `$patch` of a map.
+///
+/// # Errors
+/// A value other than `merge`, `replace` and `delete`.
+pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
+    let Some(node) = map.get(PATCH) else { return Ok(None) };
+    match node.as_str() {
+        Some("merge") => Ok(Some(Action::Merge)),
+        Some("replace") => Ok(Some(Action::Replace)),
+        Some("delete") => Ok(Some(Action::Delete)),
+        _ => {
+            // What is like none of them may stand there by mistake, and be secret.
+            let word = node.as_str().filter(|text| *text == "remove" || nearest(text, &ACTIONS).is_some());
+            let value = word.unwrap_or(node.type_name());
+            Err(at
+                .error(Code::Directive, format!("`$patch` cannot be {value}"))
+                .at(node.span())
+                .help("use `delete`, `replace` or `merge`"))
+        }
+    }
+}
+
+/// Whether an entry asks to be deleted: in a patch, that is; elsewhere such a field is data.
+pub(crate) fn is_delete(entry: &Node) -> bool {
+    entry.get(PATCH).and_then(Node::as_str) == Some("delete")
+}
+
+/// Whether an entry says that the others take the place of the whole list.
+pub(crate) fn is_replace(entry: &Node) -> bool {
+    entry.get(PATCH).and_then(Node::as_str) == Some("replace")
+}
+
+/// A warning for each entry that lets the others take the place of a list, and says more than that, which is lost.
+pub(crate) fn left_out(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
+    let says_more = |entry: &Node| is_replace(entry) && entry.as_map().is_some_and(|map| map.len() > 1);
+    let warning = |(i, entry): (usize, &Node)| {
+        let message =
+            "`$patch: replace` replaces the whole list by the entries without it: this one is left out";
+        Diagnostic::warning(Code::Directive, message)
+            .field(at.index(i).path())
+            .at(entry.span())
+            .help("write `- $patch: replace` as an entry of its own, before all entries of the new list")
+    };
+    patch.iter().enumerate().filter(|(_, entry)| says_more(entry)).map(warning).collect()
+}
+
+/// Reads the fields that are the directive `name` for a list: each with the field that it is about.
+///
+/// # Errors
+/// One that names no field.
+pub(crate) fn about_lists<'p>(
+    patch: &'p Map,
+    name: &str,
+    at: &Trail<'_>,
+) -> Result<Vec<(&'p str, &'p Entry)>> {
+    let directives = patch.entries().iter().filter(|entry| entry.key.text.starts_with(name));
+    let read = |entry: &'p Entry| match entry.key.text[name.len()..].strip_prefix('/') {
+        Some(field) => Ok((field, entry)),
+        None => Err(at
+            .error(Code::Directive, format!("`{}` names no field", entry.key.text))
+            .at(entry.key.meta.span)
+            .help(format!("write `{name}/field`"))),
+    };
+    directives.map(read).collect()
+}
+
+/// The value as data: without the directives that stand anywhere in it.
+#[must_use]
+pub fn without_directives(node: &Node) -> Node {
+    let value = match &node.value {
+        Value::Map(map) => Value::Map(map_without_directives(map)),
+        Value::List(list) => Value::List(list.iter().map(without_directives).collect()),
+        scalar @ Value::Scalar(_) => scalar.clone(),
+    };
+    Node { value, meta: node.meta.clone() }
+}
+
+/// The map as data.
+#[must_use]
+pub fn map_without_directives(map: &Map) -> Map {
+    let mut out = Map::new();
+    for entry in map.entries() {
+        if !is_directive(&entry.key.text) {
+            out.push(entry.key.clone(), without_directives(&entry.value));
+        }
+    }
+    out
+}
+
+/// Whether an entry of a patch names its merge keys itself.
+#[must_use]
+pub fn names_keys(entry: &Node) -> bool {
+    entry.get(PATCH_MERGE_KEY).is_some()
+}
+
+/// The merge keys that an entry of a patch names; none when it names none, or what it names is no
+/// list of names.
+#[must_use]
+pub fn named_keys(entry: &Node) -> Option<Vec<&str>> {
+    entry.get(PATCH_MERGE_KEY)?.as_list()?.iter().map(Node::as_str).collect()
+}
+
+/// The problem of a `$patchMergeKey` that does not stand in an entry of a list.
+pub(crate) fn misplaced_keys(directive: &Node, at: &Trail<'_>) -> Diagnostic {
+    at.error(Code::Directive, format!("`{PATCH_MERGE_KEY}` has no effect outside an entry of a list"))
+        .at(directive.span())
+        .help("move it into the entry whose merge keys it names, or remove it")
+}
+
+/// Checks that each `$patchMergeKey` below a field of a patch stands in an entry of a list.
+///
+/// # Errors
+/// One that does not.
+pub(crate) fn check_named_keys(patch: &Node, at: &Trail<'_>) -> Result<()> {
+    match &patch.value {
+        Value::Scalar(_) => Ok(()),
+        Value::Map(map) => {
+            map.get(PATCH_MERGE_KEY).map_or(Ok(()), |directive| Err(misplaced_keys(directive, at)))?;
+            map.iter().try_for_each(|(name, value)| check_named_keys(value, &at.field(name)))
+        }
+        Value::List(list) => list.iter().enumerate().try_for_each(|(i, entry)| {
+            let here = at.index(i);
+            match entry.as_map() {
+                Some(map) => {
+                    map.iter().try_for_each(|(name, value)| check_named_keys(value, &here.field(name)))
+                }
+                None => check_named_keys(entry, &here),
+            }
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_directives() {
+        // Whether it is one, and for which list.
+        let table = [
+            ("name", false, None),
+            ("$ref", false, None),
+            ("$patch", true, None),
+            ("$patches", false, None),
+            ("$retainKeys", true, None),
+            ("$patchMergeKey", true, None),
+            ("$setElementOrder/a/b", true, Some("a/b")),
+            ("$setElementOrder/", true, Some("")),
+            ("$setElementOrder", true, None),
+            ("$setElementOrders/x", true, None),
+            ("$deleteFromPrimitiveList/finalizers", true, Some("finalizers")),
+        ];
+        for (name, want, list) in table {
+            assert_eq!((is_directive(name), list_of(name)), (want, list), "{name}");
+        }
+        let root = Trail::root();
+        for name in ["$setElementOrder", "$setElementOrders/x"] {
+            let map: Map = [(name, Node::null())].into_iter().collect();
+            let error = about_lists(&map, SET_ELEMENT_ORDER, &root).expect_err(name);
+            assert_eq!(error.message(), format!("`{name}` names no field"));
+            assert!(about_lists(&map, DELETE_FROM_PRIMITIVE_LIST, &root).is_ok_and(|found| found.is_empty()));
+        }
+    }
+
+    #[test]
+    fn actions_are_read_and_refused() {
+        let map = |node| [(PATCH, node)].into_iter().collect::<Map>();
+        let root = Trail::root();
+        assert_eq!(action(&Map::new(), &root), Ok(None));
+        assert_eq!(action(&map(Node::string("delete")), &root), Ok(Some(Action::Delete)));
+        for (node, message) in [
+            (Node::string("remove"), "`$patch` cannot be remove"),
+            (Node::null(), "`$patch` cannot be null"),
+            (Node::list(Vec::new()), "`$patch` cannot be a list"),
+        ] {
+            let error = action(&map(node), &root).expect_err(message);
+            assert_eq!((error.code(), error.message()), (Code::Directive, message));
+        }
+    }
+
+    #[test]
+    fn data_is_left_when_directives_are_taken_out() {
+        let inner: Map = [("$patch", Node::string("delete")), ("a", Node::int(1))].into_iter().collect();
+        let node = Node::list(vec![Node::map(inner), Node::int(2)]);
+        let want = Node::list(vec![Node::map([("a", Node::int(1))].into_iter().collect()), Node::int(2)]);
+        assert_eq!(without_directives(&node), want);
+    }
+}

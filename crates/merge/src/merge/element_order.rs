@@ -1,0 +1,207 @@
+//! `$setElementOrder/field`: the order that a patch gives to the entries of a list.
+//!
+//! Knows by what entries are found in such an order, and puts lists into it; which lists have one, the
+//! engines decide.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use super::association::{patch_merge_keys, recommended_keys};
+use super::directive::{PATCH, is_delete, named_keys};
+use super::entry_match::lacks;
+use super::identity::{Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
+use super::order::{Rank, permuted, server_order};
+use super::trail::Trail;
+use crate::schema::{Cursor, ListType};
+use smp_text::diagnostic::{Code, Result};
+use smp_text::yaml::{Entry, Map, Node};
+
+/// A list, and what the API server's order of its entries depends on.
+#[derive(Debug, Default)]
+pub(crate) struct Ranked {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) ranks: Vec<Rank>,
+    /// How many live entries were deleted.
+    pub(crate) deleted: usize,
+}
+
+impl Ranked {
+    /// Entries in the order of the patch that brings them.
+    pub(crate) fn of_patch(nodes: Vec<Node>) -> Self {
+        let rank = |position| Rank { patch: Some(position), ..Rank::default() };
+        Self { ranks: (0..nodes.len()).map(rank).collect(), nodes, deleted: 0 }
+    }
+
+    /// The entries in the order that the API server gives them.
+    pub(crate) fn in_order(self) -> Vec<Node> {
+        let order = server_order(&self.ranks);
+        permuted(self.nodes, &order)
+    }
+
+    /// The same, and each entry's place in the live list.
+    ///
+    /// There the API server lets new entries take the places that deletions left at the end.
+    pub(crate) fn in_order_with_places(self) -> (Vec<Node>, Vec<Option<usize>>) {
+        let order = server_order(&self.ranks);
+        let mut free = self.deleted;
+        let mut place = |rank: &Rank| {
+            rank.live.or_else(|| {
+                free = free.checked_sub(1)?;
+                Some(usize::MAX - free)
+            })
+        };
+        let places: Vec<_> = self.ranks.iter().map(&mut place).collect();
+        let places = order.iter().map(|&i| places[i]).collect();
+        (permuted(self.nodes, &order), places)
+    }
+}
+
+/// By what entries are found in a list that gives the order.
+#[derive(Debug)]
+pub(crate) struct OrderKeys {
+    /// None for lists of scalars.
+    keys: Option<MergeKeys>,
+    /// Those that each entry must have.
+    default: Option<MergeKeys>,
+}
+
+impl OrderKeys {
+    /// The default keys; of those that the schema recommends, or that entries of the patch name, also
+    /// the ones that the order mentions.
+    pub(crate) fn of_server(list: Cursor<'_>, order: &[Node], patch: &[Node]) -> Self {
+        let mut more = recommended_keys(list);
+        more.extend(patch.iter().filter_map(named_keys).flatten().map(SmolStr::from));
+        let mentioned: FxHashSet<&str> = mentioned(order).collect();
+        more.retain(|key| mentioned.contains(key.as_str()));
+        Self::new(patch_merge_keys(list), more.into_iter())
+    }
+
+    /// All fields that the order mentions.
+    ///
+    /// # Errors
+    /// Where entries have several merge keys: one that does not name all of them.
+    pub(crate) fn of_overlay(list: Cursor<'_>, order: &[Node], at: &Trail<'_>) -> Result<Self> {
+        let needed = patch_merge_keys(list);
+        if needed.len() > 1 && list.list_type() != Some(ListType::Map) {
+            let required = needed.into_iter().map(|key| (key, KeyRule::Required));
+            let keys = MergeKeys::new(required, NullKey::Absent, KeyComparison::Data);
+            for (position, entry) in order.iter().enumerate() {
+                identify(Some(&keys), entry, at, position)?;
+            }
+        }
+        Ok(Self::new(Vec::new(), mentioned(order).map(SmolStr::from)))
+    }
+
+    fn new(needed: Vec<SmolStr>, more: impl Iterator<Item = SmolStr>) -> Self {
+        let mut seen: FxHashSet<SmolStr> = needed.iter().cloned().collect();
+        let more: Vec<_> = more.filter(|key| seen.insert(key.clone())).collect();
+        let needed: Vec<_> = needed.into_iter().map(|key| (key, KeyRule::Required)).collect();
+        let more = more.into_iter().map(|key| (key, KeyRule::Optional));
+        // As one of several keys null is no value.
+        let null = if needed.len() > 1 { NullKey::Absent } else { NullKey::Value };
+        let keys = |keys: Vec<_>| (!keys.is_empty()).then(|| MergeKeys::new(keys, null, KeyComparison::Data));
+        Self { default: keys(needed.clone()), keys: keys(needed.into_iter().chain(more).collect()) }
+    }
+
+    fn positions(&self, list: &[Node], at: &Trail<'_>) -> Result<FxHashMap<Identity, usize>> {
+        let mut positions = FxHashMap::default();
+        for (position, entry) in list.iter().enumerate() {
+            positions.entry(identify(self.keys.as_ref(), entry, at, position)?).or_insert(position);
+        }
+        Ok(positions)
+    }
+
+    /// Entries with their places in the live list; among themselves they have the order that they have.
+    ///
+    /// # Errors
+    /// Entries without their keys.
+    pub(crate) fn ranked(&self, nodes: Vec<Node>, live: &[Node], at: &Trail<'_>) -> Result<Ranked> {
+        let positions = self.positions(live, at)?;
+        let mut ranked = Ranked::of_patch(nodes);
+        for (position, (entry, rank)) in ranked.nodes.iter().zip(&mut ranked.ranks).enumerate() {
+            let identity = identify(self.keys.as_ref(), entry, at, position)?;
+            rank.live = positions.get(&identity).copied();
+        }
+        Ok(ranked)
+    }
+
+    /// Puts entries that the order names in that order, and the others between them by their places in
+    /// the live list.
+    ///
+    /// # Errors
+    /// Entries without their keys.
+    pub(crate) fn reorder(
+        &self,
+        nodes: Vec<Node>,
+        places: &[Option<usize>],
+        order: &[Node],
+        at: &Trail<'_>,
+    ) -> Result<Vec<Node>> {
+        let positions = self.positions(order, at)?;
+        let rank = |(position, (entry, live)): (usize, (&Node, &Option<usize>))| {
+            let identity = identify(self.keys.as_ref(), entry, at, position)?;
+            Ok(Rank { patch: positions.get(&identity).copied(), live: *live, last: is_delete(entry) })
+        };
+        let ranks = nodes.iter().zip(places).enumerate().map(rank).collect::<Result<Vec<_>>>()?;
+        Ok(permuted(nodes, &server_order(&ranks)))
+    }
+
+    /// The entries of the patch must stand in the order's order, and all be named there.
+    ///
+    /// # Errors
+    /// One that does not.
+    pub(crate) fn check(
+        &self,
+        patch: &[Node],
+        order: &[Node],
+        directive: &Entry,
+        at: &Trail<'_>,
+    ) -> Result<()> {
+        if order.is_empty() || patch.is_empty() {
+            return Ok(());
+        }
+        let identify = |entry, position| identify(self.default.as_ref(), entry, at, position);
+        let mut items = order.iter().enumerate();
+        for (position, entry) in patch.iter().enumerate() {
+            let mut found = false;
+            if let Some(action) = entry.get(PATCH).filter(|_| self.keys.is_some()) {
+                // Other directives than deletions count as entries once the order is used up.
+                found = items.len() > 0 || action.as_str() == Some("delete");
+            } else {
+                let wanted = identify(entry, position)?;
+                while !found && let Some((place, item)) = items.next() {
+                    found = identify(item, place)? == wanted;
+                }
+            }
+            if !found {
+                let message = format!("this entry is not in `{}`, or at another place", directive.key.text);
+                let names = self.default.as_ref().map(MergeKeys::names).unwrap_or_default();
+                return Err(at
+                    .entry(entry, names, position)
+                    .error(Code::Directive, message)
+                    .at(entry.span())
+                    .label(directive.value.span(), "the order")
+                    .help("name all entries of the patch there, in the same order"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The fields that entries of an order have.
+fn mentioned(order: &[Node]) -> impl Iterator<Item = &str> {
+    order.iter().filter_map(Node::as_map).flat_map(Map::iter).map(|(name, _)| name)
+}
+
+/// The identity of the entry at a position of a list.
+fn identify(keys: Option<&MergeKeys>, entry: &Node, list: &Trail<'_>, position: usize) -> Result<Identity> {
+    match keys {
+        Some(keys) => {
+            keys.identify(entry).ok_or_else(|| lacks(keys, entry, &list.entry(entry, keys.names(), position)))
+        }
+        None => KeyValue::of(entry).map(Identity::One).ok_or_else(|| {
+            let message = "entries that are maps have no order without a merge key in the schema";
+            list.index(position).error(Code::MissingMergeKey, message).at(entry.span())
+        }),
+    }
+}

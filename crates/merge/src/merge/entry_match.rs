@@ -1,0 +1,357 @@
+//! Which entry of a list an entry of a patch is about: by the keys of the schema, or by those that its
+//! `$patchMergeKey` names.
+//!
+//! What such an entry may name and must have, and what is wrong with one that lacks it, is said here.
+
+#[cfg(test)]
+mod tests;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use super::association::{Association, Several, default_of, patch_merge_keys, recommended_keys};
+use super::directive::{Action, PATCH_MERGE_KEY, action, named_keys, names_keys};
+use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
+use super::rules::Rules;
+use super::trail::Trail;
+use crate::schema::Cursor;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::Node;
+
+/// What tells the entries of a list apart while a patch is merged into it.
+#[derive(Debug)]
+pub(crate) struct ListKeys<'s> {
+    rules: Rules,
+    /// Those of entries without `$patchMergeKey`; none where only that directive can tell entries apart.
+    keys: Option<MergeKeys>,
+    several: Several,
+    /// The keys that `$patchMergeKey` must name.
+    must_name: Vec<SmolStr>,
+    /// The keys that it may name; any when there are none here.
+    may_name: Vec<SmolStr>,
+    /// The type of the entries.
+    element: Cursor<'s>,
+    list: Cursor<'s>,
+}
+
+/// By which keys entries are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KeyPattern {
+    /// All those of the list.
+    Own,
+    /// Others.
+    Keys(MergeKeys),
+}
+
+/// What the entry must have that an entry of a patch is about.
+#[derive(Debug)]
+pub(crate) struct EntryMatch {
+    /// The name by some keys; where nothing has it, the next one counts.
+    pub(crate) by: Vec<(KeyPattern, Identity)>,
+    /// Whether `$patchMergeKey` says so.
+    pub(crate) named: bool,
+    /// Whether it is deleted.
+    pub(crate) delete: bool,
+    pub(crate) several: Several,
+}
+
+impl<'s> ListKeys<'s> {
+    /// The keys of a list that merges as `association` says and whose entries are of the type `element`.
+    pub(crate) fn new(association: Association, list: Cursor<'s>, element: Cursor<'s>, rules: Rules) -> Self {
+        let (keys, several) = match association {
+            Association::Keyed { keys, several } => (Some(keys), several),
+            _ => (None, Several::Refused),
+        };
+        let mut must_name = patch_merge_keys(list);
+        if must_name.is_empty() && matches!(rules, Rules::Kustomize { .. }) {
+            must_name.extend(keys.iter().filter_map(|keys| keys.names().first().cloned()));
+        }
+        Self { rules, keys, several, must_name, may_name: recommended_keys(list), element, list }
+    }
+
+    /// Whose rules count.
+    pub(crate) fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// The keys of entries without `$patchMergeKey`.
+    pub(crate) fn keys(&self) -> Option<&MergeKeys> {
+        self.keys.as_ref()
+    }
+
+    /// The names of these keys.
+    pub(crate) fn names(&self) -> &[SmolStr] {
+        self.keys.as_ref().map_or(&[], MergeKeys::names)
+    }
+
+    /// The name of an entry by the keys of a pattern.
+    pub(crate) fn identify(&self, entry: &Node, pattern: &KeyPattern) -> Option<Identity> {
+        match pattern {
+            KeyPattern::Own => self.keys.as_ref()?.identify(entry),
+            KeyPattern::Keys(keys) => keys.identify(entry),
+        }
+    }
+
+    /// What an entry of a patch is about.
+    ///
+    /// # Errors
+    /// An entry that is no map, or lacks a key; a malformed directive.
+    pub(crate) fn entry_match(&self, entry: &Node, at: &Trail<'_>) -> Result<EntryMatch> {
+        let map = entry.as_map().ok_or_else(|| self.not_a_map(entry, at))?;
+        let action = action(map, at)?;
+        if action == Some(Action::Merge) && self.rules == Rules::Apiserver {
+            return Err(merge_in_list(entry, at));
+        }
+        let delete = action == Some(Action::Delete);
+        if let Some(directive) = map.get(PATCH_MERGE_KEY) {
+            let named = self.named_values(&self.allowed_keys(entry, directive, at)?, entry, directive, at)?;
+            return Ok(self.by_named_keys(&named, entry, action));
+        }
+        let own = self.keys.as_ref().and_then(|keys| Some((keys, keys.identify(entry)?)));
+        let (keys, identity) = own.ok_or_else(|| self.missing_key(entry, at))?;
+        let by = vec![by_own_keys(keys, identity)];
+        Ok(EntryMatch { by, named: false, delete, several: self.several })
+    }
+
+    /// What is compared where entries name their keys.
+    fn comparison(&self) -> KeyComparison {
+        match self.rules {
+            Rules::Kustomize { .. } | Rules::Kyaml => KeyComparison::Text,
+            Rules::Overlay | Rules::Apiserver | Rules::Lossless => KeyComparison::Data,
+        }
+    }
+
+    /// The match by the values that an entry has for the keys which it names, null where one only has to
+    /// be there.
+    fn by_named_keys(
+        &self,
+        named: &[(SmolStr, KeyValue)],
+        entry: &Node,
+        action: Option<Action>,
+    ) -> EntryMatch {
+        let delete = action == Some(Action::Delete);
+        let keys = |rule: &dyn Fn(&SmolStr, &KeyValue) -> KeyRule| {
+            let keys = named.iter().map(|(name, value)| (name.clone(), rule(name, value)));
+            MergeKeys::new(keys, NullKey::Absent, self.comparison())
+        };
+        let is_null = |value: &KeyValue| *value == KeyValue::Null;
+        let by_presence = named.iter().any(|(_, value)| is_null(value));
+        let exact = keys(&|_, value| if is_null(value) { KeyRule::Present } else { KeyRule::Optional });
+        let otherwise = match self.rules {
+            // A deletion does not take what only lacks a key.
+            _ if by_presence && delete => None,
+            // Where no entry has it any more, the one without it is meant: the patch was applied before.
+            _ if by_presence => Some(keys(&|_, _| KeyRule::Optional)),
+            Rules::Apiserver => None,
+            _ => Some(keys(&|name, _| self.rule_of_named(name))),
+        };
+        let mut by = vec![(KeyPattern::Keys(exact), named.iter().map(|(_, value)| value.clone()).collect())];
+        let otherwise = otherwise.and_then(|keys| Some((keys.identify(entry)?, keys)));
+        by.extend(otherwise.map(|(identity, keys)| (KeyPattern::Keys(keys), identity)));
+        let several = if by_presence { Several::First } else { Several::Refused };
+        EntryMatch { by, named: true, delete, several }
+    }
+
+    /// What counts of a key that an entry names: where it is absent, its default if the list has keys of its own.
+    fn rule_of_named(&self, name: &str) -> KeyRule {
+        let default = self.keys.as_ref().and_then(|_| default_of(self.element, name, self.comparison()));
+        default.unwrap_or(KeyRule::Optional)
+    }
+
+    fn named_values(
+        &self,
+        names: &[SmolStr],
+        entry: &Node,
+        directive: &Node,
+        at: &Trail<'_>,
+    ) -> Result<Vec<(SmolStr, KeyValue)>> {
+        let value = |name: &SmolStr| {
+            let value = entry.as_map().and_then(|map| self.comparison().value(map, name));
+            let value = value.ok_or_else(|| {
+                let message = format!("the key `{name}`, named by `{PATCH_MERGE_KEY}`, is no scalar");
+                at.error(Code::Directive, message).at(directive.span())
+            })?;
+            Ok((name.clone(), value))
+        };
+        let values = names.iter().map(value).collect::<Result<Vec<_>>>()?;
+        let is_missing =
+            |(name, value): &&(SmolStr, KeyValue)| !value.is_present() && self.must_name.contains(name);
+        let missing: Vec<&str> = values.iter().filter(is_missing).map(|(name, _)| name.as_str()).collect();
+        if missing.is_empty() { Ok(values) } else { Err(missing_keys(&missing, names, entry, at)) }
+    }
+
+    fn allowed_keys(&self, entry: &Node, directive: &Node, at: &Trail<'_>) -> Result<Vec<SmolStr>> {
+        let wrong = |message: String| at.error(Code::Directive, message).at(directive.span());
+        let Some(keys) = named_keys(entry).filter(|keys| !keys.is_empty()) else {
+            return Err(wrong(format!("`{PATCH_MERGE_KEY}` must be a list of field names")));
+        };
+        if let Some(problem) = self.problem_of_names(&keys) {
+            return Err(wrong(problem));
+        }
+        let is_named = |key: &&SmolStr| keys.contains(&key.as_str());
+        let unnamed: Vec<&str> =
+            self.must_name.iter().filter(|key| !is_named(key)).map(SmolStr::as_str).collect();
+        if !unnamed.is_empty() {
+            let default = quoted_keys("default merge key", &unnamed);
+            return Err(wrong(format!("`{PATCH_MERGE_KEY}` must name the {default}")));
+        }
+        let allowed = |key: &&str| self.may_name.is_empty() || self.may_name.iter().any(|may| may == *key);
+        let others: Vec<&str> = keys.iter().copied().filter(|key| !allowed(key)).collect();
+        if !others.is_empty() {
+            let help = format!("`{PATCH_MERGE_KEY}` may name `{}` here", self.may_name.join("`, `"));
+            let are = if others.len() == 1 { "is no merge key" } else { "are no merge keys" };
+            return Err(wrong(format!("`{}` {are} of this list", others.join("`, `"))).help(help));
+        }
+        Ok(keys.into_iter().map(SmolStr::from).collect())
+    }
+
+    /// The problem of the names in `$patchMergeKey`: one is there twice, or no entry can have such a field.
+    fn problem_of_names(&self, keys: &[&str]) -> Option<String> {
+        let mut seen = FxHashSet::default();
+        if let Some(twice) = keys.iter().find(|key| !seen.insert(**key)) {
+            return Some(format!("`{PATCH_MERGE_KEY}` names `{twice}` twice"));
+        }
+        let is_closed = self.element.fields().next().is_some() && !self.element.preserves_unknown_fields();
+        let is_key = |key: &str| self.names().iter().chain(&self.must_name).any(|name| name == key);
+        let is_unknown = |key: &&&str| !self.element.has_field(key) && !is_key(key);
+        let unknown = keys.iter().find(is_unknown).filter(|_| is_closed && self.may_name.is_empty())?;
+        Some(format!("`{unknown}`, named by `{PATCH_MERGE_KEY}`, is not a field of the entries of this list"))
+    }
+
+    /// Checks that an entry has the keys of the list.
+    ///
+    /// # Errors
+    /// It lacks one, or one is no key.
+    pub(crate) fn check_named(&self, entry: &Node, at: &Trail<'_>) -> Result<()> {
+        match self.identify(entry, &KeyPattern::Own) {
+            Some(_) => Ok(()),
+            None => Err(self.missing_key(entry, at)),
+        }
+    }
+
+    /// All keys that an entry may name to be told apart from others, if that are more than it goes by.
+    pub(crate) fn more_to_name(&self, entry: &Node) -> Option<String> {
+        let all: Vec<SmolStr> = if self.may_name.is_empty() {
+            self.list.list_map_keys().map(SmolStr::from).collect()
+        } else {
+            self.may_name.clone()
+        };
+        let named = named_keys(entry);
+        let is_known = |key: &SmolStr| match &named {
+            Some(named) => named.contains(&key.as_str()),
+            None => self.names().contains(key),
+        };
+        (!all.iter().all(is_known)).then(|| all.join(", "))
+    }
+
+    /// The error for an entry that lacks a merge key.
+    pub(crate) fn missing_key(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
+        let Some(keys) = &self.keys else {
+            let message = "no merge key is known for this list, and this entry does not name one";
+            return at.error(Code::MissingMergeKey, message).at(entry.span()).help(format!(
+                "list the fields that tell entries apart under `{PATCH_MERGE_KEY}`, or give a schema"
+            ));
+        };
+        lacks(keys, entry, at)
+    }
+
+    /// The error for an entry that is no map.
+    pub(crate) fn not_a_map(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
+        let code = match self.rules {
+            // There it is the key that is asked for.
+            Rules::Kustomize { .. } => Code::MissingMergeKey,
+            _ => Code::WrongType,
+        };
+        let message = format!("an entry of this list must be a map and is {}", entry.type_name());
+        at.error(code, message).at(entry.span())
+    }
+
+    /// Whether no two entries of a list have the same keys; those that name their keys do not count.
+    ///
+    /// # Errors
+    /// Two that have.
+    pub(crate) fn check_distinct<'n>(
+        &self,
+        entries: impl Iterator<Item = &'n Node>,
+        at: &Trail<'_>,
+    ) -> Result<()> {
+        let own = |entry: &Node| {
+            if names_keys(entry) { None } else { self.identify(entry, &KeyPattern::Own) }
+        };
+        let (spans, names): (Vec<_>, Vec<_>) = entries.map(|entry| (entry.span(), own(entry))).unzip();
+        let Some(([first, second], keys)) = first_double(&names).zip(self.keys.as_ref()) else {
+            return Ok(());
+        };
+        let here = names[second].as_ref().map_or(at.index(second), |name| at.named(keys, name));
+        Err(here
+            .error(Code::DuplicateMergeKey, "two entries of this list have the same merge key")
+            .label(spans[second], "the second one")
+            .label(spans[first], "the first one")
+            .help("remove one of the two, or give it another key"))
+    }
+}
+
+/// The first two of some entries that have the same name.
+pub(crate) fn first_double(names: &[Option<Identity>]) -> Option<[usize; 2]> {
+    let named = || names.iter().enumerate().filter_map(|(i, name)| Some((i, name.as_ref()?)));
+    if names.len() <= FEW {
+        let earlier = |(i, name)| named().take_while(|(j, _)| *j < i).find(|(_, other)| *other == name);
+        return named().find_map(|entry| Some([earlier(entry)?.0, entry.0]));
+    }
+    let mut seen = FxHashMap::default();
+    named().find_map(|(i, name)| seen.insert(name, i).map(|first| [first, i]))
+}
+
+/// What has the same keys, as far as the entry has them.
+fn by_own_keys(keys: &MergeKeys, identity: Identity) -> (KeyPattern, Identity) {
+    let there = |value: &KeyValue| *value != KeyValue::Absent;
+    if identity.values().iter().all(there) {
+        return (KeyPattern::Own, identity);
+    }
+    let (known, values): (Vec<_>, Vec<_>) =
+        keys.iter().zip(identity.values()).filter(|(_, value)| there(value)).unzip();
+    let known = known.into_iter().map(|(name, rule)| (name.clone(), rule.clone()));
+    let known = MergeKeys::new(known, NullKey::Absent, keys.comparison());
+    (KeyPattern::Keys(known), values.into_iter().cloned().collect())
+}
+
+/// The error for an entry that keys do not name: it names exactly those that are missing, or cannot be keys.
+pub(crate) fn lacks(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    let missing = keys.missing(entry);
+    if !missing.is_empty() {
+        return missing_keys(&missing, keys.names(), entry, at);
+    }
+    if entry.as_map().is_none() {
+        let names = quoted_keys("merge key", &keys.names().iter().map(SmolStr::as_str).collect::<Vec<_>>());
+        let message = format!("this entry must be a map with its {names}, and is {}", entry.type_name());
+        return at.error(Code::MissingMergeKey, message).at(entry.span());
+    }
+    let unusable = quoted_keys("merge key", &keys.unusable(entry));
+    let message = format!("the {unusable} of this entry must be a string, number or boolean");
+    at.error(Code::MissingMergeKey, message).at(entry.span())
+}
+
+/// Of all keys by which an entry is told apart it lacks some that it needs.
+fn missing_keys(missing: &[&str], all: &[SmolStr], entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    let message = format!("this entry lacks its {}", quoted_keys("merge key", missing));
+    let needs = if missing.len() == all.len() { "there" } else { "for the missing ones, too" };
+    let needs =
+        if missing.len() == 1 && all.len() > 1 { format!("for `{}`, too", missing[0]) } else { needs.into() };
+    at.error(Code::MissingMergeKey, message).at(entry.span()).help(format!(
+        "entries of this list are told apart by `{}`: each entry needs a value {needs}",
+        all.join("`, `")
+    ))
+}
+
+/// "merge key `a`", "merge keys `a`, `b`".
+fn quoted_keys(what: &str, keys: &[&str]) -> String {
+    let plural = if keys.len() == 1 { "" } else { "s" };
+    format!("{what}{plural} `{}`", keys.join("`, `"))
+}
+
+/// The API server's own rules have no word for what happens anyway.
+pub(crate) fn merge_in_list(entry: &Node, at: &Trail<'_>) -> Diagnostic {
+    at.error(Code::Directive, "`$patch: merge` cannot stand in an entry of a list")
+        .at(entry.span())
+        .help("entries are merged anyway: leave it out")
+}

@@ -1,0 +1,112 @@
+//! The one loop over the fields of a map that a patch is merged into.
+//!
+//! Knows where fields go and which stay; what two values make together, the engines decide.
+
+use rustc_hash::FxHashSet;
+
+use super::directive::{RETAIN_KEYS, is_directive};
+use super::trail::Trail;
+use smp_text::diagnostic::{Code, Diagnostic, PatchRefusal, Result};
+use smp_text::yaml::{Entry, Map, Node, Value};
+
+/// What a patch makes of a field.
+#[derive(Debug)]
+pub(crate) enum MergedField {
+    /// It is as it shall be: changed in place, or still not there.
+    Done,
+    /// It is another value.
+    Value(Node),
+    /// It goes.
+    Gone,
+}
+
+impl MergedField {
+    /// A value that may be none.
+    pub(crate) fn of(value: Option<Node>) -> Self {
+        value.map_or(Self::Gone, Self::Value)
+    }
+}
+
+/// Merges fields of a patch into those of a map, which keep their order; new ones come behind them.
+///
+/// # Errors
+/// Those of `merge`.
+pub(crate) fn merge<'p, E>(
+    dest: &mut Map,
+    patch: impl Iterator<Item = &'p Entry>,
+    mut merge: impl FnMut(Option<&mut Node>, &'p Entry) -> std::result::Result<MergedField, E>,
+) -> std::result::Result<(), E> {
+    let index = dest.index();
+    let fields: Vec<_> = patch.map(|entry| (entry, index.position(&entry.key.text))).collect();
+    let mut gone = Vec::new();
+    for (entry, position) in fields {
+        let live = position.map(|position| &mut dest.entries_mut()[position].value);
+        match (merge(live, entry)?, position) {
+            (MergedField::Done, _) | (MergedField::Gone, None) => {}
+            (MergedField::Gone, Some(position)) => gone.push(position),
+            (MergedField::Value(value), Some(position)) => {
+                put(&mut dest.entries_mut()[position].value, value);
+            }
+            (MergedField::Value(value), None) => dest.push(entry.key.clone(), value),
+        }
+    }
+    if !gone.is_empty() {
+        gone.sort_unstable();
+        let (mut gone, mut at) = (gone.into_iter().peekable(), 0..);
+        dest.entries_mut().retain(|_| gone.next_if_eq(&at.next().unwrap_or_default()).is_none());
+    }
+    Ok(())
+}
+
+/// Sets a value and keeps the comments of the former one where the new one has none.
+pub(crate) fn put(dest: &mut Node, mut value: Node) {
+    if value.meta.comments.is_none() {
+        value.meta.comments = dest.meta.comments.take();
+    }
+    *dest = value;
+}
+
+/// The fields of a patch that are no directives.
+pub(crate) fn plain(patch: &Map) -> impl Iterator<Item = &Entry> {
+    patch.entries().iter().filter(|entry| !is_directive(&entry.key.text))
+}
+
+/// The two maps that a patch is about.
+///
+/// # Errors
+/// Other values.
+pub(crate) fn maps<'n>(dest: &'n mut Node, patch: &'n Node) -> Result<(&'n mut Map, &'n Map)> {
+    let wrong = |node: &Node, what: &str| {
+        let message = format!("{what} must be a map and is {}", node.type_name());
+        Diagnostic::error(Code::WrongType, message).at(node.span()).refused(PatchRefusal::NoPatch)
+    };
+    let patch = patch.as_map().ok_or_else(|| wrong(patch, "a strategic merge patch"))?;
+    match dest.value {
+        Value::Map(ref mut map) => Ok((map, patch)),
+        _ => Err(wrong(dest, "what a strategic merge patch is applied to")),
+    }
+}
+
+/// `$retainKeys`: fields that it does not name go, and the patch may set no others.
+///
+/// # Errors
+/// A malformed directive; a field that the patch sets and the directive does not name.
+pub(crate) fn retain_keys(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> {
+    let Some(directive) = patch.get(RETAIN_KEYS) else { return Ok(()) };
+    let wrong = |message: String, node: &Node| {
+        at.error(Code::Directive, message).at(node.span()).refused(PatchRefusal::NoPatch)
+    };
+    let list = directive.as_list();
+    let list = list.ok_or_else(|| wrong("`$retainKeys` must be a list of field names".into(), directive))?;
+    if let Some(entry) = list.iter().find(|entry| entry.scalar_text().is_none()) {
+        return Err(wrong(format!("`$retainKeys` cannot name {}", entry.type_name()), entry));
+    }
+    let kept: FxHashSet<&str> = list.iter().filter_map(Node::as_str).collect();
+    let set = |entry: &&Entry| !entry.value.is_null() && !kept.contains(entry.key.text.as_str());
+    if let Some(entry) = plain(patch).find(set) {
+        let message = format!("the patch sets `{}`, which its `$retainKeys` does not name", entry.key.text);
+        return Err(wrong(message, directive).label(entry.key.meta.span, "set here"));
+    }
+    dest.entries_mut().retain(|entry| kept.contains(entry.key.text.as_str()));
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! The door for objects that are `serde_json` values: merges of two or three versions of one.
+//!
+//! What goes on behind it is done by [`merge2`] and [`merge3`](super::merge3()) on trees. Must not know how
+//! anything is merged.
+
+use serde_json::Value;
+
+use super::{MergeOptions, Merged, merge2};
+use crate::schema::Schema;
+use smp_text::diagnostic::Result;
+use smp_text::yaml::Node;
+
+/// Merges the fields of `source` over those of `dest`: what the source has is taken, its nulls clear values,
+/// and what only `dest` has stays. Either may be null, which is no object at all.
+///
+/// The schema is asked for the kind that the objects say they have. Conflicts have no places.
+///
+/// ```
+/// use strategic_merge_patch::merge::{MergeOptions, json};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "web", "image": "a"}]}});
+/// let source = json!({"spec": {"containers": [{"name": "web", "tty": true}]}});
+/// let merged = json::merge(&pod, &source, &Schema::embedded(), &MergeOptions::default())?;
+/// let container = json!({"name": "web", "image": "a", "tty": true});
+/// assert_eq!(merged.node.unwrap_or_default()["spec"], json!({"containers": [container]}));
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// As [`merge2`].
+pub fn merge(dest: &Value, source: &Value, schema: &Schema, options: &MergeOptions) -> Result<Merged<Value>> {
+    Ok(merge2(tree(dest), &Node::from(source), schema, options)?.into_json())
+}
+
+/// Merges the changes from `original` to `updated` into `dest`. Each may be null, which is no object at all.
+///
+/// What both sides changed is a conflict; the options say which side is taken then.
+///
+/// ```
+/// use strategic_merge_patch::merge::{MergeOptions, json};
+/// use strategic_merge_patch::schema::Schema;
+/// use serde_json::json;
+///
+/// let [original, updated] = [json!({"replicas": 1, "port": 80}), json!({"replicas": 2, "port": 80})];
+/// let dest = json!({"replicas": 3, "port": 8080});
+/// let merged = json::merge3(&original, &updated, &dest, &Schema::none(), &MergeOptions::default())?;
+/// assert_eq!(merged.node, Some(json!({"replicas": 2, "port": 8080})));
+/// assert_eq!(merged.conflicts[0].path.to_string(), "replicas");
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// As [`merge3`](super::merge3()).
+pub fn merge3(
+    original: &Value,
+    updated: &Value,
+    dest: &Value,
+    schema: &Schema,
+    options: &MergeOptions,
+) -> Result<Merged<Value>> {
+    let (original, updated) = (tree(original), tree(updated));
+    Ok(super::merge3(original.as_ref(), updated.as_ref(), tree(dest), schema, options)?.into_json())
+}
+
+fn tree(value: &Value) -> Option<Node> {
+    (!value.is_null()).then(|| Node::from(value))
+}
+
+impl Merged {
+    /// The same with a `serde_json` value.
+    fn into_json(self) -> Merged<Value> {
+        let Self { node, warnings, conflicts } = self;
+        Merged { node: node.map(|node| node.to_json_value()), warnings, conflicts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::merge::{ConflictPolicy, ConflictSide};
+
+    #[test]
+    fn an_upgrade_keeps_what_was_changed_locally() {
+        let gadget = |image: &str, replicas: i32| {
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": replicas, "template": {
+                "spec": {"containers": [{"name": "web", "image": image}]},
+            }}})
+        };
+        let (schema, options) = (Schema::embedded(), MergeOptions::default());
+        let merged =
+            merge3(&gadget("1", 1), &gadget("2", 1), &gadget("1", 5), &schema, &options).expect("merges");
+        assert_eq!(merged.node, Some(gadget("2", 5)));
+        assert!(merged.conflicts.is_empty() && merged.warnings.is_empty());
+
+        let options = MergeOptions::default().conflicts(ConflictPolicy::Dest);
+        let merged =
+            merge3(&gadget("1", 1), &gadget("2", 1), &gadget("3", 1), &schema, &options).expect("merges");
+        assert_eq!(merged.node, Some(gadget("3", 1)));
+        assert_eq!(merged.conflicts.len(), 1);
+        assert_eq!(merged.conflicts[0].taken, ConflictSide::Dest);
+        let path = "spec.template.spec.containers[name=web].image";
+        assert_eq!(merged.conflicts[0].path.to_string(), path);
+        assert!(merged.conflicts[0].original.is_some_and(smp_text::source::Span::is_none));
+    }
+
+    #[test]
+    fn null_is_no_object() {
+        let (schema, options) = (Schema::none(), MergeOptions::default());
+        let new = json!({"a": 1});
+        let merged = merge(&Value::Null, &new, &schema, &options).expect("merges");
+        assert_eq!(merged.node, Some(new.clone()));
+        let merged = merge3(&Value::Null, &new, &Value::Null, &schema, &options).expect("merges");
+        assert_eq!(merged.node, Some(new));
+    }
+}

@@ -1,0 +1,290 @@
+//! The entries of a list while it is merged the way kyaml does it.
+//!
+//! kyaml finds, replaces, removes and appends entries by scanning the list for their keys each time,
+//! and its rules for entries that lack a key are odd: they match all entries that have it, or wipe
+//! the list. This does the same by look-up. The nodes of entries lie in one place and are changed there.
+
+use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
+
+use super::restyle::key_scalar;
+use super::sequence::{Sequence, Shape, Table};
+use super::tuples::{Keys, filled};
+use super::walk::Decision;
+use crate::merge::Trail;
+use crate::merge::options::ListOrder;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::Span;
+use smp_text::yaml::{Node, Value};
+
+/// Why a list cannot be merged: this entry is not what its keys need.
+#[derive(Debug, Clone, Copy)]
+struct WrongShape {
+    entry: usize,
+}
+
+/// The lists of a merge: what dest has, and the results so far.
+pub(super) struct Entries<'k> {
+    nodes: Vec<Node>,
+    table: Table<'k>,
+    /// Here the position of an entry is its number, since entries only leave this list.
+    dest: Sequence,
+    results: Sequence,
+    /// Entries of dest that were put among the results.
+    put: FxHashSet<usize>,
+    /// Where the list is.
+    trail: &'k Trail<'k>,
+}
+
+/// An entry on its way through a merge: what means it, and where it is in dest.
+pub(super) struct Visit<'t> {
+    tuple: &'t [SmolStr],
+    found: Option<usize>,
+    /// Where its keys stood before the merge: each in the first side that has it with this text.
+    places: Vec<Span>,
+}
+
+/// The list of a side that is only looked up.
+pub(super) struct Lookup<'k> {
+    table: Table<'k>,
+    list: Sequence,
+}
+
+impl<'k> Lookup<'k> {
+    pub(super) fn new(entries: &[Node], keys: &'k Keys) -> Self {
+        let (mut table, mut list) = (Table::new(keys), Sequence::default());
+        for (i, node) in entries.iter().enumerate() {
+            table.push(node);
+            list.push(i, &table);
+        }
+        Self { table, list }
+    }
+
+    /// The position of the first entry that a tuple means.
+    pub(super) fn find(&mut self, tuple: &[SmolStr]) -> Option<usize> {
+        find(&mut self.list, &self.table, tuple)
+    }
+}
+
+/// By the keys that the tuple has; by empty keys when it has none.
+fn find(list: &mut Sequence, table: &Table<'_>, tuple: &[SmolStr]) -> Option<usize> {
+    let columns = filled(tuple);
+    let fits = |entry: usize| {
+        (table.whole || table.shapes[entry] == Shape::Map)
+            && tuple.iter().zip(table.texts_of(entry)).all(|(want, text)| {
+                columns != 0 && want.is_empty() || text.as_ref().is_some_and(|text| text == want)
+            })
+    };
+    let at = *list.positions(columns, tuple, table, fits).first()?;
+    list.order.get(at).copied().flatten()
+}
+
+impl<'k> Entries<'k> {
+    pub(super) fn new(dest: Vec<Node>, keys: &'k Keys, trail: &'k Trail<'k>) -> Self {
+        let Lookup { table, list } = Lookup::new(&dest, keys);
+        let (results, put) = (Sequence::default(), FxHashSet::default());
+        Self { nodes: dest, table, dest: list, results, put, trail }
+    }
+
+    /// The entry of dest that a tuple means. `others` are those of the other sides.
+    pub(super) fn visit<'t>(
+        &mut self,
+        tuple: &'t [SmolStr],
+        others: &[Option<&Node>],
+    ) -> (Option<&mut Node>, Visit<'t>) {
+        let found = find(&mut self.dest, &self.table, tuple);
+        let node = found.and_then(|entry| self.nodes.get_mut(entry));
+        let sides = || node.as_deref().into_iter().chain(others.iter().copied().flatten());
+        let place = |(key, text): (&SmolStr, &SmolStr)| {
+            let mut fields = sides().filter_map(|side| side.get(key));
+            fields.find(|field| field.scalar_text() == Some(text)).map(Node::span).unwrap_or_default()
+        };
+        let places = self.table.keys.names().iter().zip(tuple).map(place).collect();
+        (node, Visit { tuple, found, places })
+    }
+
+    /// Puts what came of a visit among the results, or removes from dest what its tuple matches.
+    /// Returns the result.
+    ///
+    /// # Errors
+    /// A scalar or list among maps, or a map or list among scalars, where that matters.
+    pub(super) fn put(&mut self, visit: &Visit<'_>, decision: Decision) -> Result<Option<&Node>> {
+        if let Some(entry) = visit.found {
+            if matches!(decision, Decision::Keep) {
+                complete(&mut self.nodes[entry], &self.table, visit);
+            }
+            self.refresh(entry);
+        }
+        let result = match decision {
+            Decision::Keep => visit.found,
+            Decision::Replace(mut node) => {
+                complete(&mut node, &self.table, visit);
+                self.table.push(&node);
+                self.nodes.push(node);
+                Some(self.nodes.len() - 1)
+            }
+            Decision::Remove => None,
+        };
+        let put = result.filter(|&entry| !self.table.shapes[entry].is_nothing());
+        self.put.extend(put.filter(|_| result == visit.found));
+        let list = if put.is_some() { &mut self.results } else { &mut self.dest };
+        set(list, &self.table, visit.tuple, put).map_err(|wrong| self.error(wrong))?;
+        Ok(result.map(|entry| &self.nodes[entry]))
+    }
+
+    /// Looks at an entry of dest again, whose node may have changed.
+    fn refresh(&mut self, entry: usize) {
+        let keys_changed = self.table.refresh(entry, &self.nodes[entry]);
+        let is_nothing = self.table.shapes[entry].is_nothing();
+        if !keys_changed && !is_nothing {
+            return;
+        }
+        self.dest.note(entry, entry, &self.table);
+        // Seldom: an entry is visited again only when others lack some of its keys.
+        if self.put.contains(&entry) {
+            for at in 0..self.results.order.len() {
+                if self.results.order[at] == Some(entry) {
+                    self.results.note(at, entry, &self.table);
+                }
+            }
+        }
+    }
+
+    /// The merged list: the results into dest, or dest behind the results.
+    ///
+    /// # Errors
+    /// As [`Entries::put`].
+    pub(super) fn finish(mut self, order: ListOrder) -> Result<Vec<Node>> {
+        let (dest, results) = (std::mem::take(&mut self.dest), std::mem::take(&mut self.results));
+        let list = match order {
+            ListOrder::Append => self.joined(dest, &results)?,
+            ListOrder::Prepend => self.joined(results, &dest)?,
+        };
+        Ok(gather(self.nodes, &list))
+    }
+
+    /// The merged list in dest's order; entries that dest did not have stand behind it, or before it.
+    ///
+    /// # Errors
+    /// As [`Entries::put`].
+    pub(super) fn finish_in_place(mut self, order: ListOrder) -> Result<Vec<Node>> {
+        let (dest, results) = (std::mem::take(&mut self.dest), std::mem::take(&mut self.results));
+        let known = dest.order.len();
+        let list = self.joined(dest, &results)?;
+        // A list that was cleared on the way is shorter than it was.
+        let new = list.order.iter().skip(known).flatten().count();
+        let mut nodes = gather(self.nodes, &list);
+        if order == ListOrder::Prepend {
+            nodes.rotate_right(new);
+        }
+        Ok(nodes)
+    }
+
+    fn joined(&self, mut list: Sequence, rest: &Sequence) -> Result<Sequence> {
+        for entry in rest.entries() {
+            append(&mut list, &self.table, entry).map_err(|wrong| self.error(wrong))?;
+        }
+        Ok(list)
+    }
+
+    fn error(&self, wrong: WrongShape) -> Diagnostic {
+        let node = &self.nodes[wrong.entry];
+        let wanted = if self.table.whole { "a scalar" } else { "a map" };
+        let message = format!("an entry of this list must be {wanted}, not {}", node.type_name());
+        self.trail.error(Code::WrongType, message).at(node.span())
+    }
+}
+
+/// Makes sure that an entry has the keys by which it was found.
+fn complete(node: &mut Node, table: &Table<'_>, Visit { tuple, places, .. }: &Visit<'_>) {
+    let Value::Map(map) = &mut node.value else { return };
+    if map.is_empty() || table.whole {
+        return;
+    }
+    for (i, ((key, default), text)) in table.keys.iter().zip(*tuple).enumerate() {
+        if !text.is_empty() && default != Some(text) && !map.contains_key(key) {
+            let place = places.get(i).copied().unwrap_or_default();
+            map.push(key.clone(), key_scalar(text).with_span(place));
+        }
+    }
+}
+
+/// Moves the nodes of a list out; one that stands there several times is copied.
+fn gather(nodes: Vec<Node>, list: &Sequence) -> Vec<Node> {
+    let mut uses = vec![0_u32; nodes.len()];
+    for entry in list.entries() {
+        uses[entry] += 1;
+    }
+    let mut nodes: Vec<_> = nodes.into_iter().map(Some).collect();
+    let take = |entry: usize| {
+        uses[entry] -= 1;
+        if uses[entry] == 0 { nodes[entry].take() } else { nodes[entry].clone() }
+    };
+    list.entries().filter_map(take).collect()
+}
+
+/// Puts an entry in the place of every one that the values match, or at the end; or removes those.
+///
+/// A value that is empty matches any entry that has the field. Fewer values than keys match by the
+/// first keys; no value at all matches nothing and keeps nothing.
+fn set(
+    list: &mut Sequence,
+    table: &Table<'_>,
+    values: &[SmolStr],
+    entry: Option<usize>,
+) -> std::result::Result<(), WrongShape> {
+    list.sweep(table);
+    let by_map = !table.whole && values.first().is_some_and(|value| !value.is_empty());
+    if !by_map
+        && !values.is_empty()
+        && list.unfit > 0
+        && let Some(entry) = list.entries().find(|&entry| table.is_unfit(entry))
+    {
+        return Err(WrongShape { entry });
+    }
+    let mut matched = false;
+    if values.is_empty() {
+        list.clear();
+    } else {
+        let columns = if table.whole { 1 } else { filled(values) };
+        let fits = |entry: usize| {
+            table.whole && table.texts_of(entry)[0].as_ref() == Some(&values[0])
+                || !table.whole
+                    && table.shapes[entry] == Shape::Map
+                    && values.iter().zip(table.texts_of(entry)).all(|(value, text)| {
+                        text.as_ref().is_some_and(|text| value.is_empty() || text == value)
+                    })
+        };
+        for at in list.positions(columns, values, table, fits) {
+            matched = true;
+            list.set_at(at, entry, table);
+        }
+    }
+    match entry {
+        Some(entry) if !matched && table.shapes[entry] != Shape::Null => list.push(entry, table),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Adds an entry of the other list: in place of the same entry for one key, behind all for several.
+fn append(list: &mut Sequence, table: &Table<'_>, entry: usize) -> std::result::Result<(), WrongShape> {
+    if table.whole {
+        let text = table.texts_of(entry)[0].clone().unwrap_or_default();
+        return set(list, table, &[text], Some(entry));
+    }
+    if matches!(table.shapes[entry], Shape::Scalar | Shape::List) {
+        return Err(WrongShape { entry });
+    }
+    let mut values = Vec::with_capacity(table.keys.len());
+    for text in table.texts_of(entry) {
+        match text {
+            Some(text) => values.push(text.clone()),
+            None => list.push(entry, table),
+        }
+    }
+    if table.keys.len() > 1 {
+        set(list, table, &values, None)?;
+    }
+    set(list, table, &values, Some(entry))
+}

@@ -1,0 +1,87 @@
+//! The key of a list whose type is unknown: one of the given keys that all entries have.
+
+use smol_str::SmolStr;
+
+use crate::merge::Trail;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::Node;
+
+/// The first key that all entries have, null or not; for an empty list the first key there is.
+fn key_of<'k>(list: &[Node], keys: &'k [SmolStr]) -> Option<&'k SmolStr> {
+    keys.iter().find(|key| list.iter().all(|entry| entry.get(key).is_some()))
+}
+
+/// Whether kyaml merges lists of an unknown type: when any side has a key.
+pub(super) fn is_keyed(sides: &[&[Node]], keys: &[SmolStr]) -> bool {
+    sides.iter().any(|side| key_of(side, keys).is_some())
+}
+
+/// The key by which kyaml then merges them.
+///
+/// # Errors
+/// The sides have different keys, or the only ones that count as having one are empty.
+pub(super) fn agreed_key(sides: &[&[Node]], keys: &[SmolStr], trail: &Trail<'_>) -> Result<SmolStr> {
+    let mut agreed: Option<&SmolStr> = None;
+    for side in sides.iter().filter(|side| !side.is_empty()) {
+        let key = key_of(side, keys);
+        if let Some(first) = agreed.filter(|first| Some(*first) != key) {
+            let other = key.map_or("none", SmolStr::as_str);
+            let message = format!("the lists that are merged have different merge keys: {first} and {other}");
+            return Err(error(Code::Ambiguous, message, side, trail));
+        }
+        agreed = key;
+    }
+    agreed.cloned().ok_or_else(|| {
+        let side = sides.iter().find(|side| !side.is_empty()).copied().unwrap_or_default();
+        error(Code::MissingMergeKey, "found no merge key for this list".into(), side, trail)
+    })
+}
+
+/// The first key that all entries of all sides have; none when the sides have no entries.
+pub(super) fn common_key(sides: &[&[Node]], keys: &[SmolStr]) -> Option<SmolStr> {
+    let entries = || sides.iter().copied().flatten();
+    entries().next()?;
+    keys.iter().find(|key| entries().all(|entry| entry.get(key).is_some())).cloned()
+}
+
+fn error(code: Code, message: String, side: &[Node], trail: &Trail<'_>) -> Diagnostic {
+    let span = side.first().map(Node::span).unwrap_or_default();
+    trail.error(code, message).at(span).help("give all entries the same key field")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merge::kyaml::testing::node;
+    use crate::merge::options::InferKeys;
+
+    #[test]
+    fn keys_are_inferred_from_all_sides() {
+        // dest, patch, kyaml's answer (an error is `!`), the lenient answer.
+        let table = [
+            ("[{name: a}]", "[{name: b, ip: 1}]", "!", "name"),
+            ("[{name: a, ip: 1}]", "[{name: b, ip: 1}]", "ip", "ip"),
+            ("[{name: a, ip: 1}]", "[{name: b}]", "!", "name"),
+            ("[{x: 1}]", "[{name: a}]", "name", "-"),
+            ("[{name: a}]", "[{x: 1}]", "!", "-"),
+            ("[a]", "[b]", "-", "-"),
+            ("[]", "[b]", "!", "-"),
+            ("[]", "[]", "!", "-"),
+            ("[]", "[{type: x}]", "type", "type"),
+            ("[{name: null}]", "[]", "name", "name"),
+        ];
+        let usual = InferKeys::usual();
+        for (dest, patch, want, want_lenient) in table {
+            let (dest, patch) = (node(dest), node(patch));
+            let sides = [dest.as_list().expect("list").as_slice(), patch.as_list().expect("list").as_slice()];
+            let got = if is_keyed(&sides, usual.keys()) {
+                agreed_key(&sides, usual.keys(), &Trail::root()).unwrap_or("!".into())
+            } else {
+                "-".into()
+            };
+            assert_eq!(got, want, "{dest:?} {patch:?}");
+            let got = common_key(&sides, usual.keys()).unwrap_or("-".into());
+            assert_eq!(got, want_lenient, "{dest:?} {patch:?}");
+        }
+    }
+}

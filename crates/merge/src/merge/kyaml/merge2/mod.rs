@@ -1,0 +1,362 @@
+//! Two-way merge: a patch onto an object, by kyaml's rules.
+//!
+//! Besides the obvious (maps merge, null removes, what the patch has wins) these rules do something
+//! to all of dest once a patch touches it: fields whose value is missing (`a:`) go, lists that merge
+//! lose entries with equal keys. New values are treated as if they were merged with themselves, so
+//! that nulls and directives in them vanish.
+
+mod counterpart;
+mod exceptions;
+#[cfg(test)]
+mod tests;
+
+use smol_str::SmolStr;
+
+use self::counterpart::{Counterpart, Side, adopt, after_visit, take};
+use self::exceptions::Lists;
+use super::directive;
+use super::entries::{Entries, Lookup};
+use super::position::{ListRule, Position};
+use super::restyle::quote_old_booleans;
+use super::tuples::{Tuples, are_distinct, is_nothing};
+use super::walk::{Decision, Here, partners, retain, same_kind};
+use crate::merge::association::replaced_unknown;
+use crate::merge::directive::{Action, PATCH, PATCH_MERGE_KEY, misplaced_keys};
+use crate::merge::options::{ListOrder, MergeOptions};
+use crate::merge::{Exceptions, Merged, Trail};
+use crate::schema::{Cursor, Schema};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::{Entry, Key, List, Map, Node, Value};
+
+/// Merges a patch onto an object. Nothing is left when the patch deletes it.
+///
+/// The schema is asked for the kind that dest, or else the patch, says it has; `kind` is the type of objects
+/// that do not say theirs. Lists that were replaced for want of a schema are warned of.
+///
+/// # Errors
+/// A map, list or scalar against another kind of value; an unknown `$patch`; list entries that
+/// cannot be told apart. With [`Exceptions::Listed`] also entries without keys or with equal ones.
+pub(in crate::merge) fn merge2(
+    mut dest: Option<Node>,
+    patch: &Node,
+    kind: Cursor<'_>,
+    schema: &Schema,
+    options: &MergeOptions,
+) -> Result<Merged> {
+    let root = Position::unknown().refine(&[dest.as_ref(), Some(patch)], schema).or(kind);
+    let mut patch = patch.clone();
+    let mut merge = Merge2 { schema, options, warnings: Vec::new() };
+    let patch = Counterpart::Patch(&mut patch);
+    let decision = merge.value(dest.as_mut(), patch, root, &Trail::root())?;
+    let node = decision.of(dest).filter(|node| !node.is_null());
+    Ok(Merged { node, warnings: merge.warnings, conflicts: Vec::new() })
+}
+
+struct Merge2<'s> {
+    schema: &'s Schema,
+    options: &'s MergeOptions,
+    warnings: Vec<Diagnostic>,
+}
+
+impl<'s> Merge2<'s> {
+    fn value(
+        &mut self,
+        dest: Option<&mut Node>,
+        with: Counterpart<'_>,
+        at: Position<'s>,
+        trail: &Trail<'_>,
+    ) -> Result<Decision> {
+        let at = at.refine(&[dest.as_deref(), with.patch()], self.schema);
+        let here = Here { at: &at, trail };
+        let of_dest = matches!(with, Counterpart::None(Side::Dest));
+        let Some(dest) = dest.filter(|node| !node.is_null() || of_dest) else {
+            return match with {
+                Counterpart::Patch(patch) if !patch.is_null() => self.add(take(patch), here),
+                _ => Ok(Decision::Remove),
+            };
+        };
+        match with.patch() {
+            Some(patch) if patch.is_null() => return Ok(Decision::Remove),
+            Some(patch) => same_kind(dest, patch, trail)?,
+            None => {}
+        }
+        match dest.value {
+            Value::Map(_) => self.map(dest, with, here),
+            Value::List(_) => self.list(dest, with, here),
+            Value::Scalar(_) => Ok(match with {
+                Counterpart::Patch(patch) => Decision::Replace(take(patch)),
+                Counterpart::None(Side::Dest) if is_silent_null(dest) => Decision::Remove,
+                Counterpart::None(_) => Decision::Keep,
+            }),
+        }
+    }
+
+    /// A value that dest does not have.
+    fn add(&mut self, mut node: Node, here: Here<'_, 's>) -> Result<Decision> {
+        match &mut node.value {
+            Value::Map(map) => {
+                match (directive::take_from_map(map, here.trail), self.options.exceptions()) {
+                    (Ok(Action::Delete), _) => return Ok(Decision::Remove),
+                    (Err(error), Exceptions::Listed) => return Err(error),
+                    // Another word than the three stays and gets into the output (kustomize 5.8).
+                    _ => {}
+                }
+                self.drop_misplaced(map, here);
+                self.own_fields(map, Side::Patch, here)?;
+            }
+            Value::List(list) => {
+                let rule = here.at.list_rule(&[list], Some(list), self.options, self.schema);
+                if rule.replaces() {
+                    return Ok(Decision::Replace(node));
+                }
+                // kustomize 5.8 does not look for directives here, so that one gets into the output.
+                if self.options.exceptions() == Exceptions::Listed
+                    && directive::take_from_list(list, here.trail)? == Action::Delete
+                {
+                    return Ok(Decision::Remove);
+                }
+                self.own_entries(list, Side::Patch, &rule, here)?;
+            }
+            Value::Scalar(_) => {}
+        }
+        Ok(Decision::Replace(node))
+    }
+
+    fn map(&mut self, dest: &mut Node, with: Counterpart<'_>, here: Here<'_, 's>) -> Result<Decision> {
+        adopt(dest, &with);
+        let Value::Map(map) = &mut dest.value else { return Ok(Decision::Keep) };
+        let patch = match with {
+            Counterpart::Patch(patch) => patch,
+            Counterpart::None(side) => {
+                if side == Side::Patch && directive::take_from_map(map, here.trail)? == Action::Delete {
+                    return Ok(Decision::Remove);
+                }
+                if side == Side::Patch {
+                    self.drop_misplaced(map, here);
+                }
+                self.own_fields(map, side, here)?;
+                return Ok(Decision::Keep);
+            }
+        };
+        let Value::Map(theirs) = &mut patch.value else { return Ok(Decision::Keep) };
+        let action = directive::take_from_map(theirs, here.trail)?;
+        self.drop_misplaced(theirs, here);
+        match action {
+            Action::Delete => return Ok(Decision::Remove),
+            Action::Replace => {
+                self.own_fields(theirs, Side::Patch, here)?;
+                return Ok(Decision::Replace(take(patch)));
+            }
+            Action::Merge => self.fields(map, theirs, here)?,
+        }
+        Ok(Decision::Keep)
+    }
+
+    /// Takes `$patchMergeKey` out of a map of the patch. Of entries of lists it has been taken before.
+    fn drop_misplaced(&mut self, map: &mut Map, here: Here<'_, 's>) {
+        if self.options.exceptions() == Exceptions::Listed
+            && let Some(directive) = map.remove(PATCH_MERGE_KEY)
+        {
+            self.warnings.push(misplaced_keys(&directive, here.trail).into_warning());
+        }
+    }
+
+    /// Merges an entry of a list. Where entries of the patch go to the front, kustomize 5.8 keeps an old entry that it
+    /// should replace, and the patch's entry is lost.
+    fn entry(
+        &mut self,
+        dest: Option<&mut Node>,
+        with: Counterpart<'_>,
+        at: Position<'s>,
+        trail: &Trail<'_>,
+    ) -> Result<Decision> {
+        let is_there = dest.as_deref().is_some_and(|dest| !dest.is_null());
+        let directive = with.patch().filter(|_| is_there).and_then(|patch| patch.get(PATCH)).map(Node::span);
+        let decision = self.value(dest, with, at, trail)?;
+        if let (Some(span), Decision::Replace(_), ListOrder::Prepend) =
+            (directive, &decision, self.options.order())
+        {
+            let message = "kustomize v5.8 ignores an entry with `$patch: replace`: the entry of the list stays as it is";
+            let warning = Diagnostic::warning(Code::Directive, message).field(trail.path()).at(span);
+            self.warnings.push(warning.help("replace the entry by a JSON patch"));
+        }
+        Ok(decision)
+    }
+
+    /// The fields of a map that no other map is merged into.
+    fn own_fields(&mut self, map: &mut Map, side: Side, here: Here<'_, 's>) -> Result<()> {
+        retain(map.entries_mut(), |entry| self.field(entry, None, Counterpart::None(side), here))
+    }
+
+    /// Those of dest in their order, then those that only the patch has, sorted.
+    fn fields(&mut self, map: &mut Map, patch: &mut Map, here: Here<'_, 's>) -> Result<()> {
+        let (partners, new) = partners(map, patch);
+        let theirs = patch.entries_mut();
+        let mut partners = partners.into_iter();
+        retain(map.entries_mut(), |entry| match partners.next().flatten() {
+            Some(i) => {
+                let Entry { key, value } = &mut theirs[i];
+                self.field(entry, Some(key), Counterpart::Patch(value), here)
+            }
+            None => self.field(entry, None, Counterpart::None(Side::Dest), here),
+        })?;
+        for i in new {
+            let Entry { key, value } = &mut theirs[i];
+            let at = here.at.field_of(&key.text, std::iter::once((&*key, &*value)), self.schema);
+            let trail = here.trail.field(&key.text);
+            self.value(None, Counterpart::Patch(value), at, &trail)?.add(map, key, None);
+        }
+        Ok(())
+    }
+
+    /// One field that dest has. Returns whether it stays.
+    fn field(
+        &mut self,
+        Entry { key, value }: &mut Entry,
+        their_key: Option<&Key>,
+        with: Counterpart<'_>,
+        here: Here<'_, 's>,
+    ) -> Result<bool> {
+        if let (Value::Scalar(_), Counterpart::None(side)) = (&value.value, &with) {
+            quote_old_booleans(value);
+            return Ok(!value.is_null() || *side == Side::Dest && !is_silent_null(value));
+        }
+        let sides = std::iter::once((&*key, &*value)).chain(their_key.zip(with.patch()));
+        let at = here.at.field_of(&key.text, sides, self.schema);
+        Ok(self.value(Some(value), with, at, &here.trail.field(&key.text))?.put(value))
+    }
+
+    fn list(&mut self, dest: &mut Node, with: Counterpart<'_>, here: Here<'_, 's>) -> Result<Decision> {
+        adopt(dest, &with);
+        let Value::List(list) = &mut dest.value else { return Ok(Decision::Keep) };
+        let theirs = with.patch().and_then(Node::as_list).map(Vec::as_slice);
+        let (sides, from_patch): (&[&[Node]], _) = match (&with, theirs) {
+            (Counterpart::Patch(_), Some(theirs)) => (&[list, theirs], Some(theirs)),
+            (Counterpart::None(Side::Patch), _) => (&[list], Some(list.as_slice())),
+            _ => (&[list], None),
+        };
+        let rule = here.at.list_rule(sides, from_patch, self.options, self.schema);
+        let patch = match with {
+            Counterpart::Patch(patch) => patch,
+            Counterpart::None(_) if rule.replaces() => return Ok(Decision::Keep),
+            Counterpart::None(side) => {
+                if side == Side::Patch && directive::take_from_list(list, here.trail)? == Action::Delete {
+                    return Ok(Decision::Remove);
+                }
+                self.own_entries(list, side, &rule, here)?;
+                return Ok(Decision::Keep);
+            }
+        };
+        let span = patch.span();
+        let Value::List(theirs) = &mut patch.value else { return Ok(Decision::Keep) };
+        if rule.replaces() {
+            if !here.at.is_known() {
+                self.warnings.extend(replaced_unknown(list, theirs, span, here.trail));
+            }
+            return Ok(Decision::Replace(take(patch)));
+        }
+        match directive::take_from_list(theirs, here.trail)? {
+            Action::Delete => return Ok(Decision::Remove),
+            Action::Replace => {
+                self.own_entries(theirs, Side::Patch, &rule, here)?;
+                return Ok(Decision::Replace(take(patch)));
+            }
+            Action::Merge => self.entries(list, theirs, &rule, here)?,
+        }
+        Ok(Decision::Keep)
+    }
+
+    fn infer_keys(&self) -> &'s [SmolStr] {
+        self.options.infer_keys.keys()
+    }
+
+    /// A list that no other list is merged into.
+    fn own_entries(
+        &mut self,
+        list: &mut List,
+        side: Side,
+        rule: &ListRule<'s>,
+        here: Here<'_, 's>,
+    ) -> Result<()> {
+        let element = here.at.element(self.schema);
+        if let ListRule::Keyed(keys) = rule {
+            let lists = Lists { keys, order: self.options.order(), trail: here.trail };
+            return lists.own(list, side, |node, with, trail| self.value(node, with, element.clone(), trail));
+        }
+        if side == Side::Patch {
+            rule.check_patch(list, here.trail)?;
+        }
+        let keys = rule.keys(&[list.as_slice()], self.infer_keys(), here.trail)?;
+        if are_distinct(list, &keys) {
+            return self.distinct_entries(list, side, Here { at: &element, ..here });
+        }
+        let tuples = Tuples::of([list.as_slice()], keys);
+        let mut entries = Entries::new(std::mem::take(list), tuples.keys(), here.trail);
+        for tuple in tuples.iter() {
+            let (dest, visit) = entries.visit(tuple, &[]);
+            let trail = here.trail.texts(tuples.keys().names(), tuple);
+            let decision = self.value(dest, Counterpart::None(side), element.clone(), &trail)?;
+            entries.put(&visit, decision)?;
+        }
+        *list = entries.finish(self.options.order())?;
+        Ok(())
+    }
+
+    /// The entries of a list in which nothing is twice and nothing lacks a key.
+    fn distinct_entries(&mut self, list: &mut List, side: Side, here: Here<'_, 's>) -> Result<()> {
+        let mut i = 0;
+        retain(list, |node| {
+            let trail = here.trail.index(i);
+            i += 1;
+            let decision = self.value(Some(node), Counterpart::None(side), here.at.clone(), &trail)?;
+            Ok(!matches!(decision, Decision::Remove) && !is_nothing(node))
+        })
+    }
+
+    /// Merges the patch's list into dest's.
+    fn entries(
+        &mut self,
+        list: &mut List,
+        theirs: &mut List,
+        rule: &ListRule<'s>,
+        here: Here<'_, 's>,
+    ) -> Result<()> {
+        let element = here.at.element(self.schema);
+        if let ListRule::Keyed(keys) = rule {
+            let lists = Lists { keys, order: self.options.order(), trail: here.trail };
+            return lists.merge(list, theirs, |node, with, at| self.entry(node, with, element.clone(), at));
+        }
+        rule.check_patch(theirs, here.trail)?;
+        let keys = rule.keys(&[list.as_slice(), theirs.as_slice()], self.infer_keys(), here.trail)?;
+        let tuples = match self.options.order() {
+            ListOrder::Append => Tuples::of([list.as_slice(), theirs.as_slice()], keys),
+            ListOrder::Prepend => Tuples::of([theirs.as_slice(), list.as_slice()], keys),
+        };
+        let mut patch = Lookup::new(theirs, tuples.keys());
+        let mut entries = Entries::new(std::mem::take(list), tuples.keys(), here.trail);
+        for tuple in tuples.iter() {
+            let at = patch.find(tuple);
+            let entry = at.and_then(|at| theirs.get_mut(at));
+            let before = entry.as_deref().filter(|_| tuples.overlap()).cloned();
+            let (dest, visit) = entries.visit(tuple, &[entry.as_deref()]);
+            let with = entry.map_or(Counterpart::None(Side::Dest), Counterpart::Patch);
+            let trail = here.trail.texts(tuples.keys().names(), tuple);
+            let decision = self.entry(dest, with, element.clone(), &trail)?;
+            let is_new = matches!(decision, Decision::Replace(_));
+            let result = entries.put(&visit, decision)?;
+            if let Some((before, entry)) = before.zip(at.and_then(|at| theirs.get_mut(at))) {
+                *entry = match result.filter(|_| is_new) {
+                    Some(result) => result.clone(),
+                    None => after_visit(before, result, &trail),
+                };
+            }
+        }
+        *list = entries.finish(self.options.order())?;
+        Ok(())
+    }
+}
+
+/// `a:` without a value, which goes where `a: null` stays.
+fn is_silent_null(node: &Node) -> bool {
+    node.is_null() && node.scalar_text().is_some_and(SmolStr::is_empty)
+}

@@ -1,0 +1,154 @@
+//! Which style a value has after it took the place of another, and so which type.
+//!
+//! kyaml gives a new value the style of the old one. Where the old one was quoted, a number becomes
+//! a string by that; a string that lands where nothing was quoted stays a string by its tag.
+
+use smp_text::yaml::{Meta, Node, Resolved, Style, Tag, Value, resolve_plain};
+
+/// Gives a value the style of the one whose place it takes.
+pub(super) fn restyle(new: &mut Node, old: &Meta) {
+    if !matches!(new.value, Value::Scalar(_)) {
+        new.meta.style = if old.style == Style::Flow { Style::Flow } else { Style::Block };
+        return;
+    }
+    // The scalar is written in its place, so that it stays one with what it was one with.
+    new.meta.shared = old.shared;
+    let style = if matches!(old.style, Style::Block | Style::Flow) { Style::Plain } else { old.style };
+    new.meta.tag = tag_after(new, style, !matches!(old.tag, Tag::None | Tag::Undecided | Tag::Quoted));
+    new.meta.style = style;
+}
+
+/// The tag that says what the style alone would not.
+fn tag_after(new: &Node, style: Style, explicit: bool) -> Tag {
+    let own = match (new.meta.tag, new.resolve()) {
+        (Tag::None | Tag::Undecided, Some(resolved)) => tag_of(&resolved),
+        (tag, _) => tag,
+    };
+    if explicit {
+        return own;
+    }
+    let Value::Scalar(text) = &new.value else { return own };
+    let plain = tag_of(&resolve_plain(text));
+    match own {
+        Tag::Str if style != Style::Plain || plain == Tag::Str => Tag::None,
+        // A number where a quoted string was: kustomize 5.8 leaves the quotes and loses the type.
+        tag if tag == plain && style != Style::Plain => Tag::Quoted,
+        tag if tag == plain => Tag::None,
+        tag => tag,
+    }
+}
+
+fn tag_of(resolved: &Resolved<'_>) -> Tag {
+    match resolved {
+        Resolved::Null => Tag::Null,
+        Resolved::Bool(_) => Tag::Bool,
+        Resolved::Int(_) | Resolved::UInt(_) => Tag::Int,
+        Resolved::Float(_) => Tag::Float,
+        Resolved::Timestamp(_) => Tag::Timestamp,
+        Resolved::Str(_) => Tag::Str,
+    }
+}
+
+/// Quotes a plain string that YAML 1.1 reads as something else, as kyaml does with what it passes.
+/// That are booleans, and what a program made a string.
+pub(super) fn quote_old_booleans(node: &mut Node) {
+    let meta = &node.meta;
+    if meta.style == Style::Plain
+        && matches!(meta.tag, Tag::None | Tag::Undecided | Tag::Str)
+        && let Value::Scalar(text) = &node.value
+        && (is_old_boolean(text)
+            || (meta.tag == Tag::Str && !matches!(resolve_plain(text), Resolved::Str(_)))
+            || (meta.tag == Tag::Undecided
+                && !text.is_empty()
+                && !matches!(resolve_plain(text), Resolved::Str(_) | Resolved::Timestamp(_))))
+    {
+        node.meta.style = Style::DoubleQuoted;
+    }
+}
+
+fn is_old_boolean(text: &str) -> bool {
+    matches!(
+        text,
+        "y" | "Y"
+            | "n"
+            | "N"
+            | "on"
+            | "On"
+            | "ON"
+            | "no"
+            | "No"
+            | "NO"
+            | "yes"
+            | "Yes"
+            | "YES"
+            | "off"
+            | "Off"
+            | "OFF"
+    )
+}
+
+/// A key of a list entry, from the text by which the entry was matched: numbers become strings.
+pub(super) fn key_scalar(text: &str) -> Node {
+    let mut node = Node::plain(text);
+    if is_old_boolean(text) || !matches!(resolve_plain(text), Resolved::Str(_) | Resolved::Timestamp(_)) {
+        node.meta.style = Style::DoubleQuoted;
+    }
+    node
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::merge::kyaml::testing::node;
+
+    #[test]
+    fn the_old_style_decides_the_type() {
+        let table = [
+            ("1", "5", Node::int(5)),
+            ("\"1\"", "5", Node::string("5")),
+            ("'1'", "true", Node::string("true")),
+            ("|\n x", "5", Node::string("5")),
+            ("1", "\"5\"", Node::string("5")),
+            ("x", "'null'", Node::string("null")),
+            ("\"x\"", "y", Node::string("y")),
+            ("!!str 1", "5", Node::int(5)),
+            ("\"1\"", "!!float 5", node("5.0")),
+            ("1", "!!str 5", Node::string("5")),
+            ("{}", "5", Node::int(5)),
+            ("~", "2020-01-01", node("2020-01-01")),
+            ("'~'", "2020-01-01", Node::string("2020-01-01")),
+        ];
+        for (old, new, want) in table {
+            let mut got = node(new);
+            restyle(&mut got, &node(old).meta);
+            assert_eq!(got, want, "{new} in place of {old}");
+        }
+    }
+
+    #[test]
+    fn collections_keep_the_layout_of_the_place() {
+        let mut list = node("[1]");
+        restyle(&mut list, &node("- 2").meta);
+        assert_eq!(list.meta.style, Style::Block);
+        restyle(&mut list, &node("{a: 2}").meta);
+        assert_eq!(list.meta.style, Style::Flow);
+    }
+
+    #[test]
+    fn old_booleans_are_quoted_and_new_ones_not() {
+        for (text, style) in
+            [("yes", Style::DoubleQuoted), ("true", Style::Plain), ("'n'", Style::SingleQuoted)]
+        {
+            let mut got = node(text);
+            quote_old_booleans(&mut got);
+            assert_eq!(got.meta.style, style, "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_from_texts_are_strings() {
+        assert_eq!(key_scalar("80"), Node::string("80"));
+        assert_eq!(key_scalar("TCP").meta.style, Style::Plain);
+        assert_eq!(key_scalar("on").meta.style, Style::DoubleQuoted);
+    }
+}

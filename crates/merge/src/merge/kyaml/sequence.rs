@@ -1,0 +1,195 @@
+//! A list whose entries are found by the texts of their keys, while it changes.
+//!
+//! Entries are numbers here, since one entry can stand in a list twice and in two lists at once.
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use super::tuples::{Columns, Keys};
+use crate::merge::identity::FEW;
+use smp_text::yaml::{Node, Value};
+
+/// What an entry is, as far as its keys matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Null,
+    EmptyMap,
+    Map,
+    Scalar,
+    List,
+}
+
+impl Shape {
+    fn of(node: &Node) -> Self {
+        match &node.value {
+            Value::Map(map) if map.is_empty() => Self::EmptyMap,
+            Value::Map(_) => Self::Map,
+            Value::List(_) => Self::List,
+            Value::Scalar(_) if node.is_null() => Self::Null,
+            Value::Scalar(_) => Self::Scalar,
+        }
+    }
+
+    /// Null or an empty map: no entry at all, dropped at the first occasion.
+    pub(super) fn is_nothing(self) -> bool {
+        matches!(self, Self::Null | Self::EmptyMap)
+    }
+}
+
+/// The keys of entries, by number.
+#[derive(Debug)]
+pub(super) struct Table<'k> {
+    pub(super) keys: &'k Keys,
+    /// Entries are known by their own text.
+    pub(super) whole: bool,
+    /// As many per entry as there are keys; none where the entry lacks the field.
+    texts: Vec<Option<SmolStr>>,
+    pub(super) shapes: Vec<Shape>,
+}
+
+impl<'k> Table<'k> {
+    pub(super) fn new(keys: &'k Keys) -> Self {
+        Self { keys, whole: keys.is_whole(), texts: Vec::new(), shapes: Vec::new() }
+    }
+
+    /// Whether an entry has a shape that its keys cannot be asked of.
+    pub(super) fn is_unfit(&self, entry: usize) -> bool {
+        match self.shapes[entry] {
+            Shape::List => true,
+            Shape::Map => self.whole,
+            Shape::Scalar => !self.whole,
+            Shape::Null | Shape::EmptyMap => false,
+        }
+    }
+
+    pub(super) fn push(&mut self, node: &Node) {
+        self.shapes.push(Shape::of(node));
+        for i in 0..self.keys.len() {
+            let text = self.keys.raw(node, i);
+            self.texts.push(text);
+        }
+    }
+
+    /// Looks at an entry again. Returns whether its keys have changed.
+    pub(super) fn refresh(&mut self, entry: usize, node: &Node) -> bool {
+        self.shapes[entry] = Shape::of(node);
+        let mut changed = false;
+        for i in 0..self.keys.len() {
+            let text = self.keys.raw(node, i);
+            let known = &mut self.texts[entry * self.keys.len() + i];
+            changed |= *known != text;
+            *known = text;
+        }
+        changed
+    }
+
+    pub(super) fn texts_of(&self, entry: usize) -> &[Option<SmolStr>] {
+        &self.texts[entry * self.keys.len()..(entry + 1) * self.keys.len()]
+    }
+
+    /// The texts in some columns as one number, if all are there.
+    fn hash(&self, entry: usize, columns: Columns) -> Option<u64> {
+        let texts = self.texts_of(entry).iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
+        hash(texts.map(|(_, text)| text.as_deref()))
+    }
+}
+
+fn hash<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<u64> {
+    use std::hash::{Hash, Hasher};
+    let mut hasher = rustc_hash::FxHasher::default();
+    for text in texts {
+        text?.hash(&mut hasher);
+    }
+    Some(hasher.finish())
+}
+
+/// Which entries a list has, in order.
+#[derive(Debug, Default)]
+pub(super) struct Sequence {
+    /// Removed entries leave a hole, so that positions stay.
+    pub(super) order: Vec<Option<usize>>,
+    /// Positions by the texts in some columns; holes and changed entries are found out on use.
+    index: FxHashMap<Columns, FxHashMap<u64, Vec<usize>>>,
+    /// Positions of entries that are nothing.
+    unswept: Vec<usize>,
+    /// How many entries have a shape that their keys cannot be asked of.
+    pub(super) unfit: usize,
+}
+
+impl Sequence {
+    pub(super) fn push(&mut self, entry: usize, table: &Table<'_>) {
+        self.order.push(None);
+        self.set_at(self.order.len() - 1, Some(entry), table);
+    }
+
+    /// Replaces or removes the entry at a position.
+    pub(super) fn set_at(&mut self, position: usize, entry: Option<usize>, table: &Table<'_>) {
+        if let Some(old) = std::mem::replace(&mut self.order[position], entry) {
+            self.unfit -= usize::from(table.is_unfit(old));
+        }
+        if let Some(entry) = entry {
+            self.unfit += usize::from(table.is_unfit(entry));
+            self.note(position, entry, table);
+        }
+    }
+
+    /// To be called when the entry at a position is another one or has changed.
+    pub(super) fn note(&mut self, position: usize, entry: usize, table: &Table<'_>) {
+        if table.shapes[entry].is_nothing() {
+            self.unswept.push(position);
+        }
+        for (columns, positions) in &mut self.index {
+            if let Some(hash) = table.hash(entry, *columns) {
+                positions.entry(hash).or_default().push(position);
+            }
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = usize> {
+        self.order.iter().flatten().copied()
+    }
+
+    /// Positions, ascending, of entries that `fits` among those with these texts in these columns.
+    pub(super) fn positions(
+        &mut self,
+        columns: Columns,
+        texts: &[SmolStr],
+        table: &Table<'_>,
+        fits: impl Fn(usize) -> bool,
+    ) -> Vec<usize> {
+        let fits = |order: &[Option<usize>], at: usize| order.get(at).copied().flatten().is_some_and(&fits);
+        if columns == 0 || self.order.len() <= FEW {
+            return (0..self.order.len()).filter(|&at| fits(&self.order, at)).collect();
+        }
+        let order = &self.order;
+        let positions = self.index.entry(columns).or_insert_with(|| {
+            let mut positions: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
+            for (at, entry) in order.iter().enumerate() {
+                if let Some(hash) = entry.and_then(|entry| table.hash(entry, columns)) {
+                    positions.entry(hash).or_default().push(at);
+                }
+            }
+            positions
+        });
+        let wanted = texts.iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
+        let hash = hash(wanted.map(|(_, text)| Some(text.as_str())));
+        let found = hash.and_then(|hash| positions.get(&hash)).map_or(&[][..], Vec::as_slice);
+        let mut found: Vec<_> = found.iter().copied().filter(|&at| fits(&self.order, at)).collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Drops entries that are nothing.
+    pub(super) fn sweep(&mut self, table: &Table<'_>) {
+        for at in self.unswept.drain(..) {
+            if let Some(slot) = self.order.get_mut(at) {
+                *slot = slot.filter(|&entry| !table.shapes[entry].is_nothing());
+            }
+        }
+    }
+}

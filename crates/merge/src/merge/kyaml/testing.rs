@@ -1,0 +1,56 @@
+//! Short ways to nodes for the tests of this room.
+
+use crate::merge::Merged;
+use smp_text::diagnostic::Result;
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Node, ParseOptions, Resolved, Value, parse_one, resolve_plain};
+
+fn read(text: &str, options: ParseOptions) -> Node {
+    let sources = SourceMap::default();
+    let id = sources.add("test.yaml", text);
+    parse_one(&sources, id, options).expect("valid YAML")
+}
+
+/// The only document of a text.
+pub(crate) fn node(text: &str) -> Node {
+    read(text, ParseOptions::default())
+}
+
+/// The only document of a text, with its comments.
+pub(crate) fn commented(text: &str) -> Node {
+    read(text, ParseOptions { comments: true, ..ParseOptions::default() })
+}
+
+/// The data in one line, fields in their order, strings that look like something else in quotes.
+pub(crate) fn shown(node: &Node) -> String {
+    match &node.value {
+        Value::Map(map) => {
+            let fields: Vec<_> = map.iter().map(|(key, value)| format!("{key}: {}", shown(value))).collect();
+            format!("{{{}}}", fields.join(", "))
+        }
+        Value::List(list) => {
+            let entries: Vec<_> = list.iter().map(shown).collect();
+            format!("[{}]", entries.join(", "))
+        }
+        Value::Scalar(text) => match (node.resolve(), resolve_plain(text)) {
+            (Some(Resolved::Str(text)), Resolved::Str(_)) => text.to_string(),
+            (Some(Resolved::Str(text)), _) => format!("{text:?}"),
+            (Some(Resolved::Null), _) => "null".to_string(),
+            _ => text.to_string(),
+        },
+    }
+}
+
+/// A result for comparison: the data, `none`, or the code of the error.
+pub(crate) fn outcome(result: Result<Merged>) -> String {
+    match result.map(|merged| merged.node) {
+        Ok(Some(node)) => shown(&node),
+        Ok(None) => "none".to_string(),
+        Err(error) => format!("{:?}", error.code()),
+    }
+}
+
+/// What a table says of a result, in the form of [`outcome`].
+pub(crate) fn wanted(text: &str) -> String {
+    if text.starts_with(['{', '[']) { shown(&node(text)) } else { text.to_string() }
+}

@@ -1,0 +1,104 @@
+//! What the two-way and the three-way walk share: where they are, what comes of a value, which
+//! fields of maps belong together.
+
+use super::position::Position;
+use super::restyle::{quote_old_booleans, restyle};
+use crate::merge::Trail;
+use smp_text::diagnostic::{Code, Result};
+use smp_text::yaml::{Comments, Key, Map, Meta, Node};
+
+/// Where a walk is: in the schema, and on its way from the root.
+#[derive(Clone, Copy)]
+pub(super) struct Here<'h, 's> {
+    pub(super) at: &'h Position<'s>,
+    pub(super) trail: &'h Trail<'h>,
+}
+
+/// What comes of a value.
+#[derive(Debug)]
+pub(super) enum Decision {
+    /// It stays, changed in place perhaps.
+    Keep,
+    /// Another value takes its place.
+    Replace(Node),
+    /// It is removed; the value itself is left as it is, since a list may still hold it.
+    Remove,
+}
+
+impl Decision {
+    /// What is left of an object.
+    pub(super) fn of(self, object: Option<Node>) -> Option<Node> {
+        match self {
+            Self::Keep => object,
+            Self::Replace(node) => Some(node),
+            Self::Remove => None,
+        }
+    }
+
+    /// Puts what was decided in the place of a field's value. Returns whether the field stays.
+    pub(super) fn put(self, value: &mut Node) -> bool {
+        match self {
+            Self::Keep => quote_old_booleans(value),
+            Self::Replace(mut node) => {
+                restyle(&mut node, &value.meta);
+                *value = node;
+            }
+            Self::Remove => return false,
+        }
+        true
+    }
+
+    /// Adds what was decided of a field that a map does not have, with these comments.
+    pub(super) fn add(self, map: &mut Map, key: &Key, comments: Option<Box<Comments>>) {
+        if let Self::Replace(mut node) = self {
+            quote_old_booleans(&mut node);
+            map.push(Key { text: key.text.clone(), meta: Meta { comments, ..key.meta.clone() } }, node);
+        }
+    }
+}
+
+/// Keeps the fields or entries for which `keep` says so, until it fails.
+pub(super) fn retain<T>(entries: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool>) -> Result<()> {
+    let mut outcome = Ok(());
+    entries.retain_mut(|entry| match outcome.as_ref().map_or(Ok(true), |()| keep(entry)) {
+        Ok(stays) => stays,
+        Err(error) => {
+            outcome = Err(error);
+            true
+        }
+    });
+    outcome
+}
+
+/// Whether two values are both maps, both lists or both scalars.
+///
+/// # Errors
+/// They are not.
+pub(super) fn same_kind(old: &Node, new: &Node, trail: &Trail<'_>) -> Result<()> {
+    if std::mem::discriminant(&old.value) == std::mem::discriminant(&new.value) {
+        return Ok(());
+    }
+    let message = format!("{} cannot be merged with {}", new.type_name(), old.type_name());
+    Err(trail
+        .error(Code::WrongType, message)
+        .at(new.span())
+        .label(old.span(), format!("{} is here", old.type_name()))
+        .help("set the field to null in an earlier patch to give it another type"))
+}
+
+/// For each field of a map the position of the other's, and the positions of the fields that only
+/// the other has, sorted by name.
+pub(super) fn partners(map: &Map, other: &Map) -> (Vec<Option<usize>>, Vec<usize>) {
+    let (mut partners, mut new) = (vec![None; map.len()], Vec::new());
+    let few = other.len() <= 4;
+    let index = (!few).then(|| map.index());
+    for (i, (key, _)) in other.iter().enumerate() {
+        match index.as_ref().map_or_else(|| map.position(key), |index| index.position(key)) {
+            Some(at) => partners[at] = Some(i),
+            None => new.push(i),
+        }
+    }
+    let name = |i: &usize| &other.entries()[*i].key.text;
+    new.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+    (partners, new)
+}

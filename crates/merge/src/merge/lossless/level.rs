@@ -1,0 +1,171 @@
+//! One level of several versions: which fields and which entries belong together, and whether there are any.
+
+use crate::merge::align::{self, Aligned};
+use crate::merge::association::{Association, ListPolicy, is_atomic};
+use crate::schema::{Cursor, Gvk, Schema};
+use smp_text::yaml::{Map, Node, Value};
+
+use smol_str::SmolStr;
+
+/// Where a value stands in the schema.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TypedPlace<'s> {
+    pub cursor: Cursor<'s>,
+    /// Whether it is a map of which one field excludes others, such as the sources of a volume.
+    is_union: bool,
+}
+
+/// One level, lined up.
+#[derive(Debug)]
+pub(super) enum Level<const N: usize> {
+    /// Maps: the positions of their fields.
+    Fields(Vec<[Option<usize>; N]>),
+    /// Lists whose entries something tells apart.
+    Entries(Association, Vec<Aligned<N>>),
+    /// One value.
+    Whole,
+}
+
+impl<'s> TypedPlace<'s> {
+    pub fn new(cursor: Cursor<'s>) -> Self {
+        Self { cursor, is_union: cursor.patch_strategy().retain_keys }
+    }
+
+    pub fn field(self, name: &str) -> Self {
+        Self::new(self.cursor.field(name))
+    }
+
+    /// That of the entries of a list. The schema says at the list whether they are unions.
+    pub fn element(self) -> Self {
+        Self { cursor: self.cursor.element(), is_union: self.is_union }
+    }
+
+    /// The place that an object says itself where the schema is at its end.
+    pub fn refined(self, versions: &[Option<&Node>], schema: &'s Schema) -> Self {
+        if self.cursor.is_known() && !self.cursor.is_embedded_resource() {
+            return self;
+        }
+        let kind = |node: &&Node| schema.kind(&gvk(node.as_map()?)?);
+        versions.iter().flatten().find_map(kind).map_or(self, Self::new)
+    }
+
+    /// Whether the names of the fields of a map are anybody's, as those of labels are.
+    pub fn has_free_keys(self) -> bool {
+        self.cursor.additional().is_known()
+    }
+
+    /// Whether two versions of a map here, of which one may lack it, are two values that cannot become one: the
+    /// schema calls it one value, or they have chosen different fields of a union.
+    pub fn is_one_value(self, sides: [Option<&Map>; 2]) -> bool {
+        let same_fields = || match sides {
+            [Some(one), Some(other)] => {
+                one.len() == other.len() && one.iter().all(|(name, _)| other.contains_key(name))
+            }
+            _ => false,
+        };
+        is_atomic(self.cursor) && !self.has_free_keys() || self.is_union && !same_fields()
+    }
+
+    /// Of a union for which the source chooses what dest does not have: dest's value with its scalars, which tell
+    /// what was chosen, and the fields of which the source speaks. None where the source chooses nothing else, or
+    /// leaves nothing behind.
+    pub fn left_by_choice(self, [dest, source]: [Option<&Node>; 2]) -> Option<Node> {
+        let (dest, source, true) = (dest?, source?.as_map()?, self.is_union) else { return None };
+        let fields = dest.as_map()?;
+        let chooses = |(name, value): (&str, &Node)| match fields.get(name) {
+            _ if value.is_null() => false,
+            None => !clears_only(value),
+            Some(other) => value.scalar_text().is_some() && value != other,
+        };
+        let is_left =
+            |(name, value): (&str, &Node)| !source.contains_key(name) && value.scalar_text().is_none();
+        if !source.iter().any(chooses) || !fields.iter().any(is_left) {
+            return None;
+        }
+        let mut left = dest.clone();
+        left.as_map_mut()?.entries_mut().retain(|entry| !is_left((&entry.key.text, &entry.value)));
+        Some(left)
+    }
+}
+
+/// What an object says that it is.
+fn gvk(object: &Map) -> Option<Gvk> {
+    let text = |name| object.get(name).and_then(Node::as_str);
+    Some(Gvk::from_manifest(text("apiVersion")?, text("kind")?))
+}
+
+/// Lines up maps, or lists. A version without the value counts as an empty one.
+pub(super) fn line_up<const N: usize>(
+    versions: [Option<&Node>; N],
+    place: TypedPlace<'_>,
+    candidates: &[SmolStr],
+) -> Level<N> {
+    let present = || versions.iter().flatten();
+    let empty = Map::new();
+    if present().all(|node| node.as_map().is_some()) {
+        let maps = versions.map(|node| node.and_then(Node::as_map).unwrap_or(&empty));
+        return Level::Fields(align::field_positions(maps));
+    }
+    if !present().all(|node| node.as_list().is_some()) {
+        return Level::Whole;
+    }
+    let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
+    let lined_up = align::lists(lists, place.cursor, ListPolicy::Overlay, candidates);
+    lined_up.map_or(Level::Whole, |(association, rows)| Level::Entries(association, rows))
+}
+
+/// Lines up what dest, the updated version and the original have, in that order.
+///
+/// Where the schema recommends several merge keys, the default key alone identifies entries as long as it is unique and
+/// the original has each entry that two versions have. Otherwise all recommended keys do, and an entry that only gains
+/// or loses a key stays the same entry.
+pub(super) fn line_up_versions(
+    versions: [Option<&Node>; 3],
+    place: TypedPlace<'_>,
+    candidates: &[SmolStr],
+) -> Level<3> {
+    let [dest, updated, original] = [0, 1, 2];
+    let level = line_up(versions, place, candidates);
+    if place.cursor.recommended_merge_key().is_none() {
+        return level;
+    }
+    let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
+    let by_default = Association::of(place.cursor, ListPolicy::Overlay);
+    let is_known =
+        |row: &Aligned<3>| row.at[original].is_some() || row.at[dest].is_none() || row.at[updated].is_none();
+    match level {
+        level @ (Level::Fields(_) | Level::Whole) => level,
+        Level::Entries(association, rows) => match align::entries(lists, &by_default) {
+            Some(rows) if rows.iter().all(is_known) => Level::Entries(by_default, rows),
+            _ => {
+                let rows = match &association {
+                    Association::Keyed { keys, .. } => [updated, dest]
+                        .into_iter()
+                        .fold(rows, |rows, side| align::join_rekeyed(rows, keys, [side, original])),
+                    _ => rows,
+                };
+                Level::Entries(association, rows)
+            }
+        },
+    }
+}
+
+/// Whether a value of a source only clears what is there.
+fn clears_only(node: &Node) -> bool {
+    let in_map = |map: &Map| !map.is_empty() && map.iter().all(|(_, value)| clears_only(value));
+    node.is_null() || node.as_map().is_some_and(in_map)
+}
+
+/// Whether there is nothing in a map or list.
+pub(super) fn is_empty(node: &Node) -> bool {
+    match &node.value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+        Value::Scalar(_) => false,
+    }
+}
+
+/// Whether a merge emptied a map or list that no version has empty.
+pub(super) fn is_emptied(merged: &Node, versions: &[Option<&Node>]) -> bool {
+    is_empty(merged) && !versions.iter().flatten().any(|node| is_empty(node))
+}

@@ -1,0 +1,377 @@
+//! Three-way merge: what changed between two versions of an object, onto a third.
+
+use smol_str::SmolStr;
+
+use super::comments;
+use super::level::{Level, TypedPlace, is_emptied, is_empty, line_up, line_up_versions};
+use super::order::{self, DEST, ORIGINAL, Places, UPDATED};
+use crate::merge::align::Aligned;
+use crate::merge::association::Association;
+use crate::merge::options::{ConflictPolicy, MergeOptions, NullPolicy};
+use crate::merge::{Conflict, ConflictSide, Merged, Trail};
+use crate::schema::{Cursor, Schema};
+use smp_text::yaml::{Entry, Key, Map, Meta, Node, Value, is_same};
+
+/// Merges what changed from the original to the updated version into dest; `kind` is the type of objects that do
+/// not say theirs.
+pub(in crate::merge) fn merge3(
+    [original, updated]: [Option<&Node>; 2],
+    dest: Option<Node>,
+    kind: Cursor<'_>,
+    schema: &Schema,
+    options: &MergeOptions,
+) -> Merged {
+    let keeps_nulls = options.nulls == NullPolicy::Keep;
+    if keeps_nulls && original.zip(updated).is_some_and(|(original, updated)| is_same(original, updated)) {
+        return Merged::of(dest);
+    }
+    let versions = Versions { original, updated, dest: dest.as_ref() };
+    let mut merge = VersionMerge { schema, options, conflicts: Vec::new() };
+    let node = merge.value(versions, TypedPlace::new(kind), &Trail::root());
+    Merged { node, warnings: Vec::new(), conflicts: merge.conflicts }
+}
+
+/// One value in the three versions; none where a version does not have it.
+#[derive(Debug, Clone, Copy)]
+struct Versions<'n> {
+    original: Option<&'n Node>,
+    updated: Option<&'n Node>,
+    dest: Option<&'n Node>,
+}
+
+impl<'n> Versions<'n> {
+    fn of(row: [Option<&'n Node>; 3]) -> Self {
+        Self { original: row[ORIGINAL], updated: row[UPDATED], dest: row[DEST] }
+    }
+
+    /// Both sides of the merge.
+    fn sides(self) -> [Option<&'n Node>; 2] {
+        [self.updated, self.dest]
+    }
+
+    /// In the order of the rows. An original that is null is none: to give it a value is to add that.
+    fn row(self) -> [Option<&'n Node>; 3] {
+        [self.dest, self.updated, self.original.filter(|node| !node.is_null())]
+    }
+
+    /// Those first that say of which version of its kind the result is.
+    fn by_version(self) -> [Option<&'n Node>; 3] {
+        let version = |node: Option<&'n Node>| node.and_then(|node| node.get("apiVersion"));
+        let Self { original, updated, dest } = self;
+        if version(updated) == version(original) {
+            [dest, updated, original]
+        } else {
+            [updated, dest, original]
+        }
+    }
+
+    /// The updated value in the place of dest's.
+    fn replaced(self) -> Option<Node> {
+        let Self { original, updated, dest } = self;
+        updated.map(|updated| comments::replacing(updated, original, dest))
+    }
+
+    /// Whether only one side has the value, which so far both had.
+    fn is_removed(self) -> bool {
+        self.original.is_some() && self.updated.is_some() != self.dest.is_some()
+    }
+}
+
+/// What the trivial rule makes of a value, or who changed it.
+enum Trivial {
+    Settled(Option<Node>),
+    /// Only the updated version changed the value.
+    UpdatedAlone,
+    /// Both sides did.
+    Both,
+}
+
+struct VersionMerge<'s> {
+    schema: &'s Schema,
+    options: &'s MergeOptions,
+    conflicts: Vec<Conflict>,
+}
+
+impl<'s> VersionMerge<'s> {
+    fn value(&mut self, versions: Versions<'_>, place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
+        let trivial = match self.trivial(versions, at) {
+            Trivial::Settled(node) if self.options.nulls == NullPolicy::Clear => {
+                let place = place.refined(&versions.by_version(), self.schema);
+                return self.cleared(versions, node, place, at);
+            }
+            Trivial::Settled(node) => return node,
+            trivial => trivial,
+        };
+        let place = place.refined(&versions.by_version(), self.schema);
+        match self.level(versions, place, &trivial) {
+            Level::Fields(rows) => self.map(versions, &rows, place, at),
+            Level::Entries(association, rows) => Some(self.list(versions, (&association, &rows), place, at)),
+            Level::Whole => match trivial {
+                Trivial::Both => self.conflict(versions, place, at),
+                _ => versions.replaced(),
+            },
+        }
+    }
+
+    /// Versions that are equal change nothing; null clears what else would be in dispute.
+    fn trivial(&mut self, versions: Versions<'_>, at: &Trail<'_>) -> Trivial {
+        let Versions { original, updated, dest } = versions;
+        if original == updated || updated == dest {
+            return Trivial::Settled(dest.map(|dest| comments::updated(dest, original, updated)));
+        }
+        let is_null = |node: Option<&Node>| node.is_some_and(Node::is_null);
+        if original == dest {
+            // Maps and lists are gone through all the same, so that what stays is dest's own.
+            return match (updated, dest) {
+                (Some(_), Some(_)) if !is_null(updated) && !is_null(dest) => Trivial::UpdatedAlone,
+                _ => Trivial::Settled(updated.cloned()),
+            };
+        }
+        match (is_null(updated), is_null(dest)) {
+            (false, false) => Trivial::Both,
+            // Neither has a value.
+            (_, true) if updated.is_none() => Trivial::Settled(dest.filter(|_| self.dest_wins()).cloned()),
+            (true, _) if dest.is_none() => Trivial::Settled(None),
+            (_, true) => {
+                self.note(versions, at, ConflictSide::Dest);
+                Trivial::Settled(dest.filter(|_| self.dest_wins()).cloned())
+            }
+            (true, false) => {
+                let taken = self.note(versions, at, self.taken());
+                Trivial::Settled(dest.filter(|_| taken == ConflictSide::Dest).cloned())
+            }
+        }
+    }
+
+    /// A value on which versions agree, without the fields that are null in the updated version or in dest.
+    fn cleared(
+        &mut self,
+        versions: Versions<'_>,
+        settled: Option<Node>,
+        place: TypedPlace<'s>,
+        at: &Trail<'_>,
+    ) -> Option<Node> {
+        let Versions { original, updated, dest } = versions;
+        if original != updated && updated != dest && original != dest {
+            // A conflict, in which null was seen.
+            return settled;
+        }
+        let (Some(updated), Some(dest)) = (updated, dest) else {
+            return settled.filter(|node| !node.is_null()).map(|node| self.without_nulls(node, place));
+        };
+        if updated.is_null() || dest.is_null() {
+            return None;
+        }
+        if !has_null(updated) && !has_null(dest) {
+            return settled;
+        }
+        match line_up_versions(versions.row(), place, self.options.infer_keys.keys()) {
+            Level::Fields(rows) => Some(self.fields(versions, &rows, place, at)),
+            Level::Entries(association, rows) => Some(self.list(versions, (&association, &rows), place, at)),
+            Level::Whole => settled,
+        }
+    }
+
+    /// A value that one side alone has, without fields that are null.
+    fn without_nulls(&self, mut node: Node, place: TypedPlace<'s>) -> Node {
+        let place = place.refined(&[Some(&node)], self.schema);
+        let is_keyed =
+            matches!(line_up([Some(&node)], place, self.options.infer_keys.keys()), Level::Entries(..));
+        if let Some(list) = node.as_list_mut().filter(|_| is_keyed) {
+            for entry in list {
+                let value = std::mem::replace(entry, Node::null());
+                *entry = self.without_nulls(value, place.element());
+            }
+        } else if let Some(map) = node.as_map_mut() {
+            map.entries_mut().retain(|entry| !entry.value.is_null());
+            for entry in map.entries_mut() {
+                let value = std::mem::replace(&mut entry.value, Node::null());
+                entry.value = self.without_nulls(value, place.field(&entry.key.text));
+            }
+        }
+        node
+    }
+
+    fn level(&self, versions: Versions<'_>, place: TypedPlace<'s>, trivial: &Trivial) -> Level<3> {
+        let sides = versions.sides();
+        let are_maps = sides.iter().flatten().all(|side| side.as_map().is_some());
+        if matches!(trivial, Trivial::Both)
+            && are_maps
+            && place.is_one_value(sides.map(|side| side.and_then(Node::as_map)))
+        {
+            return Level::Whole;
+        }
+        line_up_versions(versions.row(), place, self.options.infer_keys.keys())
+    }
+
+    fn dest_wins(&self) -> bool {
+        self.options.conflicts == ConflictPolicy::Dest
+    }
+
+    fn taken(&self) -> ConflictSide {
+        if self.dest_wins() { ConflictSide::Dest } else { ConflictSide::Updated }
+    }
+
+    /// A value that both sides changed, and that cannot be merged.
+    fn conflict(&mut self, versions: Versions<'_>, place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
+        let is_list = versions.row().iter().flatten().all(|node| node.as_list().is_some());
+        let taken = self.note(versions, at, self.taken());
+        if let Some(conflict) = self.conflicts.last_mut() {
+            conflict.unknown_list = is_list && !place.cursor.is_known();
+        }
+        match taken {
+            ConflictSide::Updated => versions.replaced(),
+            ConflictSide::Dest => versions.dest.cloned(),
+        }
+    }
+
+    fn note(&mut self, versions: Versions<'_>, at: &Trail<'_>, taken: ConflictSide) -> ConflictSide {
+        let [original, updated, dest] =
+            [versions.original, versions.updated, versions.dest].map(|node| node.map(Node::span));
+        self.conflicts.push(Conflict {
+            path: at.path(),
+            original,
+            updated,
+            dest,
+            unknown_list: false,
+            taken,
+        });
+        taken
+    }
+
+    /// Maps: where one side removed what the other one changed, that is one conflict. What dest added there
+    /// stays, and what the updated version changed comes back, unless dest wins.
+    fn map(
+        &mut self,
+        versions: Versions<'_>,
+        rows: &[Places<3>],
+        place: TypedPlace<'s>,
+        at: &Trail<'_>,
+    ) -> Option<Node> {
+        if !versions.is_removed() || place.has_free_keys() {
+            return Some(self.fields(versions, rows, place, at));
+        }
+        let known = self.conflicts.len();
+        let changes = self.fields(versions, rows, place, at);
+        self.conflicts.truncate(known);
+        if versions.dest.is_none() && is_empty(&changes) {
+            // All that changed in what dest removed was removed as well.
+            self.note(versions, at, ConflictSide::Dest);
+            return None;
+        }
+        match self.note(versions, at, self.taken()) {
+            ConflictSide::Updated => Some(changes),
+            ConflictSide::Dest => versions.dest.cloned(),
+        }
+    }
+
+    fn fields(
+        &mut self,
+        versions: Versions<'_>,
+        rows: &[Places<3>],
+        place: TypedPlace<'s>,
+        at: &Trail<'_>,
+    ) -> Node {
+        let maps = versions.row().map(|node| node.and_then(Node::as_map).map_or(&[][..], Map::entries));
+        let mut merged: Vec<Option<Entry>> = vec![None; rows.len()];
+        for (row, merged) in rows.iter().zip(&mut merged) {
+            let fields: [Option<&Entry>; 3] = std::array::from_fn(|version| maps[version].get(row[version]?));
+            let Some(key) = key_of(fields) else { continue };
+            let field = Versions::of(fields.map(|field| field.map(|field| &field.value)));
+            let value = self.value(field, place.field(&key.text), &at.field(&key.text));
+            let is_kept =
+                |value: &Node| !is_emptied(value, &field.sides()) || place.cursor.is_required(&key.text);
+            *merged = value.filter(is_kept).map(|value| Entry { key, value });
+        }
+        let left = staying(rows, &merged);
+        let mut map = Map::new();
+        map.entries_mut().extend(order::of_fields(&left).into_iter().filter_map(|row| merged[row].take()));
+        Node { value: Value::Map(map), meta: meta_of(versions) }
+    }
+
+    fn list(
+        &mut self,
+        versions: Versions<'_>,
+        (association, rows): (&Association, &[Aligned<3>]),
+        place: TypedPlace<'s>,
+        at: &Trail<'_>,
+    ) -> Node {
+        let lists = versions.row().map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
+        let mut merged: Vec<Option<Node>> = vec![None; rows.len()];
+        for (i, (row, merged)) in rows.iter().zip(&mut merged).enumerate() {
+            let entry = Versions::of(std::array::from_fn(|version| lists[version].get(row.at[version]?)));
+            let trail = match association {
+                Association::Keyed { keys, .. } => at.named(keys, &row.name),
+                _ => at.index(i),
+            };
+            *merged = self.entry(entry, association.key_names(), place.element(), &trail);
+        }
+        let rows: Vec<Places<3>> = rows.iter().map(|row| row.at).collect();
+        let left = staying(&rows, &merged);
+        let order = order::of_versions(&left, self.options.list_order);
+        let list = order.into_iter().filter_map(|row| merged[row].take()).collect();
+        Node { value: Value::List(list), meta: meta_of(versions) }
+    }
+
+    /// An entry goes as a whole; one that comes back has its keys.
+    fn entry(
+        &mut self,
+        versions: Versions<'_>,
+        keys: &[SmolStr],
+        place: TypedPlace<'s>,
+        at: &Trail<'_>,
+    ) -> Option<Node> {
+        let Versions { original, updated, dest } = versions;
+        if original.is_some() && updated.is_none() && dest.is_some() && dest != original {
+            let taken = self.note(versions, at, self.taken());
+            return dest.filter(|_| taken == ConflictSide::Dest).cloned();
+        }
+        let merged = self.value(versions, place, at)?;
+        match updated {
+            Some(updated) if original.is_some() && dest.is_none() => with_keys(merged, updated, keys),
+            _ => Some(merged),
+        }
+    }
+}
+
+/// Reports whether a field anywhere in a value is null.
+fn has_null(node: &Node) -> bool {
+    match &node.value {
+        Value::Map(map) => map.iter().any(|(_, value)| value.is_null() || has_null(value)),
+        Value::List(list) => list.iter().any(has_null),
+        Value::Scalar(_) => false,
+    }
+}
+
+/// The key of a field: dest's, with a comment that only the updated version changed.
+fn key_of(fields: [Option<&Entry>; 3]) -> Option<Key> {
+    let [dest, updated, original] = fields.map(|field| field.map(|field| &field.key));
+    let mut key = dest.or(updated).or(original)?.clone();
+    if let (Some(_), Some(original), Some(updated)) = (dest, original, updated) {
+        comments::take_line(&mut key.meta, &original.meta, &updated.meta);
+    }
+    Some(key)
+}
+
+/// The rows of what stays; those of what does not stand nowhere.
+fn staying<T>(rows: &[Places<3>], merged: &[Option<T>]) -> Vec<Places<3>> {
+    rows.iter().zip(merged).map(|(row, merged)| merged.as_ref().map_or([None; 3], |_| *row)).collect()
+}
+
+/// How the result is written: as dest is.
+fn meta_of(versions: Versions<'_>) -> Meta {
+    versions.dest.or(versions.updated).map(|node| node.meta.clone()).unwrap_or_default()
+}
+
+/// An entry with its keys, which are no change and so were left out; none when nothing else is left of it.
+fn with_keys(mut entry: Node, updated: &Node, keys: &[SmolStr]) -> Option<Node> {
+    let (Some(map), Some(from)) = (entry.as_map_mut(), updated.as_map()) else { return Some(entry) };
+    let is_key = |name: &str| keys.iter().any(|key| key == name);
+    if map.iter().all(|(name, _)| is_key(name)) {
+        return None;
+    }
+    let missing = keys.iter().filter(|key| !map.contains_key(key));
+    let missing: Vec<Entry> = missing.filter_map(|key| from.entry(key).cloned()).collect();
+    map.entries_mut().splice(0..0, missing);
+    Some(entry)
+}

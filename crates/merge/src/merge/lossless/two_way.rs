@@ -1,0 +1,168 @@
+//! Two-way merge: the fields of a source over those of a destination.
+
+use super::comments;
+use super::level::{Level, TypedPlace, is_emptied, line_up};
+use super::order::{self, DEST, Places, UPDATED};
+use crate::merge::align::Aligned;
+use crate::merge::association::{Association, ListPolicy, replaced_unknown};
+use crate::merge::directive::is_directive;
+use crate::merge::options::{ConflictPolicy, MergeOptions};
+use crate::merge::{Conflict, ConflictSide, Merged, Trail};
+use crate::schema::{Cursor, Schema};
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::yaml::{Entry, Map, Meta, Node, Value};
+
+/// Merges a source over dest; `kind` is the type of objects that do not say theirs.
+pub(in crate::merge) fn merge2(
+    dest: Option<Node>,
+    source: &Node,
+    kind: Cursor<'_>,
+    schema: &Schema,
+    options: &MergeOptions,
+) -> Merged {
+    match &dest {
+        None => return Merged::of(Some(source.clone())),
+        Some(node) if node == source => return Merged::of(dest),
+        Some(_) => {}
+    }
+    let mut merge = SourceMerge { schema, options, warnings: Vec::new(), conflicts: Vec::new() };
+    let node = merge.value([dest.as_ref(), Some(source)], TypedPlace::new(kind), &Trail::root());
+    Merged { node, warnings: merge.warnings, conflicts: merge.conflicts }
+}
+
+struct SourceMerge<'s> {
+    schema: &'s Schema,
+    options: &'s MergeOptions,
+    warnings: Vec<Diagnostic>,
+    conflicts: Vec<Conflict>,
+}
+
+impl<'s> SourceMerge<'s> {
+    /// A value of dest and of the source.
+    fn value(&mut self, pair: [Option<&Node>; 2], place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
+        let [dest, source] = pair;
+        let Some(source) = source.filter(|source| dest != Some(*source)) else { return dest.cloned() };
+        if source.is_null() {
+            return None;
+        }
+        let pair = [dest.filter(|dest| !dest.is_null()), Some(source)];
+        let place = place.refined(&[Some(source), dest], self.schema);
+        if let Some(left) = place.left_by_choice(pair) {
+            return match self.note(pair, at) {
+                ConflictSide::Updated => self.value([Some(&left), Some(source)], place, at),
+                ConflictSide::Dest => dest.cloned(),
+            };
+        }
+        match line_up(pair, place, self.options.infer_keys.keys()) {
+            Level::Fields(rows) => Some(self.fields(pair, &rows, place, at)),
+            Level::Entries(association, rows) => Some(self.entries(pair, (&association, &rows), place, at)),
+            Level::Whole => Some(match pair[DEST] {
+                None => source.clone(),
+                Some(dest) => self.replaced(dest, source, place, at),
+            }),
+        }
+    }
+
+    /// A value that is taken whole.
+    fn replaced(&mut self, dest: &Node, source: &Node, place: TypedPlace<'s>, at: &Trail<'_>) -> Node {
+        if std::mem::discriminant(&source.value) != std::mem::discriminant(&dest.value) {
+            return match self.note([Some(dest), Some(source)], at) {
+                ConflictSide::Updated => source.clone(),
+                ConflictSide::Dest => dest.clone(),
+            };
+        }
+        if let (Some(old), Some(new)) = (dest.as_list(), source.as_list()) {
+            self.warnings.extend(match Association::of(place.cursor, ListPolicy::Overlay) {
+                // A list of scalars has no keys that a schema could name: to replace it is the rule.
+                Association::Unknown if old.iter().chain(new).all(|entry| entry.scalar_text().is_some()) => {
+                    None
+                }
+                Association::Unknown => replaced_unknown(old, new, source.span(), at),
+                Association::Atomic => None,
+                Association::Set | Association::Keyed { .. } => replaced_alike(old, source, at),
+            });
+        }
+        comments::replacing(source, None, Some(dest))
+    }
+
+    /// Notes values of which only one can be: of several types, or of a union.
+    fn note(&mut self, pair: [Option<&Node>; 2], at: &Trail<'_>) -> ConflictSide {
+        let taken = match self.options.conflicts {
+            ConflictPolicy::Updated => ConflictSide::Updated,
+            ConflictPolicy::Dest => ConflictSide::Dest,
+        };
+        let [dest, updated] = pair.map(|node| node.map(Node::span));
+        let conflict =
+            Conflict { path: at.path(), original: None, updated, dest, unknown_list: false, taken };
+        self.conflicts.push(conflict);
+        taken
+    }
+
+    fn fields(
+        &mut self,
+        pair: [Option<&Node>; 2],
+        rows: &[Places<2>],
+        place: TypedPlace<'s>,
+        at: &Trail<'_>,
+    ) -> Node {
+        let maps = pair.map(|node| node.and_then(Node::as_map).map_or(&[][..], Map::entries));
+        let mut map = Map::new();
+        for row in order::of_fields(rows) {
+            let fields: [Option<&Entry>; 2] =
+                std::array::from_fn(|version| maps[version].get(rows[row][version]?));
+            let Some(key) = fields[DEST].or(fields[UPDATED]).map(|field| field.key.clone()) else { continue };
+            let key = comments::of_key(key, fields);
+            if is_directive(&key.text) && fields[DEST].is_none() {
+                self.warnings.push(plain_directive(key.meta.span, &key.text, at));
+            }
+            let values = fields.map(|field| field.map(|field| &field.value));
+            let value = self.value(values, place.field(&key.text), &at.field(&key.text));
+            let is_kept = |value: &Node| !is_emptied(value, &values) || place.cursor.is_required(&key.text);
+            if let Some(value) = value.filter(is_kept) {
+                map.push(key, value);
+            }
+        }
+        Node { value: Value::Map(map), meta: meta_of(pair) }
+    }
+
+    fn entries(
+        &mut self,
+        pair: [Option<&Node>; 2],
+        (association, rows): (&Association, &[Aligned<2>]),
+        place: TypedPlace<'s>,
+        at: &Trail<'_>,
+    ) -> Node {
+        let lists = pair.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
+        let positions: Vec<Places<2>> = rows.iter().map(|row| row.at).collect();
+        let mut list = Vec::with_capacity(rows.len());
+        for i in order::of_pair(&positions, self.options.list_order) {
+            let values = std::array::from_fn(|version| lists[version].get(rows[i].at[version]?));
+            let trail = match association {
+                Association::Keyed { keys, .. } => at.named(keys, &rows[i].name),
+                _ => at.index(i),
+            };
+            list.extend(self.value(values, place.element(), &trail));
+        }
+        Node { value: Value::List(list), meta: meta_of(pair) }
+    }
+}
+
+/// How the result is written: as dest is.
+fn meta_of([dest, source]: [Option<&Node>; 2]) -> Meta {
+    dest.or(source).map(|node| node.meta.clone()).unwrap_or_default()
+}
+
+/// What is to be said when a list gives way to another one because entries of one of them have equal keys,
+/// or lack them.
+fn replaced_alike(old: &[Node], new: &Node, at: &Trail<'_>) -> Option<Diagnostic> {
+    let message = "this list was replaced: entries with equal or missing keys cannot be told apart";
+    let warning = || Diagnostic::warning(Code::Ambiguous, message).field(at.path()).at(new.span());
+    (!old.is_empty()).then(|| warning().help("give each entry of both lists keys of its own"))
+}
+
+/// A directive that becomes a field of the result.
+fn plain_directive(span: smp_text::source::Span, name: &str, at: &Trail<'_>) -> Diagnostic {
+    let message = format!("`{name}` is a field like any other in merges of versions");
+    let help = "use `patch` for patches with directives";
+    Diagnostic::warning(Code::Directive, message).field(at.path()).at(span).help(help)
+}

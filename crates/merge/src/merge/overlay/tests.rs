@@ -1,0 +1,325 @@
+//! What an overlay does: list types, map types, defaults of keys, order.
+
+use crate::merge::testing::{check, node, run, schema};
+use crate::merge::{Rules, apply};
+use crate::schema::{Cursor, Schema};
+use smp_text::diagnostic::{Code, Severity};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Node, ParseOptions, parse_one};
+
+fn check_overlay(table: &[(&str, &str, &str)]) {
+    check(Rules::Overlay, table);
+}
+
+#[test]
+fn fields_are_set_added_and_removed() {
+    check_overlay(&[
+        ("{name: a, value: b}", "{value: c, number: 1}", "{name: a, value: c, number: 1}"),
+        ("{name: a, value: b}", "{value: null, number: null}", "{name: a}"),
+        ("{name: a, value: null}", "{}", "{name: a, value: null}"),
+        ("{labels: {a: b}}", "{labels: {c: d, a: null}}", "{labels: {c: d}}"),
+        ("{child: null}", "{child: {value: b}}", "{child: {value: b}}"),
+        ("{}", "{child: {}}", "{child: {}}"),
+        // What only takes away adds nothing.
+        ("{}", "{child: {name: null, child: {$patch: delete}}}", "{}"),
+        ("{}", "{byName: [{$patch: delete, name: a}]}", "{}"),
+        ("{}", "{child: {name: null, value: a}}", "{child: {value: a}}"),
+    ]);
+}
+
+#[test]
+fn values_keep_their_place_and_comments() {
+    let sources = SourceMap::default();
+    let id = sources.add("t.yaml", "name: a # why\nvalue: b\nnumber: 1\n");
+    let options = ParseOptions { comments: true, ..ParseOptions::default() };
+    let dest = parse_one(&sources, id, options).expect("valid");
+    let patch = node("{child: {}, value: c, name: d}");
+    let merged = apply(dest, &patch, schema(), &Schema::none(), Rules::Overlay).expect("merged");
+    let dest = merged.node.expect("not deleted");
+    let map = dest.as_map().expect("a map");
+    assert_eq!(map.iter().map(|(k, _)| k).collect::<Vec<_>>(), ["name", "value", "number", "child"]);
+    let comments = map.get("name").and_then(|n| n.meta.comments.as_ref()).expect("kept");
+    assert_eq!(comments.line.as_deref(), Some("# why"));
+    assert_eq!(map.get("name").map(Node::span), patch.get("name").map(Node::span), "the patch set it");
+}
+
+#[test]
+fn directives_in_maps() {
+    check_overlay(&[
+        ("{child: {name: a}, name: x}", "{child: {$patch: delete}}", "{name: x}"),
+        ("{child: {name: a}}", "{child: {$patch: replace, value: b}}", "{child: {value: b}}"),
+        ("{}", "{child: {$patch: replace, value: b}}", "{child: {value: b}}"),
+        ("{child: {name: a}}", "{child: {$patch: merge, value: b}}", "{child: {name: a, value: b}}"),
+        ("{child: {name: a}}", "{child: {$patch: remove}}", "Directive: child: `$patch` cannot be remove"),
+        ("{name: a}", "{$patch: delete}", "deleted"),
+        ("{name: a}", "{$patch: replace}", "{}"),
+        ("{name: a}", "{$patch: merge, name: null}", "{}"),
+        ("{name: a}", "{$patch: replace, byName: [{name: a, $patch: delete}], value: b}", "{value: b}"),
+    ]);
+}
+
+#[test]
+fn atomic_maps_are_replaced() {
+    check_overlay(&[
+        ("{atomicMap: {name: a, value: b}}", "{atomicMap: {name: c}}", "{atomicMap: {name: c}}"),
+        ("{atomicMap: {name: a}}", "{atomicMap: {name: null}}", "{atomicMap: {}}"),
+        ("{atomicMap: {name: a}}", "{atomicMap: {$patch: delete}}", "{}"),
+        ("{replaced: {name: a, value: b}}", "{replaced: {name: c}}", "{replaced: {name: c}}"),
+    ]);
+}
+
+#[test]
+fn retained_keys_are_those_of_the_patch() {
+    check_overlay(&[
+        ("{union: {name: a, value: b}}", "{union: {value: c}}", "{union: {value: c}}"),
+        (
+            "{union: {name: a, child: {name: x, value: y}}}",
+            "{union: {child: {value: z}}}",
+            "{union: {child: {name: x, value: z}}}",
+        ),
+        (
+            "{union: {name: a, value: b}}",
+            "{union: {$retainKeys: [name, value], value: c}}",
+            "{union: {name: a, value: c}}",
+        ),
+        ("{union: {name: a, value: b}}", "{union: {name: null}}", "{union: {value: b}}"),
+        ("{union: {name: a, value: b}}", "{union: {}}", "{union: {name: a, value: b}}"),
+        (
+            "{volumes: [{name: a, value: x, number: 1}, {name: b, value: y}]}",
+            "{volumes: [{name: a, number: 2}]}",
+            "{volumes: [{name: a, number: 2}, {name: b, value: y}]}",
+        ),
+    ]);
+}
+
+#[test]
+fn entries_merge_where_they_stand() {
+    check_overlay(&[
+        (
+            "{byName: [{name: a}, {name: b, value: x}, {name: c}]}",
+            "{byName: [{name: new}, {name: c, number: 1}, {name: b, number: 2}]}",
+            "{byName: [{name: a}, {name: b, value: x, number: 2}, {name: c, number: 1}, {name: new}]}",
+        ),
+        (
+            "{byName: [{name: a}, {name: b}]}",
+            "{byName: [{$patch: delete, name: a}]}",
+            "{byName: [{name: b}]}",
+        ),
+        (
+            "{byName: [{name: a}]}",
+            "{byName: [{$patch: merge, name: a, value: x}]}",
+            "{byName: [{name: a, value: x}]}",
+        ),
+        (
+            "{byName: [{name: a}]}",
+            "{byName: [{$patch: replace}, {name: c, value: null}, {$patch: delete, name: x}]}",
+            "{byName: [{name: c}]}",
+        ),
+        ("{byName: [{name: a}]}", "{byName: []}", "{byName: [{name: a}]}"),
+        // New entries are merged into nothing: their own directives act.
+        (
+            "{byName: [{name: a}]}",
+            "{byName: [{name: b, value: null, byName: [{name: c, $patch: delete}, {name: d}]}]}",
+            "{byName: [{name: a}, {name: b, byName: [{name: d}]}]}",
+        ),
+        // An entry without a key stays.
+        (
+            "{byName: [{value: x}, {name: a}]}",
+            "{byName: [{name: a, number: 1}]}",
+            "{byName: [{value: x}, {name: a, number: 1}]}",
+        ),
+        // Without a list type, of several with one key the first is meant.
+        (
+            "{first: [{name: a}, {name: a}]}",
+            "{first: [{name: a, value: x}]}",
+            "{first: [{name: a, value: x}, {name: a}]}",
+        ),
+    ]);
+}
+
+#[test]
+fn ports_match_with_the_default_protocol() {
+    check_overlay(&[
+        (
+            "{ports: [{port: 53}, {port: 80}]}",
+            "{ports: [{port: 53, protocol: UDP}, {port: 80, protocol: TCP, name: web}]}",
+            "{ports: [{port: 53}, {port: 80, protocol: TCP, name: web}, {port: 53, protocol: UDP}]}",
+        ),
+        (
+            "{ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]}",
+            "{ports: [{port: 53, name: dns}]}",
+            "{ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP, name: dns}]}",
+        ),
+        ("{ports: [{port: 53}]}", "{ports: [{$patch: delete, port: 53, protocol: TCP}]}", "{ports: []}"),
+        (
+            "{ports: [{port: 53}]}",
+            "{ports: [{protocol: UDP}]}",
+            "MissingMergeKey: ports[0]: this entry lacks its merge key `port`",
+        ),
+    ]);
+}
+
+#[test]
+fn lists_by_their_type() {
+    check_overlay(&[
+        ("{atomic: [{name: a}]}", "{atomic: [{name: b}]}", "{atomic: [{name: b}]}"),
+        ("{list: [{name: a}]}", "{list: [{name: b, value: null}]}", "{list: [{name: b}]}"),
+        ("{numbers: [1, 2]}", "{numbers: []}", "{numbers: []}"),
+        ("{set: [a, b]}", "{set: [c, b, c]}", "{set: [a, b, c]}"),
+        ("{strings: [a, b]}", "{strings: [c, b]}", "{strings: [a, b, c]}"),
+        ("{set: [a, b]}", "{set: [{$patch: replace}, c]}", "{set: [c]}"),
+        ("{keyless: [{name: a}]}", "{keyless: [{name: b}, {name: a}]}", "{keyless: [{name: a}, {name: b}]}"),
+        ("{set: [a, b, a]}", "{$deleteFromPrimitiveList/set: [a]}", "{set: [b]}"),
+        (
+            "{set: [a]}",
+            "{$deleteFromPrimitiveList/set: a}",
+            "Directive: set: `$deleteFromPrimitiveList/set` must be a list and is a string",
+        ),
+        (
+            "{atomic: [{name: a}]}",
+            "{atomic: [{$patch: delete, name: a}]}",
+            "Directive: atomic[0]: the entries of this list have no merge key, so `$patch` cannot stand in one",
+        ),
+    ]);
+}
+
+#[test]
+fn the_patch_can_give_the_order() {
+    check_overlay(&[
+        (
+            "{byName: [{name: a}, {name: b}, {name: c}]}",
+            "{$setElementOrder/byName: [{name: new}, {name: c}, {name: a}], byName: [{name: new}]}",
+            "{byName: [{name: b}, {name: new}, {name: c}, {name: a}]}",
+        ),
+        (
+            "{ports: [{port: 53}, {port: 53, protocol: UDP}]}",
+            "{$setElementOrder/ports: [{port: 53, protocol: UDP}, {port: 53}]}",
+            "{ports: [{port: 53, protocol: UDP}, {port: 53}]}",
+        ),
+        ("{set: [a, b, c]}", "{$setElementOrder/set: [c, a]}", "{set: [b, c, a]}"),
+        ("{}", "{$setElementOrder/set: [c, a]}", "{}"),
+        (
+            "{}",
+            "{$setElementOrder/set: a}",
+            "Directive: set: `$setElementOrder/set` must be a list and is a string",
+        ),
+        ("{}", "{$setElementOrder: [a]}", "Directive: `$setElementOrder` names no field"),
+    ]);
+}
+
+#[test]
+fn doubles_and_ambiguities_are_refused() {
+    check_overlay(&[
+        (
+            "{}",
+            "{byName: [{name: a}, {name: b}, {name: a}]}",
+            "DuplicateMergeKey: byName: the patch has two entries for the same one: [0] and [2]",
+        ),
+        (
+            "{ports: [{port: 1}]}",
+            "{ports: [{port: 1}, {port: 1, protocol: TCP}]}",
+            "DuplicateMergeKey: ports: the patch has two entries for the same one: [0] and [1]",
+        ),
+        (
+            "{recommended: [{foo: a}]}",
+            "{recommended: [{foo: a}, {$patchMergeKey: [foo], foo: a}]}",
+            "DuplicateMergeKey: recommended: the patch has two entries for the same one: [0] and [1]",
+        ),
+        (
+            "{byName: [{name: a}, {name: b}, {name: a}]}",
+            "{byName: [{name: a, value: x}]}",
+            "Ambiguous: byName[0]: 2 entries match this one of the patch: [0], [2]",
+        ),
+        // Not touched, not looked at.
+        (
+            "{byName: [{name: a}, {name: b}, {name: a}]}",
+            "{byName: [{name: b}]}",
+            "{byName: [{name: a}, {name: b}, {name: a}]}",
+        ),
+        // A deletion acts on all.
+        (
+            "{byName: [{name: a}, {name: b}, {name: a}]}",
+            "{byName: [{$patch: delete, name: a}]}",
+            "{byName: [{name: b}]}",
+        ),
+        (
+            "{byName: [{name: a}]}",
+            "{byName: [{value: x}]}",
+            "MissingMergeKey: byName[0]: this entry lacks its merge key `name`",
+        ),
+        (
+            "{byName: [{name: a}]}",
+            "{byName: [x]}",
+            "WrongType: byName[0]: an entry of this list must be a map and is a string",
+        ),
+    ]);
+}
+
+#[test]
+fn a_map_or_list_does_not_become_something_else() {
+    check_overlay(&[
+        (
+            "{child: {name: a}}",
+            "{child: [a]}",
+            "WrongType: child: this is a map in the base, and a list here",
+        ),
+        ("{list: []}", "{list: {a: b}}", "WrongType: list: this is a list in the base, and a map here"),
+        (
+            "{byName: [{name: a, child: {}}]}",
+            "{byName: [{name: a, child: 5}]}",
+            "WrongType: byName[name=a].child: this is a map in the base, and an integer here",
+        ),
+        // What has no type, or had the wrong one, or was not there.
+        ("{name: a}", "{name: {}}", "{name: {}}"),
+        ("{name: {a: b}}", "{name: x}", "{name: x}"),
+        ("{child: placeholder}", "{child: {name: a}}", "{child: {name: a}}"),
+        ("{}", "{labels: placeholder}", "{labels: placeholder}"),
+        ("{free: {a: 1}}", "{free: [x]}", "{free: [x]}"),
+        ("{unknown: {a: 1}}", "{unknown: [x]}", "{unknown: [x]}"),
+    ]);
+}
+
+#[test]
+fn without_a_schema_maps_merge_and_lists_are_replaced() {
+    let merged = run(
+        "{a: {b: 1}, list: [{name: x}], same: [1], empty: []}",
+        "{a: {c: 2}, list: [{name: y}], same: [1], empty: [1], new: [1]}",
+        Cursor::unknown(),
+        Rules::Overlay,
+    );
+    let merged = merged.expect("merged");
+    let want = node("{a: {b: 1, c: 2}, list: [{name: y}], same: [1], empty: [1], new: [1]}");
+    assert_eq!(merged.node, Some(want));
+    let [note] = merged.warnings.as_slice() else {
+        panic!("one list had entries that went: {:?}", merged.warnings)
+    };
+    assert_eq!(
+        (note.severity(), note.code(), note.field_path()),
+        (Severity::Warning, Code::NoSchema, Some("list"))
+    );
+    assert_eq!(note.labels().len(), 1);
+    let known = run("{list: [1]}", "{list: [2]}", schema(), Rules::Overlay).expect("merged");
+    assert_eq!(known.warnings, [], "known to be replaced");
+}
+
+#[test]
+fn of_a_secrets_two_fields_the_later_word_counts() {
+    let secret = |values: &str| format!("{{apiVersion: v1, kind: Secret, {values}}}");
+    let table = [
+        ("stringData: {a: x, b: q}", "data: {a: eQ==}", "stringData: {b: q}, data: {a: eQ==}"),
+        ("stringData: {a: x}", "data: {a: eQ==}", "data: {a: eQ==}"),
+        ("data: {a: eQ==}", "stringData: {a: x}", "data: {a: eQ==}, stringData: {a: x}"),
+        ("stringData: {a: x}, type: t", "data: {a: null}", "type: t"),
+        ("data: {a: eQ==, b: eQ==}", "stringData: {a: null}", "data: {b: eQ==}"),
+        ("stringData: {a: x}", "data: {a: eQ==}, stringData: {a: z}", "stringData: {a: z}, data: {a: eQ==}"),
+    ];
+    let table = table.map(|(dest, patch, want)| (secret(dest), secret(patch), secret(want)));
+    check_overlay(
+        &table.each_ref().map(|(dest, patch, want)| (dest.as_str(), patch.as_str(), want.as_str())),
+    );
+    check_overlay(&[(
+        "{kind: Secret, stringData: {a: x}}",
+        "{data: {a: y}}",
+        "{kind: Secret, stringData: {a: x}, data: {a: y}}",
+    )]);
+}

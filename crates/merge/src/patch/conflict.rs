@@ -1,0 +1,140 @@
+//! Whether two strategic merge patches set the same field to different values (apimachinery 0.36,
+//! `MergingMapsHaveConflicts`).
+//!
+//! There the check sorts lists of scalars within the patch that it checks; here the patch stays as it is.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use crate::merge::apiserver::types::{EntryKind, declared, element, entry_kind, strategy};
+use crate::merge::association::{Association, ListPolicy};
+use crate::merge::directive::{DELETE_FROM_PRIMITIVE_LIST, PATCH, PATCH_MERGE_KEY, RETAIN_KEYS, is_delete};
+use crate::merge::entry_match::lacks;
+use crate::merge::identity::{Identity, KeyValue};
+use crate::merge::{Trail, align};
+use crate::schema::{Cursor, PatchStrategy};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::{Entry, Map, Node, Value};
+
+/// Checks two patches for conflicts.
+///
+/// # Errors
+/// The first conflict. Lists that cannot be compared: of mixed types, without entries, or without a merge
+/// key.
+pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+    for row in align::fields([ours, theirs]) {
+        let [Some(Entry { key, value }), Some(other)] = row else { continue };
+        let name = key.text.as_str();
+        if matches!(name, PATCH | RETAIN_KEYS | PATCH_MERGE_KEY) {
+            continue;
+        }
+        if let Some(list) = primitive_list(name) {
+            check_removals([ours, theirs], [value, &other.value], list, at)?;
+            continue;
+        }
+        let here = at.field(name);
+        let field = match value.value {
+            Value::Scalar(_) => Cursor::unknown(),
+            _ => declared(cursor, name, value, &here)?,
+        };
+        check_values(value, &other.value, field, strategy(field, &here)?, &here)?;
+    }
+    Ok(())
+}
+
+/// The list that a directive takes scalars out of.
+fn primitive_list(directive: &str) -> Option<&str> {
+    directive.strip_prefix(DELETE_FROM_PRIMITIVE_LIST)?.strip_prefix('/')
+}
+
+/// Both sides take scalars out of a list: only what one takes out and the other one puts in is in dispute. Go looks
+/// for a field of the directive's name there, and fails.
+fn check_removals(sides: [&Map; 2], removed: [&Node; 2], list: &str, at: &Trail<'_>) -> Result<()> {
+    let values = |node: Option<&Node>| scalars(node.and_then(Node::as_list).map_or(&[], Vec::as_slice));
+    let [ours, theirs] = sides.map(|side| side.get(list));
+    let [our_removed, their_removed] = removed.map(|removed| values(Some(removed)));
+    let disputed = [(ours, &their_removed), (theirs, &our_removed)];
+    if disputed.iter().all(|(added, removed)| values(*added).is_disjoint(removed)) {
+        return Ok(());
+    }
+    Err(changed_on_both_sides(ours.unwrap_or(removed[0]), theirs.or(Some(removed[1])), &at.field(list)))
+}
+
+fn check_values(
+    ours: &Node,
+    theirs: &Node,
+    cursor: Cursor<'_>,
+    strategy: PatchStrategy,
+    at: &Trail<'_>,
+) -> Result<()> {
+    let agree = match (&ours.value, &theirs.value) {
+        // One deletes or replaces the whole, the other one does something else.
+        (Value::Map(a), Value::Map(b)) if a.get(PATCH) != b.get(PATCH) => false,
+        (Value::Map(_), Value::Map(_)) if strategy.replace => true,
+        (Value::Map(a), Value::Map(b)) => return check_maps(a, b, cursor, at),
+        (Value::List(a), Value::List(b)) => {
+            let emptied = "this list was emptied on both sides since it was applied last";
+            match entry_kind([a, b], at)?.ok_or_else(|| at.error(Code::Conflict, emptied))? {
+                EntryKind::Map if strategy.merge => return check_entries(a, b, cursor, at),
+                _ if strategy.merge => true,
+                _ if a.len() != b.len() => false,
+                EntryKind::Map => {
+                    let none = PatchStrategy::default();
+                    let check = |(i, (a, b))| check_values(a, b, element(cursor), none, &at.index(i));
+                    return a.iter().zip(b).enumerate().try_for_each(check);
+                }
+                _ => scalars(a) == scalars(b),
+            }
+        }
+        (Value::Scalar(_), Value::Scalar(_)) => KeyValue::of(ours) == KeyValue::of(theirs),
+        _ => false,
+    };
+    if agree {
+        return Ok(());
+    }
+    Err(changed_on_both_sides(ours, Some(theirs), at))
+}
+
+/// What is said of a field that the owner and others changed.
+pub(super) fn changed_on_both_sides(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
+    let is_gone = |node: &Node| node.is_null() || is_delete(node);
+    let ours_is = if is_gone(ours) { "applied last, and gone now" } else { "wanted here" };
+    let error = at
+        .error(Code::Conflict, "others changed this since it was applied last, and something else is wanted")
+        .label(ours.span(), ours_is);
+    let error = match theirs.filter(|theirs| !is_gone(theirs)) {
+        Some(theirs) => error.label(theirs.span(), "and in the cluster"),
+        None => error.note("in the cluster it is gone"),
+    };
+    error.help("overwrite the other change, or take it over into the manifest")
+}
+
+/// Without order and doubles.
+fn scalars(list: &[Node]) -> BTreeSet<KeyValue> {
+    list.iter().filter_map(KeyValue::of).collect()
+}
+
+fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+    let Association::Keyed { keys, .. } = Association::of_versions(cursor, ListPolicy::Apiserver) else {
+        let message = "the schema has no merge key for this list, so maps in it cannot be compared";
+        return Err(at.error(Code::MissingMergeKey, message));
+    };
+    let name = |(position, entry): (usize, &Node)| {
+        keys.identify(entry).ok_or_else(|| lacks(&keys, entry, &at.entry(entry, keys.names(), position)))
+    };
+    let names = |list: &[Node]| list.iter().enumerate().map(name).collect::<Result<Vec<Identity>>>();
+    let (our_names, their_names) = (names(ours)?, names(theirs)?);
+    // Of several with one name the last counts.
+    let last = |names: &[Identity]| -> FxHashMap<Identity, usize> {
+        names.iter().enumerate().map(|(position, name)| (name.clone(), position)).collect()
+    };
+    let (our_last, their_last) = (last(&our_names), last(&their_names));
+    for (position, (name, entry)) in our_names.iter().zip(ours).enumerate() {
+        if let Some(&other) = their_last.get(name).filter(|_| our_last[name] == position) {
+            let here = at.entry(entry, keys.names(), position);
+            check_values(entry, &theirs[other], element(cursor), PatchStrategy::default(), &here)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,202 @@
+//! Entries of created patches: which keys they have, and which of them name their keys.
+
+use smol_str::SmolStr;
+
+use super::parts::prepend;
+use crate::merge::association::{
+    Association, ListPolicy, Several, default_of, patch_merge_keys, recommended_keys,
+};
+use crate::merge::directive::{PATCH, PATCH_MERGE_KEY};
+use crate::merge::entry_match::lacks;
+use crate::merge::identity::{Identity, KeyComparison, KeyRule, MergeKeys, NullKey};
+use crate::merge::{Trail, align};
+use crate::schema::Cursor;
+use smp_text::diagnostic::Result;
+use smp_text::yaml::{Entry, Map, Node, Value};
+
+/// Whose rules a created patch is for, and which of its lists name their keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::patch) enum CreationRules {
+    /// The API server's. Lists with recommended merge keys name them.
+    Server,
+    /// The same, and lists that several list map keys tell apart name those.
+    ServerWithRecommendedKeys,
+    /// Overlays'. Lists with recommended merge keys name them, and those with several list map keys, unless these are the
+    /// patch merge key.
+    Overlay,
+}
+
+/// The keys that entries of a created patch have.
+#[derive(Debug)]
+pub(super) struct CreationKeys {
+    keys: MergeKeys,
+    /// What stands under `$patchMergeKey` in each entry.
+    directive: Option<Node>,
+}
+
+impl CreationKeys {
+    /// The keys of a list; none when its entries have none.
+    pub(super) fn of(list: Cursor<'_>, rules: CreationRules) -> Option<Self> {
+        let (policy, null) = match rules {
+            CreationRules::Overlay => (ListPolicy::Overlay, NullKey::Refused),
+            _ => (ListPolicy::Apiserver, NullKey::Value),
+        };
+        let Association::Keyed { keys, .. } = Association::of(list, policy) else { return None };
+        let (default, recommended) = (patch_merge_keys(list), recommended_keys(list));
+        let identifying = list.identifying_keys();
+        let names = if !recommended.is_empty() && default.iter().all(|key| recommended.contains(key)) {
+            recommended
+        } else if rules == CreationRules::Overlay && keys.names().len() > 1 && keys.names() != default {
+            keys.names().to_vec()
+        } else if rules == CreationRules::ServerWithRecommendedKeys && !identifying.is_empty() {
+            identifying
+        } else {
+            return Some(Self { keys, directive: None });
+        };
+        let lacking = if default.is_empty() { KeyRule::Required } else { KeyRule::Optional };
+        let rule = |name: &SmolStr| match rules {
+            _ if default.contains(name) => KeyRule::Required,
+            CreationRules::Overlay => {
+                default_of(list.element(), name, KeyComparison::Data).unwrap_or(lacking.clone())
+            }
+            _ => lacking.clone(),
+        };
+        // As one of several keys that must be there null is no value.
+        let null = if default.len() > 1 { NullKey::Refused } else { null };
+        let directive = names.iter().map(|name| Node::string(name.clone())).collect();
+        let keys = names.into_iter().map(|name| (name.clone(), rule(&name)));
+        let keys = MergeKeys::new(keys, null, KeyComparison::Data);
+        Some(Self { keys, directive: Some(Node::list(directive)) })
+    }
+
+    /// How entries with these keys belong together.
+    pub(super) fn association(&self) -> Association {
+        Association::Keyed { keys: self.keys.clone(), several: Several::Refused }
+    }
+
+    pub(super) fn names(&self) -> &[SmolStr] {
+        self.keys.names()
+    }
+
+    /// The name of an entry.
+    ///
+    /// # Errors
+    /// A key that it lacks.
+    pub(super) fn identify(&self, entry: &Node, at: &Trail<'_>) -> Result<Identity> {
+        self.keys.identify(entry).ok_or_else(|| lacks(&self.keys, entry, at))
+    }
+
+    /// The keys with what counts of them, where entries name them.
+    pub(super) fn named(&self) -> Option<&MergeKeys> {
+        self.directive.as_ref().map(|_| &self.keys)
+    }
+
+    /// Reports whether one version of an entry has a key that the other one lacks.
+    pub(super) fn has_other_keys(&self, before: &Node, after: &Node) -> bool {
+        let differs = |key: &SmolStr| before.get(key).is_some() != after.get(key).is_some();
+        self.directive.is_some() && self.names().iter().any(differs)
+    }
+
+    /// Whether an entry loses a key that has a default. No change of the entry says that, as a key that is null
+    /// takes the first entry that has it: it is deleted and added anew.
+    pub(super) fn loses_key(&self, before: &Node, after: &Node) -> bool {
+        let lost = |key: &SmolStr| before.get(key).is_some() && after.get(key).is_none();
+        self.directive.is_some() && self.names().iter().any(lost)
+    }
+
+    /// The keys of an entry, as far as it has them.
+    pub(super) fn of_entry(&self, entry: &Node) -> Map {
+        self.names().iter().filter_map(|key| Some((key.clone(), entry.get(key)?.clone()))).collect()
+    }
+
+    /// An entry that is new.
+    pub(super) fn added(&self, entry: &Node, element: Cursor<'_>, rules: CreationRules) -> Node {
+        let mut added = whole(entry, element, rules);
+        if let Some(map) = added.as_map_mut() {
+            self.name(map);
+        }
+        added
+    }
+
+    /// An entry that goes.
+    pub(super) fn deleted(&self, entry: &Node) -> Node {
+        let mut gone = self.of_entry(entry);
+        prepend(&mut gone, PATCH, Node::string("delete"));
+        self.name(&mut gone);
+        let mut gone = Node::map(gone);
+        gone.meta.span = entry.span();
+        gone
+    }
+
+    /// An entry that changes by a patch.
+    pub(super) fn changed(&self, entry: &Node, by: Map) -> Node {
+        let mut out = self.of_entry(entry);
+        let keys = out.len();
+        let is_new = |field: &Entry| out.entries()[..keys].iter().all(|key| key.key.text != field.key.text);
+        let changes: Vec<Entry> = by.into_iter().filter(is_new).collect();
+        out.entries_mut().extend(changes);
+        self.name(&mut out);
+        Node::map(out).with_span(entry.span().at_start())
+    }
+
+    /// An entry that gets or loses a key and changes by a patch, named by keys that it had.
+    pub(super) fn rekeyed(names: Vec<SmolStr>, entry: &Node, by: Map) -> Node {
+        let value = |name: &SmolStr| entry.get(name).or(by.get(name)).cloned();
+        let mut out: Map = names.iter().filter_map(|name| Some((name.clone(), value(name)?))).collect();
+        out.entries_mut().extend(by.into_iter().filter(|field| !names.contains(&field.key.text)));
+        prepend(&mut out, PATCH_MERGE_KEY, Node::list(names.into_iter().map(Node::string).collect()));
+        Node::map(out).with_span(entry.span().at_start())
+    }
+
+    /// Adds `$patchMergeKey` in front, where entries name their keys.
+    fn name(&self, entry: &mut Map) {
+        if let Some(keys) = &self.directive {
+            prepend(entry, PATCH_MERGE_KEY, keys.clone());
+        }
+    }
+}
+
+/// A value that a patch adds whole, with the directives that it needs to arrive unchanged.
+pub(super) fn whole(node: &Node, cursor: Cursor<'_>, rules: CreationRules) -> Node {
+    let value = match &node.value {
+        Value::Scalar(_) => return node.clone(),
+        Value::Map(map) => {
+            let mut out = Map::new();
+            for entry in map.entries() {
+                out.push(entry.key.clone(), whole(&entry.value, cursor.field(&entry.key.text), rules));
+            }
+            Value::Map(out)
+        }
+        Value::List(list) => {
+            let mut entries = whole_entries(list, cursor, rules);
+            if rules == CreationRules::Overlay && !arrives(list, cursor) {
+                entries.insert(0, replace_marker());
+            }
+            Value::List(entries)
+        }
+    };
+    Node { value, meta: node.meta.clone() }
+}
+
+/// The entries of a list that a patch adds whole.
+pub(super) fn whole_entries(list: &[Node], cursor: Cursor<'_>, rules: CreationRules) -> Vec<Node> {
+    let keys = CreationKeys::of(cursor, rules);
+    let entry = |entry| match &keys {
+        Some(keys) => keys.added(entry, cursor.element(), rules),
+        None => whole(entry, cursor.element(), rules),
+    };
+    list.iter().map(entry).collect()
+}
+
+/// `$patch: replace`, which lets the entries behind it take the place of the whole list.
+pub(super) fn replace_marker() -> Node {
+    Node::map([(PATCH, Node::string("replace"))].into_iter().collect())
+}
+
+/// Whether merging the list into nothing leaves it as it is.
+fn arrives(list: &[Node], cursor: Cursor<'_>) -> bool {
+    match Association::of(cursor, ListPolicy::Overlay) {
+        Association::Unknown | Association::Atomic => true,
+        association => align::entries([list], &association).is_some(),
+    }
+}

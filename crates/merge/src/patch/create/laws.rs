@@ -1,0 +1,274 @@
+//! What holds for all objects: a patch gets from one to the other, twice as once, and leaves no trace.
+
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+use super::create;
+use crate::merge::directive::is_directive;
+use crate::merge::testing::{BOTH, json, schema};
+use crate::merge::{Rules, apply};
+use crate::schema::Schema;
+use smp_random_cases::fixed_cases;
+use smp_text::diagnostic::Result;
+use smp_text::yaml::{Map, Node, Value};
+
+/// The patched object; an empty one when it is deleted.
+fn patched(dest: Node, patch: &Node, rules: Rules) -> Result<Node> {
+    let merged = apply(dest, patch, schema(), &Schema::none(), rules)?;
+    Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
+}
+
+fn text() -> impl Strategy<Value = Node> {
+    select(vec!["a", "b", "c", "1", "null", ""]).prop_map(Node::string)
+}
+
+fn number() -> impl Strategy<Value = Node> {
+    (0_i64..4).prop_map(Node::int)
+}
+
+/// Entries that differ in all of `keys`, or, where `doubles` is true, perhaps not.
+fn list(
+    entry: impl Strategy<Value = Node>,
+    keys: &'static [&'static str],
+    doubles: bool,
+) -> impl Strategy<Value = Node> {
+    prop::collection::vec(entry, 0..4).prop_map(move |mut entries| {
+        if !doubles {
+            let mut seen = Vec::new();
+            entries.retain(|entry| {
+                let name: Vec<Node> = match keys {
+                    [] => vec![entry.clone()],
+                    _ => keys
+                        .iter()
+                        .map(|key| entry.get(key).cloned().unwrap_or_else(|| Node::string("TCP")))
+                        .collect(),
+                };
+                let new = !seen.contains(&name);
+                seen.push(name);
+                new
+            });
+        }
+        Node::list(entries)
+    })
+}
+
+/// Objects with some of the given fields.
+fn object(fields: Vec<(&'static str, BoxedStrategy<Node>)>, always: usize) -> BoxedStrategy<Node> {
+    let names: Vec<usize> = (always..fields.len()).collect();
+    let most = names.len().min(4);
+    subsequence(names, 0..=most)
+        .prop_flat_map(move |chosen| {
+            let chosen: Vec<_> = (0..always).chain(chosen).map(|i| fields[i].clone()).collect();
+            let (names, values): (Vec<_>, Vec<_>) = chosen.into_iter().unzip();
+            values.prop_map(move |values| Node::map(names.iter().copied().zip(values).collect::<Map>()))
+        })
+        .boxed()
+}
+
+fn thing(depth: u32, doubles: bool) -> BoxedStrategy<Node> {
+    let mut fields: Vec<(&'static str, BoxedStrategy<Node>)> = vec![
+        ("name", text().boxed()),
+        ("value", text().boxed()),
+        ("number", number().boxed()),
+        (
+            "labels",
+            prop::collection::btree_map("[a-c]", text(), 0..3)
+                .prop_map(|map| {
+                    Node::map(map.into_iter().map(|(k, v)| (smol_str::SmolStr::from(k), v)).collect())
+                })
+                .boxed(),
+        ),
+        ("set", list(text(), &[], doubles).boxed()),
+        ("strings", list(text(), &[], doubles).boxed()),
+        ("numbers", list(number(), &[], true).boxed()),
+    ];
+    let port = object(
+        vec![
+            ("port", number().boxed()),
+            ("protocol", select(vec!["TCP", "UDP"]).prop_map(Node::string).boxed()),
+            ("name", text().boxed()),
+        ],
+        1,
+    );
+    fields.push((
+        "ports",
+        list(port, if doubles { &["port", "protocol"] } else { &["port"] }, doubles).boxed(),
+    ));
+    let pair = || {
+        object(
+            vec![
+                ("foo", text().boxed()),
+                ("bar", text().boxed()),
+                ("baz", text().boxed()),
+                ("other", number().boxed()),
+            ],
+            1,
+        )
+    };
+    fields.push(("custom", ports().boxed()));
+    fields.push(("recommended", list(pair(), &["foo", "bar", "baz"], doubles).boxed()));
+    let full = object(vec![("foo", text().boxed()), ("bar", text().boxed()), ("other", number().boxed())], 2);
+    fields.push(("both", list(full, &["foo", "bar"], doubles).boxed()));
+    if depth > 0 {
+        for name in ["child", "replaced", "atomicMap", "union", "free"] {
+            fields.push((name, thing(depth - 1, doubles)));
+        }
+        for name in ["list", "atomic", "byName", "first", "volumes"] {
+            fields.push((name, list(thing(depth - 1, doubles), &["name"], doubles).boxed()));
+        }
+    }
+    object(fields, 1)
+}
+
+/// A list of ports that differ in their keys, of which one has a default.
+fn ports() -> impl Strategy<Value = Node> {
+    let port = object(
+        vec![
+            ("port", number().boxed()),
+            ("protocol", select(vec!["TCP", "UDP"]).prop_map(Node::string).boxed()),
+            ("name", text().boxed()),
+        ],
+        1,
+    );
+    list(port, &["port", "protocol"], false)
+}
+
+fn has_directive(node: &Node) -> bool {
+    match &node.value {
+        Value::Map(map) => map.iter().any(|(key, value)| is_directive(key) || has_directive(value)),
+        Value::List(list) => list.iter().any(has_directive),
+        Value::Scalar(_) => false,
+    }
+}
+
+/// Sprinkles directives over an object, which makes a patch that somebody might write.
+fn direct(node: &mut Node, choices: &mut impl Iterator<Item = u8>) {
+    let mut next = || choices.next().unwrap_or(0);
+    match &mut node.value {
+        Value::Map(map) => {
+            match next() {
+                1 => drop(map.insert("$patch", Node::string("delete"))),
+                2 => drop(map.insert("$patch", Node::string("replace"))),
+                3 => drop(map.insert("$patch", Node::string("merge"))),
+                4 => drop(
+                    map.insert("$patchMergeKey", Node::list(vec![Node::string("foo"), Node::string("bar")])),
+                ),
+                5 => drop(map.insert("$setElementOrder/byName", Node::list(Vec::new()))),
+                6 => drop(map.insert("$retainKeys", Node::list(vec![Node::string("name")]))),
+                7 => drop(map.insert("$deleteFromPrimitiveList/set", Node::list(vec![Node::string("a")]))),
+                _ => {}
+            }
+            for (_, value) in map.iter_mut() {
+                direct(value, choices);
+            }
+        }
+        Value::List(list) => list.iter_mut().for_each(|entry| direct(entry, choices)),
+        Value::Scalar(_) => {
+            if next() == 8 {
+                *node = Node::null();
+            }
+        }
+    }
+}
+
+/// kubectl's patches miss a change that only sorts a list of scalars.
+fn sort_strings(node: &mut Node) {
+    match &mut node.value {
+        Value::Map(map) => {
+            for (name, value) in map.iter_mut() {
+                match value.as_list_mut().filter(|_| name == "strings") {
+                    Some(list) => list.sort_by_key(json),
+                    None => sort_strings(value),
+                }
+            }
+        }
+        Value::List(list) => list.iter_mut().for_each(sort_strings),
+        Value::Scalar(_) => {}
+    }
+}
+
+fn arrives(a: &Node, b: &Node, rules: Rules) -> std::result::Result<(), TestCaseError> {
+    let fail = |error| TestCaseError::fail(format!("{error:?}"));
+    let patch = create(a, b, schema(), rules).map_err(fail)?;
+    let mut got = a.clone();
+    for time in ["once", "twice"] {
+        got = patched(got, &patch, rules).map_err(fail)?;
+        prop_assert!(
+            got == *b,
+            "{}\n  from {}\n  to   {}\n  got  {}\n  by   {}",
+            time,
+            json(a),
+            json(b),
+            json(&got),
+            json(&patch)
+        );
+    }
+    prop_assert!(!has_directive(&got));
+    if a == b && rules == Rules::Overlay {
+        prop_assert_eq!(patch, Node::map(Map::new()));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(fixed_cases())]
+
+    #[test]
+    fn a_created_patch_gets_there(a in thing(2, false), b in thing(2, false)) {
+        arrives(&a, &b, Rules::Overlay)?;
+    }
+
+    #[test]
+    fn an_overlay_gets_there_even_where_keys_say_nothing(a in thing(2, true), b in thing(2, true)) {
+        arrives(&a, &b, Rules::Overlay)?;
+        arrives(&a, &a, Rules::Overlay)?;
+    }
+
+    #[test]
+    fn entries_of_others_stay(
+        (field, before, after) in (select(vec!["ports", "custom"]), ports(), ports()),
+        (others, ahead) in (1_i64..3, any::<bool>()),
+    ) {
+        let others: Vec<Node> = (10..10 + others)
+            .map(|port| Node::map([("port", Node::int(port)), ("name", Node::string("theirs"))].into_iter().collect()))
+            .collect();
+        let of = |entries: &[Node]| Node::map([(field, Node::list(entries.to_vec()))].into_iter().collect());
+        let entries = |node: &Node| node.as_list().cloned().unwrap_or_default();
+        let (before, after) = (entries(&before), entries(&after));
+        let live = if ahead { [others.clone(), before.clone()] } else { [before.clone(), others.clone()] };
+        let fail = |error| TestCaseError::fail(format!("{error:?}"));
+        let patch = create(&of(&before), &of(&after), schema(), Rules::Overlay).map_err(fail)?;
+        let got = patched(of(&live.concat()), &patch, Rules::Overlay).map_err(fail)?;
+        let got = got.get(field).map(entries).unwrap_or_default();
+        let (theirs, ours): (Vec<_>, Vec<_>) = got.into_iter().partition(|entry| others.contains(entry));
+        prop_assert_eq!(theirs, others, "{}", json(&patch));
+        prop_assert_eq!(ours, after, "{}", json(&patch));
+    }
+
+    #[test]
+    fn the_server_gets_there(mut a in thing(2, false), mut b in thing(2, false)) {
+        sort_strings(&mut a);
+        sort_strings(&mut b);
+        arrives(&a, &b, Rules::Apiserver)?;
+    }
+
+    #[test]
+    fn no_directive_is_left(a in thing(2, true), b in thing(2, true), choices in prop::collection::vec(0_u8..40, 64)) {
+        let mut patch = b;
+        direct(&mut patch, &mut choices.into_iter());
+        for rules in BOTH {
+            if let Ok(dest) = patched(a.clone(), &patch, rules) {
+                prop_assert!(!has_directive(&dest), "{:?} {}", rules, json(&dest));
+            }
+        }
+    }
+
+    #[test]
+    fn a_plain_overlay_does_the_same_twice(a in thing(2, false), b in thing(2, false)) {
+        if let Ok(once) = patched(a, &b, Rules::Overlay) {
+            let twice = patched(once.clone(), &b, Rules::Overlay);
+            let twice = twice.map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
+            prop_assert!(twice == once, "{}\n{}", json(&once), json(&twice));
+        }
+    }
+}

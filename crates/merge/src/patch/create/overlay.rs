@@ -1,0 +1,145 @@
+//! Makes patches for overlays: only what their rules need to get from one object to the other.
+
+use super::keys::{CreationKeys, CreationRules, replace_marker, whole};
+use super::parts::{ListPatch, add_retain_keys, map_of};
+use super::rekeyed::RekeyedEntries;
+use crate::merge::align::{self, Aligned};
+use crate::merge::association::{Association, ListPolicy, is_atomic};
+use crate::merge::directive::PATCH;
+use crate::merge::identity::Identity;
+use crate::schema::{Cursor, PatchStrategy};
+use smp_text::diagnostic::Result;
+use smp_text::yaml::{Entry, Map, Node, Value};
+
+/// The patch between two objects of a kind.
+///
+/// # Errors
+/// Other values than maps.
+pub(super) fn diff(original: &Node, modified: &Node, kind: Cursor<'_>) -> Result<Map> {
+    Ok(diff_maps(map_of(original)?, map_of(modified)?, kind, PatchStrategy::default()))
+}
+
+/// The patch between two maps, by the patch strategy of the field or list that they stand in.
+fn diff_maps(original: &Map, modified: &Map, cursor: Cursor<'_>, strategy: PatchStrategy) -> Map {
+    let mut patch = Map::new();
+    for row in align::fields([modified, original]) {
+        match row {
+            [Some(after), before] => {
+                diff_field(before.map(|e| &e.value), after, cursor.field(&after.key.text), &mut patch);
+            }
+            [None, Some(before)] => patch.push(before.key.text.clone(), Node::null()),
+            [None, None] => {}
+        }
+    }
+    if strategy.retain_keys && !patch.is_empty() {
+        add_retain_keys(&mut patch, modified);
+    }
+    patch
+}
+
+fn diff_field(before: Option<&Node>, entry: &Entry, cursor: Cursor<'_>, patch: &mut Map) {
+    let (name, after) = (&entry.key.text, &entry.value);
+    match before.map(|before| (&before.value, &after.value)) {
+        Some((Value::Map(a), Value::Map(b))) if !is_atomic(cursor) => {
+            let inner = diff_maps(a, b, cursor, cursor.patch_strategy());
+            if !inner.is_empty() {
+                patch.push(name.clone(), Node::map(inner).with_span(after.span().at_start()));
+            }
+        }
+        Some((Value::List(a), Value::List(b))) if before != Some(after) => match diff_lists(a, b, cursor) {
+            None => patch.push(name.clone(), replacement(after, cursor)),
+            Some(lists) => lists.put_into(patch, name, after),
+        },
+        _ if before != Some(after) => patch.push(name.clone(), whole(after, cursor, CreationRules::Overlay)),
+        _ => {}
+    }
+}
+
+/// The list in the place of whatever is there.
+fn replacement(after: &Node, cursor: Cursor<'_>) -> Node {
+    let mut after = whole(after, cursor, CreationRules::Overlay);
+    let association = Association::of(cursor, ListPolicy::Overlay);
+    let merges = !matches!(association, Association::Atomic | Association::Unknown);
+    if let Some(list) = after.as_list_mut().filter(|_| merges)
+        && list.first().and_then(|entry| entry.get(PATCH)).is_none()
+    {
+        list.insert(0, replace_marker());
+    }
+    after
+}
+
+/// The patch between two lists; none when only replacing the whole list gets there.
+fn diff_lists(before: &[Node], after: &[Node], cursor: Cursor<'_>) -> Option<ListPatch> {
+    let association = Association::of(cursor, ListPolicy::Overlay);
+    let keys = match association {
+        Association::Unknown | Association::Atomic => return None,
+        Association::Set => None,
+        Association::Keyed { .. } => Some(CreationKeys::of(cursor, CreationRules::Overlay)?),
+    };
+    let association = keys.as_ref().map_or(association, CreationKeys::association);
+    let rows = align::entries([after, before], &association)?;
+    let rows = match keys.as_ref().and_then(CreationKeys::named) {
+        Some(named) => align::join_rekeyed(rows, named, [0, 1]),
+        None => rows,
+    };
+    let mut rekeyed = RekeyedEntries::new(before, after);
+    let (mut patch, mut is_added_anew) = (ListPatch::default(), false);
+    for Aligned { name, at: [new, old] } in &rows {
+        match (&keys, new.map(|i| &after[i]), old.map(|i| &before[i])) {
+            (None, ..) if matches!(name, Identity::Whole(_)) => return None,
+            (Some(keys), Some(new), Some(old)) => {
+                let entries = diff_keyed(name, [old, new], (keys, &mut rekeyed), cursor);
+                is_added_anew |= entries.len() > 1;
+                patch.entries.extend(entries);
+            }
+            (Some(keys), Some(new), None) => {
+                patch.entries.push(keys.added(new, cursor.element(), CreationRules::Overlay));
+            }
+            (Some(keys), None, Some(old)) => patch.entries.push(keys.deleted(old)),
+            (None, Some(new), None) => patch.entries.push(new.clone()),
+            (None, None, Some(old)) => patch.delete.push(old.clone()),
+            _ => {}
+        }
+    }
+    // Entries that stay keep their order, and new ones come behind them, where what is added anew comes each time.
+    let natural =
+        rows.iter().filter(|row| row.at[0].is_some()).is_sorted_by_key(|row| row.at[1].unwrap_or(usize::MAX));
+    if !natural || is_added_anew && after.len() > 1 {
+        let keys_of =
+            |entry: &Node| keys.as_ref().map_or(entry.clone(), |keys| Node::map(keys.of_entry(entry)));
+        patch.order = after.iter().map(keys_of).collect();
+    }
+    Some(patch)
+}
+
+/// The entries of a patch for one that both lists have: two where it is deleted and added anew, since no change says
+/// which keys it gets or loses.
+fn diff_keyed(
+    name: &Identity,
+    [old, new]: [&Node; 2],
+    (keys, rekeyed): (&CreationKeys, &mut RekeyedEntries<'_>),
+    list: Cursor<'_>,
+) -> Vec<Node> {
+    let is_same = !keys.has_other_keys(old, new) || keys.association().identify(new).as_ref() == Some(name);
+    if is_same && !keys.loses_key(old, new) {
+        return diff_entry(old, new, keys, list).into_iter().collect();
+    }
+    let element = list.element();
+    if let (Some(a), Some(b), false) = (old.as_map(), new.as_map(), is_same || is_atomic(element))
+        && let Some(names) = rekeyed.named_keys(keys, [old, new])
+    {
+        return vec![CreationKeys::rekeyed(names, new, diff_maps(a, b, element, list.patch_strategy()))];
+    }
+    vec![keys.deleted(old), keys.added(new, element, CreationRules::Overlay)]
+}
+
+fn diff_entry(before: &Node, after: &Node, keys: &CreationKeys, list: Cursor<'_>) -> Option<Node> {
+    let element = list.element();
+    if before == after {
+        return None;
+    }
+    let (Some(a), Some(b), false) = (before.as_map(), after.as_map(), is_atomic(element)) else {
+        return Some(keys.added(after, element, CreationRules::Overlay));
+    };
+    Some(keys.changed(after, diff_maps(a, b, element, list.patch_strategy())))
+}

@@ -1,0 +1,94 @@
+//! The parts that created patches consist of.
+
+use smol_str::{SmolStr, format_smolstr};
+
+use crate::merge::directive::{DELETE_FROM_PRIMITIVE_LIST, RETAIN_KEYS, SET_ELEMENT_ORDER};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::{Entry, Map, Node};
+
+/// Which differences a patch tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::patch) enum PatchPart {
+    /// All, and what kubectl sends although nothing changed: maps that are replaced, orders of scalars.
+    Everything,
+    /// All, and nothing of values that are equal on both sides.
+    Differences,
+    /// What was changed or added.
+    Changes,
+    /// What was removed.
+    Deletions,
+    /// All but the order of entries.
+    Unordered,
+}
+
+impl PatchPart {
+    pub(super) fn has_changes(self) -> bool {
+        self != Self::Deletions
+    }
+
+    pub(super) fn has_deletions(self) -> bool {
+        self != Self::Changes
+    }
+
+    pub(super) fn has_order(self) -> bool {
+        self != Self::Unordered
+    }
+
+    /// Reports whether the patch leaves out a value with these two versions.
+    pub(super) fn skips<T: PartialEq>(self, original: &T, modified: &T) -> bool {
+        self == Self::Differences && original == modified
+    }
+}
+
+/// An object that a patch is made of.
+///
+/// # Errors
+/// Another value.
+pub(super) fn map_of(node: &Node) -> Result<&Map> {
+    node.as_map().ok_or_else(|| {
+        let message = format!("a patch is made of maps, and this is {}", node.type_name());
+        Diagnostic::error(Code::WrongType, message).at(node.span())
+    })
+}
+
+/// Adds a field in front.
+pub(super) fn prepend(map: &mut Map, key: &str, value: Node) {
+    map.entries_mut().insert(0, Entry { key: key.into(), value });
+}
+
+/// Adds `$retainKeys`: all fields that stay.
+pub(super) fn add_retain_keys(patch: &mut Map, modified: &Map) {
+    let fields = modified.entries().iter().filter(|entry| !entry.value.is_null());
+    let mut keys: Vec<&SmolStr> = fields.map(|entry| &entry.key.text).collect();
+    if !keys.is_empty() {
+        keys.sort_unstable();
+        let keys = keys.into_iter().map(|key| Node::string(key.clone())).collect();
+        prepend(patch, RETAIN_KEYS, Node::list(keys));
+    }
+}
+
+/// What a patch says of a list that merges.
+#[derive(Debug, Default)]
+pub(super) struct ListPatch {
+    /// Entries to merge or to delete.
+    pub(super) entries: Vec<Node>,
+    /// Scalars to remove.
+    pub(super) delete: Vec<Node>,
+    /// The order of all entries.
+    pub(super) order: Vec<Node>,
+}
+
+impl ListPatch {
+    /// Adds it to the patch of the map in which the list has that name. Conflicts tell where the list stands that the
+    /// patch makes.
+    pub(super) fn put_into(self, patch: &mut Map, name: &SmolStr, modified: &Node) {
+        let parts = [
+            (format_smolstr!("{SET_ELEMENT_ORDER}/{name}"), self.order),
+            (name.clone(), self.entries),
+            (format_smolstr!("{DELETE_FROM_PRIMITIVE_LIST}/{name}"), self.delete),
+        ];
+        for (key, list) in parts.into_iter().filter(|(_, list)| !list.is_empty()) {
+            patch.push(key, Node::list(list).with_span(modified.span().at_start()));
+        }
+    }
+}

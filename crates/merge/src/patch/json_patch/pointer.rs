@@ -1,0 +1,126 @@
+//! JSON pointers (RFC 6901): the steps to a value.
+
+use smol_str::SmolStr;
+
+use smp_text::path::push_step;
+
+/// By whose standard operations are applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Standard {
+    #[default]
+    Kubernetes,
+    Rfc6902,
+}
+
+/// The steps of a pointer; none when it is none.
+///
+/// Kubernetes' tools drop whatever stands before the first `/`, and leave a `~` that escapes nothing.
+pub(super) fn steps(pointer: &str, standard: Standard) -> Option<Vec<SmolStr>> {
+    if standard == Standard::Rfc6902 && !pointer.is_empty() && !pointer.starts_with('/') {
+        return None;
+    }
+    pointer.split('/').skip(1).map(|step| unescape(step, standard)).collect()
+}
+
+fn unescape(step: &str, standard: Standard) -> Option<SmolStr> {
+    if !step.contains('~') {
+        return Some(step.into());
+    }
+    let mut out = String::with_capacity(step.len());
+    let mut rest = step;
+    while let Some((before, after)) = rest.split_once('~') {
+        out.push_str(before);
+        let (plain, skip) = match after.as_bytes().first() {
+            Some(b'0') => ('~', 1),
+            Some(b'1') => ('/', 1),
+            _ if standard == Standard::Kubernetes => ('~', 0),
+            _ => return None,
+        };
+        out.push(plain);
+        rest = after.get(skip..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    Some(out.into())
+}
+
+/// The position in a list of `length` entries that a step names.
+pub(super) fn index(step: &str, length: usize, standard: Standard) -> Option<usize> {
+    let position = match standard {
+        Standard::Rfc6902 => {
+            let canonical = step == "0" || !step.starts_with(['0', '+', '-']);
+            step.parse::<usize>().ok().filter(|_| canonical)?
+        }
+        Standard::Kubernetes => {
+            let number: i64 = step.parse().ok()?;
+            match usize::try_from(number) {
+                Ok(position) => position,
+                Err(_) => length.checked_sub(usize::try_from(number.unsigned_abs()).ok()?)?,
+            }
+        }
+    };
+    (position < length).then_some(position)
+}
+
+/// Writes steps as a pointer.
+pub(super) fn show(steps: &[SmolStr]) -> String {
+    steps.iter().fold(String::new(), |mut out, step| {
+        push_step(&mut out, step);
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pointer: &str, standard: Standard) -> Option<Vec<String>> {
+        steps(pointer, standard).map(|steps| steps.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn pointers_are_split_and_unescaped() {
+        // The pointer, whether the RFC allows it, its steps with `|` before each.
+        let table = [
+            ("", true, ""),
+            ("/", true, "|"),
+            ("/a/b", true, "|a|b"),
+            ("/a~1b/c~0d/~01", true, "|a/b|c~d|~1"),
+            ("a/b", false, "|b"),
+            ("a", false, ""),
+            ("/a~2/~", false, "|a~2|~"),
+            ("/é~1☃", true, "|é/☃"),
+        ];
+        for (pointer, strict, want) in table {
+            let show =
+                |steps: Vec<String>| steps.iter().map(|step| format!("|{step}")).collect::<Vec<_>>().concat();
+            assert_eq!(read(pointer, Standard::Rfc6902).map(show), strict.then(|| want.into()), "{pointer}");
+            assert_eq!(read(pointer, Standard::Kubernetes).map(show).as_deref(), Some(want), "{pointer}");
+        }
+        assert_eq!(show(&["a/b".into(), "~".into()]), "/a~1b/~0");
+    }
+
+    #[test]
+    fn indices() {
+        // Step, by the RFC, by Kubernetes' tools; of a list of three.
+        let table = [
+            ("0", Some(0), Some(0)),
+            ("2", Some(2), Some(2)),
+            ("3", None, None),
+            ("01", None, Some(1)),
+            ("+1", None, Some(1)),
+            ("-1", None, Some(2)),
+            ("-3", None, Some(0)),
+            ("-4", None, None),
+            ("-0", None, Some(0)),
+            ("-", None, None),
+            ("", None, None),
+            ("1 ", None, None),
+            ("99999999999999999999", None, None),
+            ("-9223372036854775808", None, None),
+        ];
+        for (step, strict, lenient) in table {
+            assert_eq!(index(step, 3, Standard::Rfc6902), strict, "{step}");
+            assert_eq!(index(step, 3, Standard::Kubernetes), lenient, "{step}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Patches of all kinds: making them, and applying those that are not strategic.
+//!
+//! JSON patches (RFC 6902), JSON merge patches (RFC 7386), and the making of strategic merge patches,
+//! which [`merge`](crate::merge) applies. [`json`] is the door for `serde_json` values. Must not know
+//! resources or where documents come from.
+
+mod apply;
+mod built_in;
+mod conflict;
+mod create;
+pub mod json;
+mod json_merge;
+mod json_patch;
+mod last_applied;
+mod numbers;
+mod owner_nulls;
+mod patch_type;
+mod sameness;
+mod sides;
+mod three_way;
+mod verified;
+mod wanted;
+
+pub use apply::{ApplyOptions, apply};
+pub use built_in::check_built_in;
+pub use create::create;
+pub use json_merge::{apply_json_merge, create_json_merge};
+pub use json_patch::{JsonPatch, JsonPatchOptions, create_json_patch, parse_json_patch};
+pub use last_applied::{LAST_APPLIED, last_applied, with_last_applied};
+pub use numbers::check_numbers;
+pub use patch_type::PatchType;
+pub use sides::{CreateOptions, PatchSides, ThreeWayOptions, share_namespace};
+pub use three_way::create_three_way;
+pub use verified::{PatchWay, create_verified, ways_out};

@@ -1,0 +1,304 @@
+//! Patches that were tried before they are given out.
+
+use super::apply::{ApplyOptions, apply};
+use super::create::{CreationRules, PatchPart, ServerDiff, create_by, diff};
+use super::json_merge::create_json_merge;
+use super::json_patch::create_json_patch;
+use super::numbers::check_numbers;
+use super::owner_nulls::Nulls;
+use super::patch_type::PatchType;
+use super::sameness::{Difference, Sameness};
+use super::sides::{CreateOptions, PatchSides, ThreeWayOptions};
+use super::three_way::{check_conflicts, create_three_way_by, keeps_identity};
+use super::wanted::{OthersChanges, Wanted, WholeMaps};
+use crate::merge::association::ListPolicy;
+use crate::merge::{Merged, Rules};
+use crate::schema::Cursor;
+use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::yaml::{Map, Node, Value};
+
+/// Makes a patch of any type, two-way or, with a current object, three-way, and tries it: what comes back makes
+/// of the input what was wanted.
+///
+/// Two-way, that is the modified version. Three-way, it is the current object with all that the modified version
+/// says and without what only the original has; what others added stays. Lists merge by the schema, by its
+/// patch strategies for the API server and by all that it says otherwise; where nothing is known of the kind, for
+/// overlays, JSON merge patches and JSON patches, they are one value. Maps that the schema calls atomic are one value
+/// to strategic merge patches alone: the others name single fields. For the API server the patch is that of `kubectl
+/// apply`.
+///
+/// Three-way, a field that is null in the original or the modified version counts as absent. Two-way, it is null in
+/// a JSON patch; the others cannot say that, so that it must be a field whose type is known: there null is none. For
+/// the API server, a patch that may overwrite takes away what others say in a field that is null, as kubectl's do, but
+/// for metadata.
+///
+/// A warning tells of each list that an overlay's patch replaces for want of a schema.
+///
+/// ```
+/// use strategic_merge_patch::patch::{CreateOptions, PatchSides, PatchType, create_verified};
+/// use strategic_merge_patch::schema::Cursor;
+/// use smp_text::yaml::Node;
+/// use serde_json::json;
+///
+/// let applied = Node::from(&json!({"spec": {"size": 1, "color": "red"}}));
+/// let wanted = Node::from(&json!({"spec": {"size": 2}}));
+/// let live = Node::from(&json!({"metadata": {"uid": "1", "finalizers": ["others"]}, "spec": {"size": 1, "color": "red"}}));
+///
+/// let sides = PatchSides { original: &applied, modified: &wanted, current: Some(&live) };
+/// let patch = create_verified(&sides, PatchType::Merge, Cursor::unknown(), &CreateOptions::default())?;
+/// assert_eq!(patch.value.to_json_value(), json!({"spec": {"size": 2, "color": null}}));
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// As [`create`](super::create) and [`create_three_way`](super::create_three_way); [`Code::Unsupported`] where no patch of this type gets to what is
+/// wanted, such as a change of one of two entries with the same merge key: [`ways_out`] says which others do.
+pub fn create_verified(
+    sides: &PatchSides<'_>,
+    patch_type: PatchType,
+    kind: Cursor<'_>,
+    options: &CreateOptions,
+) -> Result<Warned<Node>> {
+    check_numbers(sides.modified)?;
+    let Some(current) = sides.current else { return tried(sides, patch_type, kind, *options) };
+    let way = PatchWay { patch_type, rules: options.rules };
+    let (before, after) = match (way.policy(), options.three_way.overwrite) {
+        // To kubectl null takes away what others say, which is no conflict only where that is asked for.
+        (ListPolicy::Apiserver, true) => (Nulls::Typed, Nulls::Metadata),
+        (ListPolicy::Apiserver, false) => (Nulls::Typed, Nulls::Typed),
+        _ => (Nulls::All, Nulls::All),
+    };
+    let (original, modified) = (before.left_out(sides.original, kind), after.left_out(sides.modified, kind));
+    let sides = PatchSides { original: &original, modified: &modified, current: Some(current) };
+    tried(&sides, patch_type, kind, *options)
+}
+
+fn tried(
+    sides: &PatchSides<'_>,
+    patch_type: PatchType,
+    kind: Cursor<'_>,
+    options: CreateOptions,
+) -> Result<Warned<Node>> {
+    let CreateOptions { rules, three_way, recommended_keys } = options;
+    let way = PatchWay { patch_type, rules };
+    let wanted = wanted(sides, way, kind, three_way)?;
+    let creation = match CreationRules::of(rules) {
+        Ok(CreationRules::Server) if recommended_keys => CreationRules::ServerWithRecommendedKeys,
+        // Only strategic merge patches ask for them.
+        Err(error) if patch_type == PatchType::Strategic => return Err(error),
+        rules => rules.unwrap_or(CreationRules::Overlay),
+    };
+    let trial = Trial { sides, wanted: &wanted, way, kind, creation };
+    let input = sides.input();
+    match (patch_type, sides.current) {
+        (PatchType::Strategic, Some(current)) if rules == Rules::Apiserver => {
+            trial.run_kubectls(current, three_way)
+        }
+        (PatchType::Strategic, None) if rules == Rules::Apiserver => {
+            let kubectls = trial.run(create_by(input, &wanted, kind, creation)?);
+            kubectls.or_else(|error| trial.run_differences().map_err(|_| error))
+        }
+        (PatchType::Strategic, _) => trial.run(create_by(input, &wanted, kind, creation)?),
+        (PatchType::Merge, _) => trial.run(create_json_merge(input, &wanted)),
+        (PatchType::Json, _) => trial.run(create_json_patch(input, &wanted)),
+    }
+}
+
+/// A way to say a change: a type of patch and, where that is strategic, by whose rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PatchWay {
+    /// The type of the patch.
+    pub patch_type: PatchType,
+    /// By whose rules it will be applied, if it is a strategic merge patch.
+    pub rules: Rules,
+}
+
+impl PatchWay {
+    fn policy(self) -> ListPolicy {
+        match (self.patch_type, self.rules) {
+            (PatchType::Strategic, Rules::Apiserver) => ListPolicy::Apiserver,
+            _ => ListPolicy::Overlay,
+        }
+    }
+}
+
+/// The other ways in which a change can be said that [`create_verified`] cannot make a patch for. Each was tried.
+///
+/// ```
+/// use strategic_merge_patch::patch::{CreateOptions, PatchSides, PatchType, create_verified, ways_out};
+/// use strategic_merge_patch::schema::Cursor;
+/// use smp_text::yaml::Node;
+///
+/// let (original, modified): (Node, Node) = ("{}".parse()?, "{size: {limit: null}}".parse()?);
+/// let sides = PatchSides { original: &original, modified: &modified, current: None };
+/// let options = CreateOptions::default();
+/// // In a JSON merge patch null removes.
+/// assert!(create_verified(&sides, PatchType::Merge, Cursor::unknown(), &options).is_err());
+/// let ways = ways_out(&sides, PatchType::Merge, Cursor::unknown(), &options);
+/// assert_eq!(ways.iter().map(|way| way.patch_type).collect::<Vec<_>>(), [PatchType::Json]);
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+#[must_use]
+pub fn ways_out(
+    sides: &PatchSides<'_>,
+    patch_type: PatchType,
+    kind: Cursor<'_>,
+    options: &CreateOptions,
+) -> Vec<PatchWay> {
+    let ways = PatchType::ALL.map(|patch_type| PatchWay { patch_type, rules: Rules::Overlay });
+    let was_tried = |way: &PatchWay| {
+        way.patch_type == patch_type && (patch_type != PatchType::Strategic || way.rules == options.rules)
+    };
+    let leads_there =
+        |way: &PatchWay| create_verified(sides, way.patch_type, kind, &options.rules(way.rules)).is_ok();
+    ways.into_iter().filter(|way| !was_tried(way) && leads_there(way)).collect()
+}
+
+/// What a patch is tried with.
+struct Trial<'t> {
+    sides: &'t PatchSides<'t>,
+    wanted: &'t Node,
+    way: PatchWay,
+    kind: Cursor<'t>,
+    /// By whose rules strategic merge patches are made.
+    creation: CreationRules,
+}
+
+impl Trial<'_> {
+    /// The patch of `kubectl apply`, if it makes of the current object what is wanted, else the one between the two.
+    ///
+    /// # Errors
+    /// A conflict; neither does.
+    fn run_kubectls(&self, current: &Node, options: ThreeWayOptions) -> Result<Warned<Node>> {
+        let Self { sides, kind, .. } = *self;
+        let overwriting = options.overwrite(true);
+        let made = create_three_way_by(sides, kind, overwriting, self.creation);
+        let made = made.map_err(|error| self.of_made(error))?;
+        if let Some(patch) = made.as_map().filter(|_| !options.overwrite) {
+            // What is null in the current object is not there for anybody.
+            let theirs = Nulls::Typed.left_out(current, kind);
+            check_conflicts(patch, sides.original, &theirs, kind)?;
+        }
+        let kubectls = self.run(made);
+        // What it tells of deletions comes to stand in entries that others took away, as data.
+        if kubectls.as_ref().is_ok_and(|patch| !self.leaves_nulls(&patch.value)) {
+            return kubectls;
+        }
+        self.run_differences().or(kubectls)
+    }
+
+    /// The patch of what differs between the input and what is wanted. kubectl's patch has more: an order for scalars
+    /// that are not sorted, say. In one of two entries with the same merge key that is a change of the first one.
+    fn run_differences(&self) -> Result<Warned<Node>> {
+        let how = ServerDiff { part: PatchPart::Differences, rules: self.creation };
+        let patch = diff(self.sides.input(), self.wanted, self.kind, how)?;
+        self.run(Node::map(patch))
+    }
+
+    /// Whether the patch makes nulls that nobody wants.
+    fn leaves_nulls(&self, patch: &Node) -> bool {
+        if nulls(patch) == 0 {
+            return false;
+        }
+        let got = self.applied(patch).ok().and_then(|merged| merged.node);
+        got.is_some_and(|got| nulls(&got) > nulls(self.wanted))
+    }
+
+    fn applied(&self, patch: &Node) -> Result<Merged> {
+        let options = ApplyOptions::default().rules(self.way.rules).kind(self.kind);
+        apply(self.sides.input().clone(), patch, self.way.patch_type, &options)
+    }
+
+    /// What a patch says that nobody wrote is not what its reader can mend.
+    fn of_made(&self, error: Diagnostic) -> Diagnostic {
+        if error.code() != Code::Directive {
+            return error;
+        }
+        let said = no_patch(self.way).at(self.wanted.span().at_start());
+        let said = said.note("the patch was tried, and these rules refuse it");
+        error.field_path().into_iter().fold(said, Diagnostic::field)
+    }
+
+    /// The patch, if it makes of the input what is wanted.
+    ///
+    /// # Errors
+    /// It does not.
+    fn run(&self, patch: Node) -> Result<Warned<Node>> {
+        let merged = self.applied(&patch).map_err(|error| self.of_made(error))?;
+        let got = merged.node.unwrap_or_else(|| Node::map(Map::new()));
+        match self.sameness().difference(&got, self.wanted, self.kind) {
+            None => Ok(Warned { value: patch, warnings: merged.warnings }),
+            Some(difference) => Err(cannot_say(&difference, self.way)),
+        }
+    }
+
+    fn sameness(&self) -> Sameness {
+        let policy = self.way.policy();
+        match self.way.patch_type {
+            PatchType::Json => Sameness::Exact,
+            // kubectl's patches let the server put entries of others between those of the patch.
+            PatchType::Strategic if policy == ListPolicy::Apiserver && self.sides.current.is_some() => {
+                Sameness::Unordered(policy)
+            }
+            PatchType::Strategic | PatchType::Merge => Sameness::Decoded(policy),
+        }
+    }
+}
+
+/// How many nulls there are in a value.
+fn nulls(node: &Node) -> usize {
+    match &node.value {
+        Value::Map(map) => map.iter().map(|(_, value)| nulls(value)).sum(),
+        Value::List(list) => list.iter().map(nulls).sum(),
+        Value::Scalar(_) => usize::from(node.is_null()),
+    }
+}
+
+/// What the object shall be.
+fn wanted(sides: &PatchSides<'_>, way: PatchWay, kind: Cursor<'_>, options: ThreeWayOptions) -> Result<Node> {
+    let Some(current) = sides.current else {
+        if options.same_identity {
+            keeps_identity(sides.original, sides.modified)?;
+        }
+        return Ok(sides.modified.clone());
+    };
+    let policy = way.policy();
+    // For the API server, kubectl's own check for conflicts counts.
+    let others = if options.overwrite || policy == ListPolicy::Apiserver {
+        OthersChanges::Undone
+    } else {
+        OthersChanges::Refused
+    };
+    let is_strategic = way.patch_type == PatchType::Strategic;
+    let whole_maps = if is_strategic { WholeMaps::BySchema } else { WholeMaps::None };
+    let wanted = Wanted { policy, whole_maps, others };
+    let wanted = wanted.object(sides.original, sides.modified, current, kind)?;
+    if options.same_identity {
+        keeps_identity(current, &wanted)?;
+    }
+    Ok(wanted)
+}
+
+fn no_patch(way: PatchWay) -> Diagnostic {
+    let what = match way.patch_type {
+        PatchType::Strategic if way.policy() == ListPolicy::Apiserver => {
+            "no strategic merge patch for the API server makes this change"
+        }
+        PatchType::Strategic => "no strategic merge patch by these rules makes this change",
+        PatchType::Merge => "no JSON merge patch makes this change",
+        PatchType::Json => "no JSON patch makes this change",
+    };
+    Diagnostic::error(Code::Unsupported, what)
+}
+
+fn cannot_say(difference: &Difference, way: PatchWay) -> Diagnostic {
+    let error = no_patch(way)
+        .at(difference.span)
+        .field(difference.path.clone())
+        .note("the patch was tried, and something else came out here");
+    if difference.equal_keys {
+        error.note("entries of this list have the same merge key, which is all that such a patch tells them apart by")
+    } else {
+        error
+    }
+}

@@ -1,0 +1,254 @@
+//! What an object shall be after a three-way patch: what its owner wants, and what others added.
+//!
+//! Patches say how to get there; here stands where. Those that are not kubectl's own are made of it, and all
+//! are compared with it.
+
+use rustc_hash::FxHashSet;
+
+use super::conflict::changed_on_both_sides;
+use crate::merge::Trail;
+use crate::merge::align::{self, Aligned};
+use crate::merge::apiserver::types::element;
+use crate::merge::association::{Association, ListPolicy, is_atomic};
+use crate::merge::identity::Identity;
+use crate::merge::order::{Rank, permuted, server_order};
+use crate::schema::{Cursor, PatchStrategy};
+use smp_text::diagnostic::Result;
+use smp_text::yaml::{Entry, Map, Node, Value};
+
+/// What becomes of a field that others changed and that the owner has another value for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OthersChanges {
+    Undone,
+    Refused,
+}
+
+/// Which maps are one value, so that all of one is the owner's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WholeMaps {
+    /// Those that the schema says to be.
+    BySchema,
+    /// None: the patch can name single fields of any.
+    None,
+}
+
+/// How versions are joined. In those of the owner no field is null that says nothing.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// Whose reading of lists counts.
+    pub policy: ListPolicy,
+    pub whole_maps: WholeMaps,
+    pub others: OthersChanges,
+}
+
+/// One value: what was applied last, what shall be, what is there.
+struct WantedVersions<'n> {
+    original: Option<&'n Node>,
+    modified: &'n Node,
+    current: Option<&'n Node>,
+}
+
+/// The lists of one field.
+#[derive(Clone, Copy)]
+struct WantedLists<'n> {
+    original: &'n [Node],
+    modified: &'n [Node],
+    current: &'n [Node],
+}
+
+impl Wanted {
+    /// The object that is wanted.
+    ///
+    /// # Errors
+    /// Where the owner and others changed the same, unless that is undone.
+    pub fn object(self, original: &Node, modified: &Node, current: &Node, kind: Cursor<'_>) -> Result<Node> {
+        let versions = WantedVersions { original: Some(original), modified, current: Some(current) };
+        self.value(&versions, kind, PatchStrategy::default(), &Trail::root())
+    }
+
+    /// A value in a field or list with that patch strategy.
+    fn value(
+        self,
+        versions: &WantedVersions<'_>,
+        cursor: Cursor<'_>,
+        strategy: PatchStrategy,
+        at: &Trail<'_>,
+    ) -> Result<Node> {
+        let WantedVersions { original, modified, current } = *versions;
+        let value = match (&modified.value, current.map(|node| &node.value)) {
+            (Value::Map(modified), Some(Value::Map(current))) if !self.is_whole(cursor) => {
+                let none = Map::new();
+                let original = original.and_then(Node::as_map).unwrap_or(&none);
+                Value::Map(self.maps([current, modified, original], cursor, strategy, at)?)
+            }
+            (Value::List(modified), Some(Value::List(current))) => {
+                let original = original.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
+                match self.lists(WantedLists { original, modified, current }, cursor, at)? {
+                    Some(list) => Value::List(list),
+                    None => return self.whole(versions, at),
+                }
+            }
+            _ => return self.whole(versions, at),
+        };
+        Ok(Node { value, meta: modified.meta.clone() })
+    }
+
+    /// Whether a map is one value.
+    fn is_whole(self, map: Cursor<'_>) -> bool {
+        match (self.whole_maps, self.policy) {
+            (WholeMaps::None, _) => false,
+            (WholeMaps::BySchema, ListPolicy::Apiserver) => map.patch_strategy().replace,
+            (WholeMaps::BySchema, _) => is_atomic(map),
+        }
+    }
+
+    /// A value that is taken as the owner has it.
+    fn whole(self, versions: &WantedVersions<'_>, at: &Trail<'_>) -> Result<Node> {
+        let WantedVersions { original, modified, current } = *versions;
+        // What is null is not there for anybody.
+        let theirs = current.filter(|node| !node.is_null());
+        if theirs != Some(modified) && original != theirs {
+            self.undo(modified, theirs, at)?;
+        }
+        Ok(modified.clone())
+    }
+
+    /// Whether a value of the owner takes away what is there: null, to kubectl.
+    fn removes(self, modified: &Node) -> bool {
+        self.policy == ListPolicy::Apiserver && modified.is_null()
+    }
+
+    fn undo(self, ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Result<()> {
+        match self.others {
+            OthersChanges::Undone => Ok(()),
+            OthersChanges::Refused => Err(changed_on_both_sides(ours, theirs, at)),
+        }
+    }
+
+    fn maps(
+        self,
+        [current, modified, original]: [&Map; 3],
+        map: Cursor<'_>,
+        strategy: PatchStrategy,
+        at: &Trail<'_>,
+    ) -> Result<Map> {
+        let (mut out, mut others) = (Map::new(), Vec::new());
+        let mut is_touched = false;
+        for row in align::fields([current, modified, original]) {
+            let Some(Entry { key, .. }) = row.into_iter().flatten().next() else { continue };
+            let [current, modified, original] = row.map(|entry| entry.map(|entry| &entry.value));
+            let here = at.field(&key.text);
+            match modified.filter(|node| !self.removes(node)) {
+                Some(modified) => {
+                    let versions = WantedVersions { original, modified, current };
+                    let field = map.field(&key.text);
+                    let value = self.value(&versions, field, field.patch_strategy(), &here)?;
+                    is_touched |= current != Some(&value);
+                    out.push(key.clone(), value);
+                }
+                // It was the owner's, or the owner wants it gone.
+                None if original.is_some() || modified.is_some() => {
+                    let Some(theirs) = current else { continue };
+                    is_touched = true;
+                    match original {
+                        Some(ours) if ours != theirs && !theirs.is_null() => {
+                            self.undo(ours, current, &here)?;
+                        }
+                        _ => {}
+                    }
+                }
+                None => others.extend(current.map(|node| Entry { key: key.clone(), value: node.clone() })),
+            }
+        }
+        // A union holds one thing: with another one, what others said of the former one goes. An owner who says
+        // nothing of it names no other one.
+        let is_other = strategy.retain_keys
+            && !modified.is_empty()
+            && (is_touched || self.policy == ListPolicy::Apiserver);
+        if !is_other {
+            out.entries_mut().extend(others);
+        }
+        Ok(out)
+    }
+
+    /// The entries of a list that merges; none where it is one value.
+    fn lists(self, lists: WantedLists<'_>, list: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Vec<Node>>> {
+        match Association::of_versions(list, self.policy) {
+            Association::Unknown | Association::Atomic => Ok(None),
+            Association::Set => set(lists).map(Some),
+            association @ Association::Keyed { .. } => {
+                let WantedLists { original, modified, current } = lists;
+                let Some(rows) = align::entries([current, modified, original], &association) else {
+                    return Ok(None);
+                };
+                // An entry that its owner gives another key, or takes one from, has what others added to it.
+                let rows = match &association {
+                    Association::Keyed { keys, .. } => align::join_rekeyed(rows, keys, [1, 2]),
+                    _ => rows,
+                };
+                self.entries(lists, (&rows, &association), list, at).map(Some)
+            }
+        }
+    }
+
+    fn entries(
+        self,
+        lists: WantedLists<'_>,
+        (rows, association): (&[Aligned<3>], &Association),
+        list: Cursor<'_>,
+        at: &Trail<'_>,
+    ) -> Result<Vec<Node>> {
+        let (mut nodes, mut ranks) = (Vec::new(), Vec::new());
+        for Aligned { name, at: [live, wanted, applied] } in rows {
+            let current = live.map(|i| &lists.current[i]);
+            let original = applied.map(|i| &lists.original[i]);
+            let trail = match association {
+                Association::Keyed { keys, .. } => at.named(keys, name),
+                _ => *at,
+            };
+            match (wanted.map(|i| &lists.modified[i]), original, current) {
+                (Some(modified), ..) => {
+                    let versions = WantedVersions { original, modified, current };
+                    nodes.push(self.value(&versions, element(list), list.patch_strategy(), &trail)?);
+                }
+                (None, None, Some(theirs)) => nodes.push(theirs.clone()),
+                (None, Some(ours), Some(theirs)) => {
+                    if ours != theirs {
+                        self.undo(ours, current, &trail)?;
+                    }
+                    continue;
+                }
+                (None, _, None) => continue,
+            }
+            ranks.push(Rank { patch: *wanted, live: *live, last: false });
+        }
+        Ok(permuted(nodes, &server_order(&ranks)))
+    }
+}
+
+/// What is there without what the owner took away, and what the owner wants; no doubles.
+fn set(lists: WantedLists<'_>) -> Result<Vec<Node>> {
+    let names = |list: &[Node]| list.iter().map(Identity::of_value).collect::<Result<Vec<_>>>();
+    let [current, modified, original] =
+        [names(lists.current)?, names(lists.modified)?, names(lists.original)?];
+    let wanted: FxHashSet<&Identity> = modified.iter().collect();
+    let taken: FxHashSet<&Identity> = original.iter().filter(|name| !wanted.contains(name)).collect();
+    let place = |names: &[Identity]| {
+        let mut places = rustc_hash::FxHashMap::default();
+        for (i, name) in names.iter().enumerate() {
+            places.entry(name.clone()).or_insert(i);
+        }
+        places
+    };
+    let (in_current, in_modified) = (place(&current), place(&modified));
+    let (mut seen, mut nodes, mut ranks) = (FxHashSet::default(), Vec::new(), Vec::new());
+    let all = current.iter().zip(lists.current).chain(modified.iter().zip(lists.modified));
+    for (name, node) in all {
+        if !taken.contains(name) && seen.insert(name) {
+            nodes.push(node.clone());
+            let (patch, live) = (in_modified.get(name).copied(), in_current.get(name).copied());
+            ranks.push(Rank { patch, live, last: false });
+        }
+    }
+    Ok(permuted(nodes, &server_order(&ranks)))
+}

@@ -1,0 +1,271 @@
+//! What a schema demands of values beside their types: enums, formats, patterns, bounds, rules.
+//!
+//! Owns the keywords and their compact JSON text, in which they stand in a compiled schema. Whether a value keeps
+//! them is asked in another room.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+use smol_str::SmolStr;
+
+use smp_text::yaml::{Map, Node};
+
+/// Whether [`Constraints`] are made of the keyword.
+fn is_constraint(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "default"
+            | "format"
+            | "nullable"
+            | "enum"
+            | "pattern"
+            | "minLength"
+            | "maxLength"
+            | "minItems"
+            | "maxItems"
+            | "uniqueItems"
+            | "minProperties"
+            | "maxProperties"
+            | "minimum"
+            | "maximum"
+            | "exclusiveMinimum"
+            | "exclusiveMaximum"
+            | "multipleOf"
+            | "x-kubernetes-validations"
+            | "allOf"
+            | "anyOf"
+            | "oneOf"
+            | "not"
+            | "additionalProperties"
+    )
+}
+
+/// What a schema says of a value beside its type, its fields and how it merges.
+///
+/// What stands in `allOf`, `anyOf`, `oneOf` and `not` says the same of fields and entries, too.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a keyword of its own")]
+pub struct Constraints {
+    /// `format`, such as `int32` or `date-time`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<SmolStr>,
+    /// `nullable`
+    #[serde(skip_serializing_if = "is_false")]
+    pub nullable: bool,
+    /// `enum`: the values that are possible; all of them when there are none.
+    #[serde(rename = "enum", skip_serializing_if = "Vec::is_empty")]
+    pub enumeration: Vec<Value>,
+    /// `pattern`, a regular expression of Go
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<SmolStr>,
+    /// `minLength`, in characters
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_length: Option<u64>,
+    /// `maxLength`, in characters
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u64>,
+    /// `minItems`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_items: Option<u64>,
+    /// `maxItems`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_items: Option<u64>,
+    /// `uniqueItems`
+    #[serde(skip_serializing_if = "is_false")]
+    pub unique_items: bool,
+    /// `minProperties`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_properties: Option<u64>,
+    /// `maxProperties`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_properties: Option<u64>,
+    /// `minimum`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<Number>,
+    /// `maximum`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<Number>,
+    /// `exclusiveMinimum`: the minimum itself is too little.
+    #[serde(skip_serializing_if = "is_false")]
+    pub exclusive_minimum: bool,
+    /// `exclusiveMaximum`: the maximum itself is too much.
+    #[serde(skip_serializing_if = "is_false")]
+    pub exclusive_maximum: bool,
+    /// `multipleOf`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multiple_of: Option<Number>,
+    /// `x-kubernetes-validations`
+    #[serde(rename = "x-kubernetes-validations", skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<CelRule>,
+    /// `allOf`
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub all_of: Vec<Constraints>,
+    /// `anyOf`
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub any_of: Vec<Constraints>,
+    /// `oneOf`
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub one_of: Vec<Constraints>,
+    /// `not`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not: Option<Box<Constraints>>,
+    /// `additionalProperties: true`: there may be any field.
+    #[serde(skip_serializing_if = "is_false")]
+    pub free_fields: bool,
+    /// `default`, of whatever type: a server fills it in. Only definitions of custom resources mean it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// In `allOf` and its like: `type`
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub type_name: Option<SmolStr>,
+    /// In `allOf` and its like: `required`
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<SmolStr>,
+    /// In `allOf` and its like: `properties`
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub properties: BTreeMap<SmolStr, Constraints>,
+    /// In `allOf` and its like: `items`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub items: Option<Box<Constraints>>,
+}
+
+/// A rule of `x-kubernetes-validations`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CelRule {
+    /// The expression, which must be true.
+    pub rule: String,
+    /// What is said where it is not.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// An expression that makes the message.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub message_expression: String,
+    /// The field that is to blame, such as `.spec.size`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub field_path: String,
+    /// Whether a rule about former values also holds where there is none.
+    #[serde(skip_serializing_if = "is_false")]
+    pub optional_old_self: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives references")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl Constraints {
+    /// Whether nothing is demanded.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What the keywords of a schema object say, if they say something; one that has no meaning says nothing.
+    pub(super) fn read(schema: &Map) -> Option<Box<Self>> {
+        let mut found: Vec<(&str, &Node)> = Vec::new();
+        for (name, value) in schema.iter() {
+            if is_constraint(name) && !value.is_null() {
+                found.push((name, value));
+            }
+        }
+        if found.is_empty() {
+            return None;
+        }
+        let free_fields = found.iter().any(|(name, value)| {
+            *name == "additionalProperties" && value.scalar_text().is_some_and(|text| text == "true")
+        });
+        found.retain(|(name, _)| *name != "additionalProperties");
+        let keywords: serde_json::Map<String, Value> =
+            found.iter().map(|(name, value)| ((*name).to_string(), value.to_json_value())).collect();
+        Some(Box::new(Self { free_fields, ..Self::of_keywords(keywords) })).filter(|read| !read.is_empty())
+    }
+
+    /// A reference within is more than a constraint.
+    fn of_keywords(mut keywords: serde_json::Map<String, Value>) -> Self {
+        for word in ["allOf", "anyOf", "oneOf", "not"] {
+            if keywords.get(word).is_some_and(refers) {
+                keywords.remove(word);
+            }
+        }
+        let read = |keywords: &serde_json::Map<String, Value>| Self::deserialize(keywords);
+        if let Ok(constraints) = read(&keywords) {
+            return constraints;
+        }
+        keywords.retain(|name, value| read(&[(name.clone(), value.clone())].into_iter().collect()).is_ok());
+        read(&keywords).unwrap_or_default()
+    }
+
+    /// The text in which they stand in a compiled schema.
+    pub(super) fn to_text(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
+
+    /// Reads such a text; one that is damaged demands nothing.
+    pub(super) fn of_text(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// Takes what `other` demands and this does not speak of.
+    pub(super) fn fill(&mut self, other: Self) {
+        let Self { format, enumeration, pattern, .. } = other;
+        self.format = self.format.take().or(format);
+        self.pattern = self.pattern.take().or(pattern);
+        if self.enumeration.is_empty() {
+            self.enumeration = enumeration;
+        }
+    }
+}
+
+/// Whether there is a reference at some level of a schema.
+fn refers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.contains_key("$ref") || map.values().any(refers),
+        Value::Array(list) => list.iter().any(refers),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Constraints {
+        let node: Node = text.parse().expect("test text");
+        Constraints::read(node.as_map().expect("a map")).map(|read| *read).unwrap_or_default()
+    }
+
+    #[test]
+    fn keywords_survive_their_text() {
+        let read = read(
+            "{type: string, format: int32, nullable: true, enum: [a, 1], minLength: 1, minimum: 0.5, \
+             x-kubernetes-validations: [{rule: self > 0, message: too small}], \
+             anyOf: [{required: [a], properties: {a: {pattern: '^x$'}}}], description: long}",
+        );
+        assert_eq!(read.enumeration, [Value::from("a"), Value::from(1)]);
+        assert_eq!(read.any_of[0].required, ["a"]);
+        let text = read.to_text().expect("some");
+        assert!(!text.contains("long") && !text.contains("null,"), "{text}");
+        assert_eq!(Constraints::of_text(&text), read);
+    }
+
+    #[test]
+    fn what_says_nothing_has_no_text() {
+        assert!(read("{type: object, properties: {a: {}}, description: x}").is_empty());
+        assert!(read("{allOf: [{$ref: '#/components/schemas/A'}]}").is_empty());
+    }
+
+    #[test]
+    fn keywords_without_a_meaning_hide_no_others() {
+        let read = read("{exclusiveMinimum: 3, minLength: many, maxLength: 5}");
+        assert_eq!(read, Constraints { max_length: Some(5), ..Constraints::default() });
+    }
+
+    #[test]
+    fn any_fields_are_no_constraint_on_them() {
+        assert!(read("{additionalProperties: true}").free_fields);
+        assert!(!read("{additionalProperties: {type: string}}").free_fields);
+    }
+}

@@ -1,0 +1,305 @@
+//! What is wrong with the merge directives of a schema, for those who write types.
+//!
+//! The readers refuse what has no meaning at all. Here stands what has one, and not the one that was meant: keys that
+//! entries do not have, lists that two clients merge in two ways.
+
+use smol_str::SmolStr;
+
+use super::directives::{Directives, ListType, TypeKind, split_keys};
+use super::model::{Model, TypeDef};
+use smp_text::diagnostic::{Code, Diagnostic};
+
+/// All that is wrong in a schema, by definition and field: errors where the API server refuses the type or a patch
+/// of it, warnings where clients get something else than they may expect.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use strategic_merge_patch::schema::{lint, read_model};
+/// use smp_text::source::SourceMap;
+///
+/// let schema = r#"{"definitions": {"Cron": {"type": "object", "properties": {"jobs": {"type": "array",
+///     "items": {"type": "object", "properties": {"name": {"type": "string"}}},
+///     "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"]}}}}}"#;
+/// let model = read_model(Path::new("cron.json"), schema.into(), &SourceMap::default())?;
+/// let findings = lint(&model);
+/// assert_eq!(findings[0].message(), "the entries have no field `id`, which is a key of theirs");
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+#[must_use]
+pub fn lint(model: &Model) -> Vec<Diagnostic> {
+    let mut lint = Lint { model, definition: "", path: Vec::new(), findings: Vec::new() };
+    for (name, definition) in &model.definitions {
+        lint.definition = name;
+        lint.visit(definition);
+    }
+    lint.findings
+}
+
+struct Lint<'m> {
+    model: &'m Model,
+    definition: &'m str,
+    path: Vec<&'m str>,
+    findings: Vec<Diagnostic>,
+}
+
+/// A list and what its entries are.
+#[derive(Clone, Copy)]
+struct LintedList<'m> {
+    directives: &'m Directives,
+    element: &'m TypeDef,
+}
+
+impl<'m> Lint<'m> {
+    fn visit(&mut self, def: &'m TypeDef) {
+        self.check_places(def);
+        if let Some(element) = def.element.as_deref().filter(|_| !def.directives.is_empty()) {
+            self.check_list(LintedList { directives: &def.directives, element: self.resolved(element) });
+        }
+        for (name, field) in &def.fields {
+            self.path.push(name);
+            self.visit(field);
+            self.path.pop();
+        }
+        for inner in [&def.element, &def.additional].into_iter().flatten() {
+            self.path.push("[]");
+            self.visit(inner);
+            self.path.pop();
+        }
+    }
+
+    /// The definition that a type refers to, or the type itself.
+    fn resolved(&self, def: &'m TypeDef) -> &'m TypeDef {
+        let referred = def.reference.as_ref().and_then(|name| self.model.definitions.get(name));
+        referred.unwrap_or(def)
+    }
+
+    fn find(&mut self, finding: Diagnostic) {
+        let path = self.path.join(".").replace(".[]", "[]");
+        let finding = finding.resource(self.definition);
+        self.findings.push(if path.is_empty() { finding } else { finding.field(path.as_str()) });
+    }
+
+    fn check_places(&mut self, def: &TypeDef) {
+        let Directives { list_type, map_type, list_map_keys, patch_merge_key, .. } = &def.directives;
+        let kind = def.kind;
+        let is_other = |wanted| kind != wanted && kind != TypeKind::Any && def.reference.is_none();
+        let is_for_lists = list_type.is_some() || !list_map_keys.is_empty() || patch_merge_key.is_some();
+        if is_for_lists && is_other(TypeKind::Array) {
+            let message = format!("what merges lists stands at {}", kind.name());
+            self.find(match kind {
+                // Kubernetes' own documents have it there, for bytes, which are a list in Go.
+                TypeKind::String => Diagnostic::warning(Code::InvalidValue, message),
+                _ => Diagnostic::error(Code::InvalidValue, message),
+            });
+        }
+        if map_type.is_some() && is_other(TypeKind::Object) {
+            let message = format!("x-kubernetes-map-type stands at {}", kind.name());
+            self.find(Diagnostic::error(Code::InvalidValue, message));
+        }
+    }
+
+    fn check_list(&mut self, list: LintedList<'m>) {
+        let Directives { list_type, list_map_keys, patch_strategy, patch_merge_key, .. } = list.directives;
+        let merge_keys = patch_merge_key.as_deref().map(split_keys).unwrap_or_default();
+        let is_map = *list_type == Some(ListType::Map);
+        let has_objects = list.element.kind == TypeKind::Object;
+        if is_map && list_map_keys.is_empty() {
+            self.find(
+                Diagnostic::error(Code::MissingField, "a list of type map needs x-kubernetes-list-map-keys")
+                    .help("name the fields whose values are unique in each list"),
+            );
+        }
+        if !is_map && !list_map_keys.is_empty() {
+            let message = "x-kubernetes-list-map-keys count only where x-kubernetes-list-type is map";
+            self.find(Diagnostic::warning(Code::InvalidValue, message));
+        }
+        if patch_strategy.merge && merge_keys.is_empty() && has_objects {
+            let message = "objects merge by a key, and this list has no x-kubernetes-patch-merge-key";
+            self.find(
+                Diagnostic::error(Code::MissingMergeKey, message)
+                    .help("the API server refuses each strategic merge patch of it: name a key"),
+            );
+        }
+        if !merge_keys.is_empty() && !patch_strategy.merge {
+            let message =
+                "x-kubernetes-patch-merge-key counts only where x-kubernetes-patch-strategy has merge";
+            self.find(Diagnostic::warning(Code::InvalidValue, message));
+        }
+        let double = list_map_keys.iter().enumerate().find(|(i, key)| list_map_keys[..*i].contains(key));
+        if let Some((_, key)) = double {
+            let message = format!("x-kubernetes-list-map-keys name `{key}` twice");
+            self.find(Diagnostic::error(Code::InvalidValue, message));
+        }
+        self.check_keys(list, &merge_keys);
+        self.check_agreement(list_map_keys, &merge_keys, list.directives);
+    }
+
+    /// Each key is a scalar field that entries have always, or that has a default.
+    fn check_keys(&mut self, list: LintedList<'m>, merge_keys: &[SmolStr]) {
+        let recommended =
+            list.directives.recommended_merge_key.as_deref().map(split_keys).unwrap_or_default();
+        let map_keys = &list.directives.list_map_keys;
+        let mut all: Vec<&SmolStr> = Vec::new();
+        for key in map_keys.iter().chain(merge_keys).chain(&recommended) {
+            if !all.contains(&key) {
+                all.push(key);
+            }
+        }
+        let is_described = !list.element.fields.is_empty();
+        for key in all.into_iter().filter(|_| is_described) {
+            let Some(field) = list.element.fields.get(key) else {
+                let message = format!("the entries have no field `{key}`, which is a key of theirs");
+                self.find(if is_collection(list.element) {
+                    Diagnostic::warning(Code::UnknownField, message)
+                } else {
+                    Diagnostic::error(Code::UnknownField, message)
+                });
+                continue;
+            };
+            let field = self.resolved(field);
+            if matches!(field.kind, TypeKind::Object | TypeKind::Array) {
+                let message = format!("the key `{key}` is {}, and keys are scalars", field.kind.name());
+                self.find(Diagnostic::error(Code::WrongType, message));
+            }
+            let is_needed = map_keys.contains(key) || merge_keys.contains(key);
+            let is_sure = field.default.is_some() || list.element.required.contains(key);
+            if is_needed && !is_sure {
+                let message = format!("entries may lack `{key}`, which is a key of theirs");
+                self.find(
+                    Diagnostic::warning(Code::MissingField, message)
+                        .help("make it required, or give it a default"),
+                );
+            } else if !is_sure {
+                let message = format!("entries may lack `{key}`, which is a recommended merge key of theirs");
+                self.find(Diagnostic::warning(Code::MissingField, message).help(
+                    "make it required, or give it a default: an entry without it is another one than each that has it",
+                ));
+            }
+        }
+    }
+
+    /// Server-side apply goes by list map keys, strategic merge patches by merge keys.
+    fn check_agreement(&mut self, map_keys: &[SmolStr], merge_keys: &[SmolStr], directives: &Directives) {
+        let lacking: Vec<&str> =
+            map_keys.iter().filter(|key| !merge_keys.contains(key)).map(SmolStr::as_str).collect();
+        let merges = directives.patch_strategy.merge && !merge_keys.is_empty() && !map_keys.is_empty();
+        if !merges || lacking.is_empty() || directives.recommended_merge_key.is_some() {
+            return;
+        }
+        let message = format!(
+            "entries differ in `{}`, too, and a strategic merge patch cannot tell them apart by that",
+            lacking.join("`, `")
+        );
+        let mut recommended: Vec<&str> = merge_keys.iter().map(SmolStr::as_str).collect();
+        recommended.extend(lacking);
+        self.find(Diagnostic::warning(Code::MissingMergeKey, message).help(format!(
+            "say `x-kubernetes-recommended-patch-merge-key: {}`; the default key stays the first",
+            recommended.join(",")
+        )));
+    }
+}
+
+/// Whether the entries of a list are whole objects. Nobody patches such lists, and Kubernetes 1.21 has one with a key
+/// that objects do not have.
+fn is_collection(element: &TypeDef) -> bool {
+    ["apiVersion", "kind", "metadata"].into_iter().all(|field| element.fields.contains_key(field))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::openapi::read;
+    use smp_text::diagnostic::Severity;
+    use smp_text::source::SourceMap;
+    use smp_text::yaml::{ParseOptions, parse_one};
+
+    /// The findings about a list with these words, whose entries have `port`, which is required, `protocol`, which
+    /// has a default, `name`, and `meta`, a map.
+    fn findings(words: &str) -> Vec<String> {
+        let text = format!(
+            "definitions: {{A: {{type: object, properties: {{l: {{type: array, items: {{$ref: '#/definitions/P'}}, \
+             {words}}}}}}}, P: {{type: object, required: [port], properties: {{port: {{type: integer}}, name: {{type: \
+             string}}, meta: {{type: object}}, protocol: {{type: string, default: TCP}}}}}}}}"
+        );
+        let sources = SourceMap::default();
+        let id = sources.add("schema.yaml", text);
+        let node = parse_one(&sources, id, ParseOptions::default()).expect("test text");
+        let findings = lint(&read(&node).expect("readable"));
+
+        let show = |finding: &Diagnostic| {
+            let severity = if finding.severity() == Severity::Error { "E" } else { "W" };
+            format!("{severity} {}", finding.to_string().trim_start_matches("A: "))
+        };
+        findings.iter().map(show).collect()
+    }
+
+    #[test]
+    fn what_merges_otherwise_than_meant_is_found() {
+        let (list, keys) = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys");
+        let merge = "x-kubernetes-patch-strategy: merge";
+        let key = "x-kubernetes-patch-merge-key";
+        let table = [
+            (format!("{list}: map, {keys}: [port, protocol]"), vec![]),
+            (format!("{list}: map"), vec!["E l: a list of type map needs x-kubernetes-list-map-keys"]),
+            (
+                format!("{keys}: [port]"),
+                vec!["W l: x-kubernetes-list-map-keys count only where x-kubernetes-list-type is map"],
+            ),
+            (
+                merge.to_string(),
+                vec!["E l: objects merge by a key, and this list has no x-kubernetes-patch-merge-key"],
+            ),
+            (
+                format!("{list}: map, {keys}: [id]"),
+                vec!["E l: the entries have no field `id`, which is a key of theirs"],
+            ),
+            (
+                format!("{list}: map, {keys}: [meta]"),
+                vec![
+                    "E l: the key `meta` is object, and keys are scalars",
+                    "W l: entries may lack `meta`, which is a key of theirs",
+                ],
+            ),
+            (
+                format!("{merge}, {key}: 'port,name'"),
+                vec!["W l: entries may lack `name`, which is a key of theirs"],
+            ),
+            (
+                format!("{list}: map, {keys}: [port, protocol], {merge}, {key}: port"),
+                vec![
+                    "W l: entries differ in `protocol`, too, and a strategic merge patch cannot tell them apart by that",
+                ],
+            ),
+            (
+                format!(
+                    "{list}: map, {keys}: [port, protocol], {merge}, {key}: port, \
+                     x-kubernetes-recommended-patch-merge-key: 'port,protocol'"
+                ),
+                vec![],
+            ),
+            (
+                format!("{merge}, {key}: port, x-kubernetes-recommended-patch-merge-key: 'port,name'"),
+                vec!["W l: entries may lack `name`, which is a recommended merge key of theirs"],
+            ),
+            (
+                format!("{merge}, {key}: port, x-kubernetes-recommended-patch-merge-key: 'port,odd'"),
+                vec!["E l: the entries have no field `odd`, which is a key of theirs"],
+            ),
+            (
+                format!("{list}: map, {keys}: [port, port]"),
+                vec!["E l: x-kubernetes-list-map-keys name `port` twice"],
+            ),
+            (
+                format!("{key}: port"),
+                vec![
+                    "W l: x-kubernetes-patch-merge-key counts only where x-kubernetes-patch-strategy has merge",
+                ],
+            ),
+            ("x-kubernetes-map-type: atomic".to_string(), vec!["E l: x-kubernetes-map-type stands at array"]),
+        ];
+        for (words, want) in table {
+            assert_eq!(findings(&words), want, "{words}");
+        }
+    }
+}

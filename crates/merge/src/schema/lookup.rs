@@ -1,0 +1,185 @@
+//! The schema that a merge asks: graphs in order, the first that knows a kind answers.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use smol_str::SmolStr;
+
+use super::openapi::{is_crd, read_crd};
+use super::{Cursor, Gvk, Scope, TypeGraph};
+use super::{compile, embedded};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::Node;
+
+/// The name of the table of Kubernetes' kinds that is part of the program.
+pub const EMBEDDED: &str = "embedded";
+
+/// The name of what CRDs say.
+const CRD: &str = "crd";
+
+/// An ordered list of named type graphs.
+///
+/// Cheap to clone. Once built it never changes while a merge reads it.
+///
+/// ```
+/// use strategic_merge_patch::schema::{Gvk, Schema};
+///
+/// let schema = Schema::embedded();
+/// let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
+/// let ports = service.field("spec").field("ports");
+/// assert_eq!(ports.list_map_keys().collect::<Vec<_>>(), ["port", "protocol"]);
+/// assert_eq!(ports.element().key_default("protocol"), Some("\"TCP\""));
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Schema {
+    graphs: Vec<NamedGraph>,
+    /// A graph that is asked, before all others, only for scopes.
+    scopes: Option<Arc<TypeGraph>>,
+}
+
+#[derive(Debug, Clone)]
+struct NamedGraph {
+    name: SmolStr,
+    graph: Arc<TypeGraph>,
+    /// Whether it is asked for scopes, too.
+    scopes: bool,
+    /// The note for merges by its types.
+    note: Option<Diagnostic>,
+}
+
+impl NamedGraph {
+    fn new(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
+        Self { name: name.into(), graph, scopes: true, note: None }
+    }
+}
+
+impl Schema {
+    /// Knows nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Kubernetes 1.37, and the kinds that were removed since 1.21.
+    #[must_use]
+    pub fn embedded() -> Self {
+        Self { graphs: vec![NamedGraph::new(EMBEDDED, embedded::kubernetes())], scopes: None }
+    }
+
+    /// What `kustomize build` 5.8 has built in: Kubernetes 1.21.2 and some kinds of its own.
+    #[must_use]
+    pub fn kustomize() -> Self {
+        Self { graphs: vec![NamedGraph::new("kustomize", embedded::kustomize())], scopes: None }
+    }
+
+    /// A graph in place of all that kustomize has built in, but for the scopes: what a kustomization
+    /// with an OpenAPI document of its own goes by.
+    #[must_use]
+    pub fn kustomize_with(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
+        Self { graphs: vec![NamedGraph::new(name, graph)], scopes: Some(embedded::kustomize()) }
+    }
+
+    /// The same, with the kinds that CustomResourceDefinitions define; they are asked first.
+    ///
+    /// ```
+    /// use strategic_merge_patch::schema::{Gvk, Schema};
+    /// use serde_json::json;
+    ///
+    /// let crd = json!({
+    ///     "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+    ///     "spec": {"group": "example.com", "names": {"kind": "Gadget", "plural": "gadgets"}, "scope": "Cluster",
+    ///         "versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+    ///             "parts": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"],
+    ///                 "items": {"type": "object", "properties": {"id": {"type": "integer"}}}},
+    ///         }}}}]},
+    /// });
+    /// let schema = Schema::embedded().with_crds(&[crd])?;
+    /// let gadget = schema.kind(&Gvk::from_manifest("example.com/v1", "Gadget")).expect("defined");
+    /// assert_eq!(gadget.field("parts").list_map_keys().collect::<Vec<_>>(), ["id"]);
+    /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Something that is no CustomResourceDefinition, or has a malformed schema.
+    pub fn with_crds(mut self, definitions: &[Value]) -> Result<Self> {
+        let model = |value: &Value| {
+            let node = Node::from(value);
+            if is_crd(&node) {
+                return read_crd(&node);
+            }
+            let what =
+                Gvk::of(value).map_or_else(|| "an object without a kind".into(), |gvk| gvk.to_string());
+            Err(Diagnostic::error(Code::InvalidValue, format!("{what} is no CustomResourceDefinition")))
+        };
+        let models = definitions.iter().map(model).collect::<Result<Vec<_>>>()?;
+        if !models.is_empty() {
+            self.push_front(CRD, Arc::new(compile::merge(models).compile()?));
+        }
+        Ok(self)
+    }
+
+    /// Takes the word of kustomize, in place of the embedded table's, on which kinds live in namespaces.
+    #[must_use]
+    pub fn with_scopes_of_kustomize(mut self) -> Self {
+        self.graphs.iter_mut().filter(|named| named.name == EMBEDDED).for_each(|named| named.scopes = false);
+        self.scopes = Some(embedded::kustomize());
+        self
+    }
+
+    /// Adds a graph that is asked before all others.
+    pub fn push_front(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
+        self.graphs.insert(0, NamedGraph::new(name, graph));
+    }
+
+    /// Adds a graph that is asked after all others.
+    pub fn push_back(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
+        self.graphs.push(NamedGraph::new(name, graph));
+    }
+
+    /// Adds a graph that is asked before all others for types, and never for scopes.
+    pub fn push_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
+        self.graphs.insert(0, NamedGraph { scopes: false, ..NamedGraph::new(name, graph) });
+    }
+
+    /// Adds a graph as [`Schema::push_types`] does, and a note for every merge by its types.
+    pub fn push_noted_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>, note: Diagnostic) {
+        let noted = NamedGraph { scopes: false, note: Some(note), ..NamedGraph::new(name, graph) };
+        self.graphs.insert(0, noted);
+    }
+
+    /// Returns the note for merges of objects of a kind, if the source of its type has one.
+    pub fn merge_note(&self, gvk: &Gvk) -> Option<&Diagnostic> {
+        self.graphs.iter().find(|named| named.graph.kind(gvk).is_some())?.note.as_ref()
+    }
+
+    /// The graphs and the names of their sources, in the order in which they are asked.
+    #[must_use]
+    pub fn graphs(&self) -> impl DoubleEndedIterator<Item = (&str, &Arc<TypeGraph>)> {
+        self.graphs.iter().map(|named| (named.name.as_str(), &named.graph))
+    }
+
+    /// The type of a kind's objects.
+    #[must_use]
+    pub fn kind(&self, gvk: &Gvk) -> Option<Cursor<'_>> {
+        self.answer(gvk).map(|(_, cursor)| cursor)
+    }
+
+    /// The type of a kind's objects and the name of the source that knew it.
+    #[must_use]
+    pub fn answer(&self, gvk: &Gvk) -> Option<(&str, Cursor<'_>)> {
+        self.graphs().find_map(|(name, graph)| Some((name, graph.kind(gvk)?)))
+    }
+
+    /// Whether objects of a kind live in namespaces, from the first graph that says so.
+    #[must_use]
+    pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
+        let graphs = self.graphs.iter().filter(|named| named.scopes).map(|named| &named.graph);
+        self.scopes.iter().chain(graphs).find_map(|graph| graph.scope(gvk))
+    }
+
+    /// The definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<Cursor<'_>> {
+        self.graphs().find_map(|(_, graph)| graph.named(name))
+    }
+}

@@ -1,0 +1,43 @@
+//! What is known of types: a compact graph of fields, their merge directives and scopes.
+//!
+//! Owns the format of compiled schemas, the readers that make them, the embedded tables, the cache and
+//! the order in which sources are asked. Must not know how a list is merged nor how a cluster is reached.
+
+pub mod compile;
+mod constraints;
+mod cursor;
+mod directives;
+mod embedded;
+mod graph;
+mod gvk;
+mod import;
+mod kinds;
+mod kustomization;
+mod lint;
+mod lookup;
+mod model;
+pub mod openapi;
+mod read;
+mod resource_path;
+pub mod show;
+mod source;
+mod write;
+
+pub use constraints::{CelRule, Constraints};
+pub use cursor::{Cursor, ListMapKeys};
+pub use directives::{Directives, ListType, MapType, PatchStrategy, Scope, TypeKind, split_keys};
+pub use embedded::is_built_in;
+pub use embedded::{KUBERNETES_VERSIONS, kubernetes as embedded_kubernetes};
+pub use graph::{MAGIC, TypeGraph};
+pub use gvk::Gvk;
+pub use kinds::priority;
+pub use kinds::{find_kind, named_kinds};
+pub use kinds::{is_built_in_group, kinds_of, kinds_of_group, names_kind};
+pub use kustomization::KUSTOMIZATION_PATHS;
+pub use kustomization::kustomization_files;
+pub use lint::lint;
+pub use lookup::{EMBEDDED, Schema};
+pub use model::{KindDef, Model, TypeDef};
+pub use read::{is_compiled, read_model, read_schema};
+pub use resource_path::ResourcePath;
+pub use source::{NamedKind, SchemaSource};

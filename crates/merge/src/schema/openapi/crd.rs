@@ -1,0 +1,205 @@
+//! Custom resource definitions, `apiextensions.k8s.io/v1` and `v1beta1`.
+
+use std::collections::BTreeMap;
+
+use smol_str::{SmolStr, format_smolstr};
+
+use super::keywords::{list_at, map_at, str_at, strings_at, wrong_type};
+use super::schema_object::read_schema;
+use crate::schema::constraints::Constraints;
+use crate::schema::directives::TypeKind;
+use crate::schema::embedded::{self, is_built_in};
+use crate::schema::model::{KindDef, Model, TypeDef};
+use crate::schema::{Gvk, Scope};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::{Map, Node};
+
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+/// Whether a manifest is a CustomResourceDefinition.
+#[must_use]
+pub fn is_crd(node: &Node) -> bool {
+    let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
+    Gvk::from_manifest(text("apiVersion"), text("kind")).is_crd()
+}
+
+/// Reads the kinds that a CustomResourceDefinition defines, one per version.
+///
+/// As on a server, `metadata` has the fields of any object's metadata whatever the schema says of it.
+/// A version without a schema is known by its scope only.
+pub fn read_crd(node: &Node) -> Result<Model> {
+    let definition = DefinedKinds::read(node)?;
+    let mut model = Model::default();
+    for version in &definition.versions {
+        let gvk = definition.gvk(version);
+        let (scope, names) = (definition.scope, definition.names.clone());
+        let mut def = KindDef { root: None, scope, names };
+        if let Some(schema) = version.schema {
+            let name = type_name(&gvk);
+            let definition = read_object(schema, &mut model)?;
+            model.definitions.insert(name.clone(), definition);
+            def.root = Some(TypeDef::refer(name));
+        }
+        model.kinds.insert(gvk, def);
+    }
+    Ok(model)
+}
+
+/// Reads the kinds that a CustomResourceDefinition adds to those of Kubernetes. As on a server, it changes no kind that
+/// is built in, such as CustomResourceDefinition itself.
+pub fn read_added_kinds(node: &Node) -> Result<Model> {
+    let mut model = read_crd(node)?;
+    model.kinds.retain(|gvk, _| !is_built_in(gvk));
+    Ok(model)
+}
+
+/// The kinds that a CustomResourceDefinition defines, one per version, without looking at their schemas.
+pub fn defined_kinds(node: &Node) -> Result<Vec<crate::schema::NamedKind>> {
+    let definition = DefinedKinds::read(node)?;
+    let kind = |version| crate::schema::NamedKind {
+        gvk: definition.gvk(version),
+        scope: definition.scope,
+        names: definition.names.clone(),
+    };
+    Ok(definition.versions.iter().map(kind).collect())
+}
+
+/// What a CustomResourceDefinition says of all its versions.
+struct DefinedKinds<'n> {
+    group: &'n str,
+    kind: &'n str,
+    scope: Option<Scope>,
+    /// The plural, the singular, the short names.
+    names: Vec<SmolStr>,
+    versions: Vec<Version<'n>>,
+}
+
+impl<'n> DefinedKinds<'n> {
+    fn read(node: &'n Node) -> Result<Self> {
+        let spec = required_map(node, "spec")?;
+        let names = required_map(spec.node, "names")?;
+        Ok(Self {
+            group: required_str(&spec, "group")?,
+            kind: required_str(&names, "kind")?,
+            scope: scope(spec.map)?,
+            names: other_names(names.map)?,
+            versions: versions(&spec)?,
+        })
+    }
+
+    fn gvk(&self, version: &Version<'_>) -> Gvk {
+        Gvk { group: self.group.into(), version: version.name.into(), kind: self.kind.into() }
+    }
+}
+
+struct At<'n> {
+    node: &'n Node,
+    map: &'n Map,
+}
+
+fn missing(node: &Node, keyword: &str) -> Diagnostic {
+    let message = format!("a CustomResourceDefinition must have {keyword}");
+    Diagnostic::error(Code::MissingField, message).at(node.span()).field(keyword)
+}
+
+fn required_map<'n>(parent: &'n Node, keyword: &str) -> Result<At<'n>> {
+    let map = parent.as_map().ok_or_else(|| wrong_type(parent, "CustomResourceDefinition", "a map"))?;
+    let found = map_at(map, keyword)?.zip(map.get(keyword));
+    found.map(|(map, node)| At { node, map }).ok_or_else(|| missing(parent, keyword))
+}
+
+fn required_str<'n>(at: &At<'n>, keyword: &str) -> Result<&'n str> {
+    let text = str_at(at.map, keyword)?.filter(|text| !text.is_empty());
+    text.ok_or_else(|| missing(at.node, keyword))
+}
+
+fn scope(spec: &Map) -> Result<Option<Scope>> {
+    Ok(match str_at(spec, "scope")? {
+        // The default of v1beta1; v1 demands one.
+        Some("Namespaced") | None => Some(Scope::Namespaced),
+        Some("Cluster") => Some(Scope::Cluster),
+        Some(_) => None,
+    })
+}
+
+/// The plural, the singular, the short names.
+fn other_names(names: &Map) -> Result<Vec<SmolStr>> {
+    let mut out: Vec<SmolStr> = Vec::new();
+    out.push(str_at(names, "plural")?.unwrap_or_default().into());
+    out.extend(str_at(names, "singular")?.map(SmolStr::from));
+    out.extend(strings_at(names, "shortNames")?.into_iter().map(SmolStr::from));
+    Ok(out)
+}
+
+struct Version<'n> {
+    name: &'n str,
+    schema: Option<&'n Node>,
+}
+
+/// The versions and their schemas; in v1beta1 all may share one, and a single version has no list.
+fn versions<'n>(spec: &At<'n>) -> Result<Vec<Version<'n>>> {
+    let schema_in = |map: &'n Map, keyword| -> Result<Option<&'n Node>> {
+        Ok(map_at(map, keyword)?.and_then(|holder| holder.get("openAPIV3Schema")).filter(|s| !s.is_null()))
+    };
+    let shared = schema_in(spec.map, "validation")?;
+    let mut out = Vec::new();
+    for node in list_at(spec.map, "versions")?.into_iter().flatten() {
+        let map = node.as_map().ok_or_else(|| wrong_type(node, "versions", "a list of maps"))?;
+        let name = required_str(&At { node, map }, "name")?;
+        out.push(Version { name, schema: schema_in(map, "schema")?.or(shared) });
+    }
+    if out.is_empty() {
+        out.push(Version { name: required_str(spec, "version")?, schema: shared });
+    }
+    Ok(out)
+}
+
+/// The schema of whole objects, which has some fields that no CRD needs to mention.
+fn read_object(schema: &Node, model: &mut Model) -> Result<TypeDef> {
+    let mut def = read_schema(schema)?;
+    let mut metadata = None;
+    if let Some(object_meta) = embedded::kubernetes().named(OBJECT_META) {
+        metadata = Some(model.import(object_meta));
+    }
+    add_object_fields(&mut def, metadata.as_ref());
+    add_to_embedded(&mut def, metadata.as_ref());
+    Ok(def)
+}
+
+fn add_object_fields(def: &mut TypeDef, metadata: Option<&TypeDef>) {
+    def.kind = TypeKind::Object;
+    for name in ["apiVersion", "kind"] {
+        def.fields.insert(name.into(), TypeDef::of(TypeKind::String));
+    }
+    if let Some(metadata) = metadata {
+        let own = def.fields.remove("metadata").unwrap_or_default();
+        def.fields.insert("metadata".into(), TypeDef { constraints: of_names(own), ..metadata.clone() });
+    }
+}
+
+/// All that a definition can demand of metadata: the form of names.
+fn of_names(metadata: TypeDef) -> Option<Box<Constraints>> {
+    let named = |(name, field): (SmolStr, TypeDef)| {
+        let is_name = matches!(name.as_str(), "name" | "generateName");
+        field.constraints.filter(|_| is_name).map(|constraints| (name, *constraints))
+    };
+    let properties: BTreeMap<SmolStr, Constraints> = metadata.fields.into_iter().filter_map(named).collect();
+    (!properties.is_empty()).then(|| Box::new(Constraints { properties, ..Constraints::default() }))
+}
+
+/// Objects in the middle of a schema (`x-kubernetes-embedded-resource`) have metadata, too.
+fn add_to_embedded(def: &mut TypeDef, metadata: Option<&TypeDef>) {
+    if def.embedded_resource {
+        add_object_fields(def, metadata);
+    }
+    let children = def.fields.values_mut().chain(def.element.as_deref_mut());
+    for child in children.chain(def.additional.as_deref_mut()) {
+        add_to_embedded(child, metadata);
+    }
+}
+
+/// The name that a server's OpenAPI documents have for a custom type: `com.example.v1.Thing`.
+fn type_name(gvk: &Gvk) -> SmolStr {
+    let group: Vec<&str> = gvk.group.split('.').rev().collect();
+    format_smolstr!("{}.{}.{}", group.join("."), gvk.version, gvk.kind)
+}

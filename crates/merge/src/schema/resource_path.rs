@@ -1,0 +1,117 @@
+//! What a path of the REST API names: `/apis/apps/v1/namespaces/shop/deployments/web`.
+
+use super::kinds::find_resource;
+use super::{Gvk, Schema, Scope};
+
+/// An object, or all objects of a kind, by the path that they have at an API server.
+///
+/// ```
+/// use strategic_merge_patch::schema::{ResourcePath, Schema};
+///
+/// let schema = Schema::embedded();
+/// let path = ResourcePath::parse(&schema, "/apis/apps/v1/namespaces/shop/deployments/web").expect("served");
+/// assert_eq!(path.gvk.to_string(), "apps/v1 Deployment");
+/// assert_eq!((path.plural.as_str(), path.namespace.as_str(), path.name.as_str()), ("deployments", "shop", "web"));
+/// // Nodes live in no namespace.
+/// assert!(ResourcePath::parse(&schema, "/api/v1/namespaces/shop/nodes").is_none());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct ResourcePath {
+    /// The kind.
+    pub gvk: Gvk,
+    /// What the path calls it.
+    pub plural: String,
+    /// The namespace; empty for objects that live in none, and for those of all of them.
+    pub namespace: String,
+    /// The name; empty for a collection.
+    pub name: String,
+    /// What of the object is meant, such as `status`; empty for all of it.
+    pub subresource: String,
+}
+
+impl ResourcePath {
+    /// Reads a path, without a query; none when no kind of the schema is served there.
+    #[must_use]
+    pub fn parse(schema: &Schema, path: &str) -> Option<Self> {
+        let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+        let (api_version, rest) = match parts.as_slice() {
+            ["api", version, rest @ ..] => ((*version).to_string(), rest),
+            ["apis", group, version, rest @ ..] => (format!("{group}/{version}"), rest),
+            _ => return None,
+        };
+        // A namespace is an object, too, with subresources of its own.
+        let is_of_namespace = |rest: &[&str]| matches!(rest, [] | ["status" | "finalize"]);
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, rest @ ..] if !is_of_namespace(rest) => (*namespace, rest),
+            rest => ("", rest),
+        };
+        let (plural, name, subresource) = match rest {
+            [plural] => (plural, "", ""),
+            [plural, name] => (plural, *name, ""),
+            [plural, name, subresource] => (plural, *name, *subresource),
+            _ => return None,
+        };
+        if rest.iter().any(|part| part.is_empty()) {
+            return None;
+        }
+        let gvk = find_resource(schema, plural, &api_version)?;
+        let is_there = match schema.scope(&gvk) {
+            Some(Scope::Cluster) => namespace.is_empty(),
+            _ => name.is_empty() || !namespace.is_empty(),
+        };
+        let [plural, namespace, name, subresource] =
+            [plural, namespace, name, subresource].map(str::to_string);
+        is_there.then_some(Self { gvk, plural, namespace, name, subresource })
+    }
+
+    /// Whether it names all objects of all namespaces, of a kind whose objects live in namespaces.
+    #[must_use]
+    pub fn is_of_all_namespaces(&self, schema: &Schema) -> bool {
+        self.namespace.is_empty() && schema.scope(&self.gvk) != Some(Scope::Cluster)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_objects_and_collections() {
+        let schema = Schema::embedded();
+        let parts = |path: &str| {
+            let ResourcePath { gvk, namespace, name, subresource, .. } = ResourcePath::parse(&schema, path)?;
+            Some(format!("{gvk}|{namespace}|{name}|{subresource}"))
+        };
+        let table = [
+            ("/api/v1/namespaces/a/pods/p", Some("v1 Pod|a|p|")),
+            ("/api/v1/namespaces/a/pods/p/log", Some("v1 Pod|a|p|log")),
+            ("/api/v1/namespaces/a/pods", Some("v1 Pod|a||")),
+            ("/api/v1/pods", Some("v1 Pod|||")),
+            ("/api/v1/namespaces", Some("v1 Namespace|||")),
+            ("/api/v1/namespaces/a", Some("v1 Namespace||a|")),
+            ("/api/v1/namespaces/a/status", Some("v1 Namespace||a|status")),
+            ("/api/v1/nodes/n", Some("v1 Node||n|")),
+            ("/apis/batch/v1/namespaces/a/jobs/j", Some("batch/v1 Job|a|j|")),
+            // An object lives in its namespace, or in none.
+            ("/api/v1/pods/p", None),
+            ("/api/v1/namespaces/a/nodes", None),
+            ("/api/v1/namespaces/a/namespaces/b", None),
+            ("/api/v1/namespaces/a/pod", None),
+            ("/api/v1/namespaces/a/Pods", None),
+            ("/api/v1/namespaces/a/po", None),
+            ("/apis/v1/namespaces/a/pods", None),
+            ("/api/v1/namespaces/a/deployments", None),
+            ("/apis/apps/v9/deployments", None),
+            ("/api/v1/namespaces/a/pods/p/log/more", None),
+            ("/api/v1/namespaces/a/pods/", None),
+            ("/version", None),
+            ("", None),
+        ];
+        for (path, want) in table {
+            assert_eq!(parts(path).as_deref(), want, "{path}");
+        }
+        let all = |path: &str| ResourcePath::parse(&schema, path).expect(path).is_of_all_namespaces(&schema);
+        assert!(all("/api/v1/pods") && !all("/api/v1/namespaces/a/pods") && !all("/api/v1/nodes"));
+    }
+}

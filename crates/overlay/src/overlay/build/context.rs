@@ -1,0 +1,95 @@
+//! What builds and their steps need beside what is accumulated.
+
+use super::shared::Shared;
+use crate::overlay::data_files::{DataFiles, Secrecy};
+use crate::overlay::function::{FunctionSite, Functions};
+use crate::overlay::helm::{ChartSite, Helm, Pulling};
+use crate::overlay::kustomization::Kustomization;
+use crate::overlay::load::Root;
+use crate::overlay::options::{BuildOptions, Histories};
+use crate::overlay::origin::Tracker;
+use crate::overlay::plugin::PluginContext;
+use crate::overlay::types::{Locked, Types};
+use crate::transform::PatchContext;
+use smp_merge::merge::MergeOptions;
+use smp_merge::schema::Schema;
+use smp_text::source::Span;
+
+/// What all builds of a run share.
+#[derive(Clone, Copy)]
+pub(in crate::overlay) struct BuildContext<'b> {
+    pub(in crate::overlay) options: &'b BuildOptions,
+    pub(in crate::overlay) types: &'b Types,
+    pub(in crate::overlay) helm: &'b Helm,
+    pub(in crate::overlay) functions: &'b Functions,
+    /// What several targets have in common; none when there is only one.
+    pub(in crate::overlay) shared: Option<&'b Shared>,
+    /// The types that the lock file has.
+    pub(in crate::overlay) locked: Locked<'b>,
+}
+
+impl BuildContext<'_> {
+    /// Whether each resource keeps what made its values what they are.
+    pub(in crate::overlay) fn keeps_histories(&self) -> bool {
+        self.options.histories == Histories::Kept
+    }
+}
+
+/// The kustomization whose steps are taken.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'s> {
+    pub(super) run: &'s BuildContext<'s>,
+    pub(super) root: &'s Root,
+    pub(super) kustomization: &'s Kustomization,
+    pub(super) schema: &'s Schema,
+    pub(super) merge: &'s MergeOptions,
+    pub(super) tracker: &'s Tracker,
+    /// The namespace of helm charts that name none: of this kustomization, else of what uses it.
+    pub(super) namespace: &'s str,
+}
+
+impl<'s> Site<'s> {
+    /// For patches.
+    pub(super) fn patches(&self) -> PatchContext<'s> {
+        let sources = self.root.reader().sources();
+        PatchContext { files: self.root, sources, schema: self.schema, merge: self.merge }
+    }
+
+    /// For built-in plugins with a configuration of their own.
+    pub(super) fn plugins(&self) -> PluginContext<'s> {
+        PluginContext {
+            root: self.root,
+            histories: self.run.options.histories,
+            schema: self.schema,
+            patch: self.patches(),
+        }
+    }
+
+    /// For generators, of data that are secret or not.
+    pub(super) fn data(&self, secrecy: Secrecy) -> DataFiles<'s> {
+        DataFiles { root: self.root, histories: self.run.options.histories, secrecy }
+    }
+
+    /// For functions and other programs.
+    pub(super) fn functions(&self) -> FunctionSite<'s> {
+        let (root, sources) = (self.root.directory(), self.root.reader().sources());
+        FunctionSite { root, files: self.root, sources, schema: self.schema }
+    }
+
+    /// For a helm chart that is named at a place.
+    pub(super) fn chart(&self, at: Span) -> ChartSite<'s> {
+        let pulling = match self.root.is_writable() {
+            _ if self.root.reader().remotes().must_be_locked() => Pulling::Refused,
+            true => Pulling::Kept,
+            false => Pulling::Temporary,
+        };
+        ChartSite {
+            root: self.root.directory(),
+            pulling,
+            files: self.root,
+            sources: self.root.reader().sources(),
+            schema: self.schema,
+            at,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What is done once, at the very end: name hashes, name references, vars, dropping what is only for
+//! local use, reading all values again as kustomize does, and the order.
+
+use std::sync::Arc;
+
+use super::accumulated::Accumulated;
+use rustc_hash::FxHashMap;
+
+use crate::overlay::options::Reorder;
+use crate::overlay::origin::Tracker;
+use crate::resource::{Resource, ResourceSet};
+use crate::transform::{self, SortOptions, VarSet};
+use smp_merge::cause::{Writer, WriterEntry};
+use smp_merge::merge;
+use smp_merge::schema::{Cursor, Schema};
+use smp_text::diagnostic::{Diagnostic, Result, Warned};
+use smp_text::source::Span;
+use smp_text::yaml::{self, Style};
+
+/// The resources as they are printed, but for their order.
+pub(super) fn finish(
+    accumulated: Accumulated,
+    schema: &Schema,
+    tracker: &Tracker,
+) -> Result<Warned<ResourceSet>> {
+    let Accumulated { mut resources, config, vars } = accumulated;
+    transform::name_hashes(&mut resources)?;
+    resources.note(&computed("nameHash"));
+    transform::name_references(&mut resources, &config.name_reference, schema)?;
+    if resources.has_histories() {
+        resources.note(&name_references(&resources));
+    }
+    let of_vars = if resources.has_histories() { Some(variables(&resources, &vars, schema)?) } else { None };
+    let unused = transform::resolve_vars(&mut resources, &vars, &config.var_reference, schema)?;
+    if let Some(writer) = of_vars {
+        resources.note(&writer);
+    }
+    resources.remove_for(&["metadata", "annotations", LOCAL], is_local);
+    for resource in resources.resources_mut() {
+        clean_annotations(resource);
+    }
+    tracker.finish(&mut resources);
+    for resource in resources.resources_mut() {
+        yaml::reread(resource.node_mut());
+    }
+    resources.note(&computed(if tracker.is_active() { "buildMetadata" } else { "cleanup" }));
+    Ok(Warned { value: resources, warnings: unused.into_iter().collect() })
+}
+
+/// A warning for each required field that a patch removed and nothing set again, with the first resource without it.
+pub(super) fn missing_required(resources: &ResourceSet, schema: &Schema) -> Vec<Diagnostic> {
+    let mut found: Vec<(Diagnostic, usize)> = Vec::new();
+    let mut known: FxHashMap<Option<Span>, usize> = FxHashMap::default();
+    for resource in resources.iter().filter(|resource| !resource.required_removed_by.is_empty()) {
+        let kind = schema.kind(&resource.id().gvk).unwrap_or_else(Cursor::unknown);
+        let patches = resource.required_removed_by.iter().map(Arc::as_ref);
+        for warning in merge::missing_required(resource.node(), patches, kind) {
+            let place = warning.labels().first().map(|label| label.span);
+            let at = *known.entry(place).or_insert(found.len());
+            match found.get_mut(at) {
+                Some((_, others)) => *others += 1,
+                None => found.push((warning.resource(resource.id()), 0)),
+            }
+        }
+    }
+    let shown = found.into_iter().map(|(warning, others)| match others {
+        0 => warning,
+        1 => warning.note("the same in 1 other object that the patch is for"),
+        _ => warning.note(format!("the same in {others} other objects that the patch is for")),
+    });
+    shown.collect()
+}
+
+/// What writes names anew where they are referred to: what changed them.
+fn name_references(resources: &ResourceSet) -> Arc<Writer> {
+    let changes = ["namePrefix", "nameSuffix", "namespace"];
+    let writers = resources.writers().iter().filter(|writer| changes.contains(&writer.name.as_str()));
+    let entries = writers.map(|writer| entry(writer.at, writer)).collect();
+    Arc::new(Writer::of_entries("nameReference", Span::default(), entries))
+}
+
+/// What writes the values of variables, each known by where its value was taken from.
+fn variables(resources: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Arc<Writer>> {
+    let writers = resources.writers().iter().filter(|writer| writer.name.starts_with("vars["));
+    let by_place: FxHashMap<Span, &Arc<Writer>> = writers.map(|writer| (writer.at, writer)).collect();
+    let places = transform::var_places(resources, vars, schema)?.into_iter();
+    let entries = places.filter_map(|(value, var)| Some(entry(value, by_place.get(&var)?))).collect();
+    Ok(Arc::new(Writer::of_entries("vars", Span::default(), entries)))
+}
+
+fn entry(place: Span, writer: &Writer) -> WriterEntry {
+    WriterEntry { place, name: writer.name.clone(), at: writer.at }
+}
+
+/// What a build does of itself.
+fn computed(name: &'static str) -> Arc<Writer> {
+    Arc::new(Writer::new(name, Span::default()))
+}
+
+/// Puts resources in the order that the kustomization asks for, or else the command line.
+pub(super) fn sort(
+    resources: &mut ResourceSet,
+    options: Option<&SortOptions>,
+    reorder: Option<Reorder>,
+) -> Result<()> {
+    match (options, reorder) {
+        (Some(options), _) => transform::sort(resources, options),
+        (None, None | Some(Reorder::Legacy)) => transform::sort(resources, &SortOptions::legacy()),
+        (None, Some(Reorder::None)) => transform::sort(resources, &SortOptions::fifo()),
+    }
+}
+
+/// The annotation of resources that are input for tools only.
+const LOCAL: &str = "config.kubernetes.io/local-config";
+
+/// Whether a resource is input for tools only.
+fn is_local(resource: &Resource) -> bool {
+    resource.annotation(LOCAL).is_some_and(|value| value != "false")
+}
+
+/// Annotations by which kustomize and kpt keep notes while they build; they never come out.
+const BUILD_ANNOTATIONS: [&str; 21] = [
+    "internal.config.kubernetes.io/previousKinds",
+    "internal.config.kubernetes.io/previousNames",
+    "internal.config.kubernetes.io/prefixes",
+    "internal.config.kubernetes.io/suffixes",
+    "internal.config.kubernetes.io/previousNamespaces",
+    "internal.config.kubernetes.io/allowNameChange",
+    "internal.config.kubernetes.io/allowKindChange",
+    "internal.config.kubernetes.io/refBy",
+    "internal.config.kubernetes.io/generatorBehavior",
+    "internal.config.kubernetes.io/needsHashSuffix",
+    "internal.config.kubernetes.io/path",
+    "internal.config.kubernetes.io/index",
+    "internal.config.kubernetes.io/seqindent",
+    "internal.config.kubernetes.io/id",
+    "internal.config.kubernetes.io/annotations-migration-resource-id",
+    "config.kubernetes.io/path",
+    "config.kubernetes.io/index",
+    "config.k8s.io/id",
+    "internal.config.kubernetes.io/helm-generated",
+    "config.kubernetes.io/origin",
+    "alpha.config.kubernetes.io/transformations",
+];
+
+/// Makes all annotations strings, none of them folded, and drops an empty map of them, as kustomize leaves them.
+fn clean_annotations(resource: &mut Resource) {
+    let Some(annotations) = resource.node().get_path(&["metadata", "annotations"]) else { return };
+    let clean = annotations.as_map().is_some_and(|map| {
+        !map.is_empty()
+            && map.iter().all(|(key, value)| {
+                let as_written = value.as_str().is_some() && value.meta.style != Style::Folded;
+                as_written && !BUILD_ANNOTATIONS.contains(&key)
+            })
+    });
+    if clean {
+        return;
+    }
+    let all = resource.placed_strings("annotations");
+    let kept = all.filter(|(key, _)| !BUILD_ANNOTATIONS.contains(&key.as_str())).collect();
+    resource.set_strings("annotations", kept);
+}

@@ -1,0 +1,344 @@
+//! Building kustomizations: everything is loaded first, then comes one loop over the steps, then the finish.
+
+mod accumulated;
+mod context;
+mod finish;
+mod nesting;
+mod plugins;
+mod shared;
+mod steps;
+mod writers;
+
+use std::mem;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+
+use super::kustomization::Kustomization;
+use super::load::Root;
+use super::loading::load_tree;
+use super::options::Built;
+use super::origin::Tracker;
+use super::outline::{OutlinePart, OutlinePartKind, OutlineRecorder};
+use super::plan::{Step, StepPart, plan};
+use super::repo_spec::without_secrets;
+use super::tree::{Item, Plugins, Tree};
+use super::types::{BuiltInSchema, types_of_openapi};
+use crate::resource::{Resource, ResourceSet};
+use smp_merge::merge::MergeOptions;
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::source::Span;
+use smp_text::yaml::{Node, Spanned};
+
+use accumulated::Accumulated;
+pub(super) use context::BuildContext;
+use context::Site;
+use nesting::{Visits, with_stack};
+pub(super) use shared::Shared;
+use writers::Writers;
+
+/// What is odd about a Component as a target, and what to do.
+const BUILT_ALONE: &str = "this Component is built alone: it changes nothing but what it brings itself";
+const NAMED_BY_OTHERS: &str = "build a kustomization that names it under `components:`";
+
+/// Builds the kustomization of a root.
+///
+/// # Errors
+/// Anything that keeps it from being built.
+pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<Built> {
+    let mut warnings = Vec::new();
+    let tree = load_tree(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
+    if tree.kustomization.is_component() {
+        warnings.push(
+            Diagnostic::warning(Code::ComponentAlone, BUILT_ALONE)
+                .at(tree.kustomization.kind.span)
+                .help(NAMED_BY_OTHERS),
+        );
+    }
+    let sort = tree.kustomization.sort_options.clone();
+    let mut build = TargetBuild {
+        context,
+        schema: context.types.of_kustomization(&tree, context.locked)?.note_in(&mut warnings),
+        merge: MergeOptions::kustomize(context.options.rules.kustomizations),
+        tracker: Tracker::new(&tree.kustomization),
+        schema_is_set: false,
+        has_loaded: false,
+        namespace: SmolStr::default(),
+        visits: Visits::default(),
+        warnings,
+        outline: context.keeps_histories().then(OutlineRecorder::default),
+    };
+    let (levels, is_component) = (tree.depth, tree.kustomization.is_component());
+    let accumulated = with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()));
+    let accumulated = accumulated.map_err(|problem| {
+        let alone = |problem: Diagnostic| problem.note(format!("{BUILT_ALONE}; {NAMED_BY_OTHERS}"));
+        let problem = if is_component { problem.map_each(alone) } else { problem };
+        mem::take(&mut build.warnings).into_iter().fold(problem, Diagnostic::and)
+    })?;
+    let TargetBuild { schema, tracker, mut warnings, outline, .. } = build;
+    let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
+    warnings.extend(finish::missing_required(&resources, &schema));
+    finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
+    let outline = outline.map(OutlineRecorder::into_outline).unwrap_or_default();
+    Ok(Built { resources, warnings, outline })
+}
+
+/// One build of one target.
+struct TargetBuild<'b> {
+    context: &'b BuildContext<'b>,
+    schema: Arc<Schema>,
+    merge: MergeOptions,
+    tracker: Tracker,
+    /// Whether some kustomization has set the schema: the first one that does counts.
+    schema_is_set: bool,
+    /// Whether a resource was loaded: a schema that is set from then on only adds to the built-in one.
+    has_loaded: bool,
+    /// The namespace of helm charts that name none: of this kustomization, else of what uses it.
+    namespace: SmolStr,
+    visits: Visits,
+    warnings: Vec<Diagnostic>,
+    /// What the target is made of, if somebody asks.
+    outline: Option<OutlineRecorder>,
+}
+
+impl TargetBuild<'_> {
+    /// Adds what a kustomization makes to what is there: nothing for a kustomization, what its
+    /// user has so far for a component. `path` is the entry that names it, none for the target.
+    fn accumulate(
+        &mut self,
+        tree: Arc<Tree>,
+        path: Option<&Spanned<String>>,
+        so_far: Accumulated,
+    ) -> Result<Accumulated> {
+        self.visits.note(&tree, Arc::strong_count(&tree) > 1)?;
+        // Trees that nobody else uses give their nodes away; shared ones are copied.
+        let mut tree = Arc::unwrap_or_clone(tree);
+        let outside = self.tracker.enter(path.map(|path| path.as_str()), &tree.file_name());
+        self.enter(&tree, path);
+        let namespace_outside = self.namespace.clone();
+        if !tree.kustomization.namespace.is_empty() {
+            self.namespace = tree.kustomization.namespace.as_str().into();
+        }
+        self.set_schema(&tree)?;
+        let entries = tree.take_entries();
+        let built = self.take_all(plan(&tree.kustomization, entries), &tree, so_far);
+        self.outline.iter_mut().for_each(OutlineRecorder::leave);
+        self.tracker = outside;
+        self.namespace = namespace_outside;
+        built
+    }
+
+    /// Notes in the outline which directory is built now.
+    fn enter(&mut self, tree: &Tree, path: Option<&Spanned<String>>) {
+        let Some(outline) = &mut self.outline else { return };
+        let kind = match path {
+            None => OutlinePartKind::Target,
+            Some(_) if tree.kustomization.is_component() => OutlinePartKind::Component,
+            Some(_) => OutlinePartKind::Base,
+        };
+        let shown = tree.root.shown().to_string_lossy().into_owned();
+        let name = path.map_or(shown, |path| without_secrets(path));
+        let part = OutlinePart::new(kind, &name, path.map_or_else(Span::default, |path| path.span));
+        let commit = tree.root.checkout().map(|checkout| checkout.commit.as_str().into());
+        outline.note_checkout(tree.root.outline_checkout());
+        outline.enter(OutlinePart { commit, ..part }, tree.root.path());
+        let documents = tree.kustomization.openapi.get("path");
+        outline.add(documents.map(|path| OutlinePart::new(OutlinePartKind::OpenApi, path, path.span)));
+    }
+
+    /// Takes all steps of a kustomization.
+    fn take_all(
+        &mut self,
+        steps: Vec<Step<'_>>,
+        tree: &Tree,
+        mut so_far: Accumulated,
+    ) -> Result<Accumulated> {
+        let (mut problems, mut only_patches_failed, mut is_lost) = (Problems::default(), false, false);
+        let mut writers = Writers::default();
+        if self.context.keeps_histories() {
+            so_far.resources.keep_histories();
+            writers = Writers::with_parts();
+        }
+        for step in steps {
+            // What one entry adds does not depend on another, and a value is set whatever a patch does, unless that
+            // lost what has it; any other change would be one of what is not there.
+            let part = step.part();
+            let goes_on = match part {
+                StepPart::Addition => true,
+                StepPart::Patches => problems.is_empty() || only_patches_failed,
+                StepPart::Values => problems.is_empty() || (only_patches_failed && !is_lost),
+                StepPart::Other => problems.is_empty(),
+            };
+            if !goes_on {
+                continue;
+            }
+            let before = so_far.resources.len();
+            if let Err(problem) = self.take(step, tree, &mut so_far, &mut writers) {
+                only_patches_failed |= part == StepPart::Patches && problems.is_empty();
+                is_lost |= so_far.resources.len() < before;
+                problems.add(problem);
+            }
+            if let Some(outline) = &mut self.outline {
+                outline.add(writers.take_parts());
+            }
+        }
+        problems.or(so_far)
+    }
+
+    /// Goes by the OpenAPI document of this kustomization from here on, if it is the first that
+    /// names one.
+    fn set_schema(&mut self, tree: &Tree) -> Result<()> {
+        let version = tree.kustomization.openapi.get("version").is_some_and(|v| !v.is_empty());
+        if self.schema_is_set || (tree.openapi.is_none() && !version) {
+            return Ok(());
+        }
+        self.schema_is_set = true;
+        if let Some(source) = tree.openapi {
+            // As in kustomize it takes the place of all that is built in, unless resources were loaded before.
+            let built_in = if self.has_loaded { BuiltInSchema::Kept } else { BuiltInSchema::Replaced };
+            self.schema = types_of_openapi(&tree.root, source, &self.schema, built_in)?;
+        }
+        Ok(())
+    }
+
+    /// Takes one step of a kustomization.
+    fn take(
+        &mut self,
+        step: Step<'_>,
+        tree: &Tree,
+        so_far: &mut Accumulated,
+        writers: &mut Writers,
+    ) -> Result<()> {
+        let (root, k) = (&tree.root, &tree.kustomization);
+        let Accumulated { resources, config, vars } = so_far;
+        let mut odd = Vec::new();
+        match step {
+            Step::Resource(path, item) => {
+                let writer = writers.resource(path, &item);
+                self.resource(item, path, root, so_far)?;
+                so_far.resources.note(&writer);
+            }
+            Step::Component(path, tree) => {
+                let before = mem::take(so_far);
+                *so_far = self.accumulate(tree, Some(path), before).map_err(|d| reached_by(d, root, path))?;
+            }
+            Step::Generators(plugins) => {
+                let generators = self.configurations(plugins, root)?;
+                odd = plugins::generate(&self.site(root, k), &generators, resources, writers)?;
+            }
+            Step::Transformers(plugins) => {
+                let transformers = self.configurations(plugins, root)?;
+                odd = plugins::transform(&self.site(root, k), &transformers, resources, writers)?;
+            }
+            Step::Validators(plugins) => {
+                let validators = self.configurations(plugins, root)?;
+                odd = plugins::validate(&self.site(root, k), &validators, resources, writers)?;
+            }
+            Step::Generate(generator) => {
+                odd = steps::generate(&self.site(root, k), generator, resources, writers)?;
+            }
+            Step::Transform(transformer) => {
+                odd = steps::transform(&self.site(root, k), transformer, resources, config, writers)?;
+            }
+            Step::Configurations => {
+                *config = steps::read_configurations(&self.site(root, k), config, writers)?;
+            }
+            Step::Crds => *config = steps::read_crds(&self.site(root, k), config, writers)?,
+            Step::Vars => steps::remember_vars(&k.vars, resources, vars, writers)?,
+        }
+        self.warnings.extend(odd);
+        Ok(())
+    }
+
+    fn site<'s>(&'s self, root: &'s Root, kustomization: &'s Kustomization) -> Site<'s> {
+        Site {
+            run: self.context,
+            root,
+            kustomization,
+            schema: &self.schema,
+            merge: &self.merge,
+            tracker: &self.tracker,
+            namespace: &self.namespace,
+        }
+    }
+
+    /// Adds what an entry of a kustomization in `root` leads to.
+    fn resource(
+        &mut self,
+        item: Item,
+        path: &Spanned<String>,
+        root: &Root,
+        so_far: &mut Accumulated,
+    ) -> Result<()> {
+        match item {
+            Item::Manifests(nodes) => self.manifests(nodes, path, &mut so_far.resources),
+            Item::Directory(tree) => {
+                let built = self.directory(tree, path).and_then(|built| so_far.absorb(built));
+                built.map_err(|problem| reached_by(problem, root, path))
+            }
+        }
+    }
+
+    fn manifests(&mut self, nodes: Vec<Node>, path: &str, resources: &mut ResourceSet) -> Result<()> {
+        self.has_loaded |= !nodes.is_empty();
+        for node in nodes {
+            let mut resource = Resource::new(node, &self.schema)?;
+            resource.adopt_build_annotations()?;
+            self.tracker.note_file(&mut resource, path);
+            resources.append(resource)?;
+        }
+        Ok(())
+    }
+
+    fn directory(&mut self, tree: Arc<Tree>, path: &Spanned<String>) -> Result<Accumulated> {
+        // Notes on origins and the namespace of charts depend on the way here, and a schema that is
+        // set below stays set.
+        let depends_on_user = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
+        let Some(shared) =
+            self.context.shared.filter(|_| !depends_on_user && !self.context.keeps_histories())
+        else {
+            return self.accumulate(tree, Some(path), Accumulated::default());
+        };
+        if let Some(built) = shared.get(&tree, &self.schema) {
+            return Ok(built.note_in(&mut self.warnings));
+        }
+        let told = self.warnings.len();
+        let built = self.accumulate(tree.clone(), Some(path), Accumulated::default())?;
+        let warnings = self.warnings.get(told..).unwrap_or_default().to_vec();
+        shared.put(tree, self.schema.clone(), Warned { value: built.clone(), warnings });
+        Ok(built)
+    }
+
+    /// The configurations of plugins: those in the kustomization first. Directories are built.
+    fn configurations(&mut self, plugins: Plugins, root: &Root) -> Result<ResourceSet> {
+        let mut configurations = Accumulated::default();
+        let is_within =
+            self.outline.as_mut().map(|outline| mem::replace(&mut outline.in_configurations, true));
+        for node in plugins.inline {
+            let mut resource = Resource::new(node, &self.schema)?;
+            self.tracker.note_here(&mut resource);
+            configurations.resources.append(resource)?;
+        }
+        for (item, path) in plugins.items {
+            match item {
+                Item::Manifests(nodes) => self
+                    .manifests(nodes, &path, &mut configurations.resources)
+                    .map_err(|problem| reached_by(problem, root, &path))?,
+                directory @ Item::Directory(_) => {
+                    self.resource(directory, &path, root, &mut configurations)?;
+                }
+            }
+        }
+        if let (Some(outline), Some(is_within)) = (&mut self.outline, is_within) {
+            outline.in_configurations = is_within;
+        }
+        Ok(configurations.resources)
+    }
+}
+
+/// Says by which entry of which kustomization something was reached.
+fn reached_by(problem: Diagnostic, root: &Root, path: &Spanned<String>) -> Diagnostic {
+    let note = format!("reached by `{}` in {}", path.value, root.shown().display());
+    problem.map_each(|problem| problem.reached_by(note.as_str()))
+}

@@ -1,0 +1,185 @@
+//! Generators, transformers and validators with configurations of their own.
+
+use std::sync::Arc;
+
+use smol_str::{SmolStr, format_smolstr};
+
+use super::context::Site;
+use super::writers::{ProgramEntry, Template, Writers};
+use crate::overlay::helm::{HelmChart, HelmGlobals, templates_of};
+use crate::overlay::origin::Tracker;
+use crate::overlay::outline::OutlinePartKind;
+use crate::overlay::plugin;
+use crate::resource::{Origin, Resource, ResourceSet, flatten_lists};
+use smp_merge::cause::Writer;
+use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::source::Span;
+use smp_text::yaml::Spanned;
+
+/// A label that validators may set; it goes again.
+const VALIDATED_BY: &str = "validated-by";
+
+/// Adds what generators make; returns what is odd about it.
+pub(super) fn generate(
+    site: &Site<'_>,
+    generators: &ResourceSet,
+    resources: &mut ResourceSet,
+    writers: &mut Writers,
+) -> Result<Vec<Diagnostic>> {
+    let mut warnings = Vec::new();
+    for generator in generators {
+        let made = made_by(site, generator)?.note_in(&mut warnings);
+        let templates = templates(site, &made);
+        absorb(site, made, site.tracker.plugin(generator).as_ref(), resources)?;
+        resources.note(&writer(writers, OutlinePartKind::Generator, generator, &templates));
+    }
+    Ok(warnings)
+}
+
+fn made_by(site: &Site<'_>, generator: &Resource) -> Result<Warned<Vec<Resource>>> {
+    if !plugin::is_builtin(generator) {
+        return site.run.functions.generate(generator, site.functions());
+    }
+    if generator.id().gvk.kind == "HelmChartInflationGenerator" {
+        let (chart, globals) = plugin::helm_chart(generator)?;
+        return inflate(site, &chart, &globals).map(Warned::from);
+    }
+    plugin::generate(generator, &site.plugins()).map(|made| made.map(|one| vec![one]))
+}
+
+/// The templates of a chart that made resources, if histories are kept and helm did.
+pub(super) fn templates(site: &Site<'_>, made: &[Resource]) -> Vec<Template> {
+    let Some(first) = made.first().filter(|first| first.from_helm && site.run.keeps_histories()) else {
+        return Vec::new();
+    };
+    let id = first.node().span().source;
+    let text = site.root.reader().sources().get(id).map(|source| Arc::clone(source.text()));
+    let named = text.iter().flat_map(|text| templates_of(text));
+    named
+        .map(|(range, name)| Template { output: Span::new(id, range.start, range.end), name: name.into() })
+        .collect()
+}
+
+/// The resources of a helm chart.
+pub(super) fn inflate(
+    site: &Site<'_>,
+    chart: &Spanned<HelmChart>,
+    globals: &HelmGlobals,
+) -> Result<Vec<Resource>> {
+    let nodes = flatten_lists(site.run.helm.inflate(chart, globals, site.chart(chart.span))?)?;
+    let resource = |node| {
+        let mut resource = Resource::new(node, site.schema)?;
+        resource.from_helm = true;
+        Ok(resource)
+    };
+    nodes.into_iter().map(resource).collect()
+}
+
+/// Adds what a generator made, with a note on the generator where there is none.
+pub(super) fn absorb(
+    site: &Site<'_>,
+    made: Vec<Resource>,
+    origin: Option<&Origin>,
+    resources: &mut ResourceSet,
+) -> Result<()> {
+    for mut resource in made {
+        resource.origin = resource.origin.or_else(|| origin.cloned());
+        resources.absorb(resource, site.schema)?;
+    }
+    Ok(())
+}
+
+/// Lets transformers change resources, and notes that they did; returns what is odd about it.
+pub(super) fn transform(
+    site: &Site<'_>,
+    transformers: &ResourceSet,
+    resources: &mut ResourceSet,
+    writers: &mut Writers,
+) -> Result<Vec<Diagnostic>> {
+    let mut warnings = Vec::new();
+    for transformer in transformers {
+        warnings.extend(transform_by(site, transformer, resources)?);
+        Tracker::transformed(resources, site.tracker.plugin(transformer).as_ref(), 1);
+        resources.note(&writer(writers, OutlinePartKind::Transformer, transformer, &[]));
+    }
+    Ok(warnings)
+}
+
+/// What a plugin is called. Those that are built in write in place, as the fields of a kustomization do, but for charts,
+/// which are known by their templates.
+fn writer(
+    writers: &mut Writers,
+    kind: OutlinePartKind,
+    plugin: &Resource,
+    templates: &[Template],
+) -> Arc<Writer> {
+    let entry = ProgramEntry {
+        field: if kind == OutlinePartKind::Generator { "generators" } else { "transformers" },
+        at: plugin.node().span().at_start(),
+        subject: name(plugin),
+    };
+    let (kind, writer) = match plugin::is_builtin(plugin) {
+        true if plugin.id().gvk.kind == "HelmChartInflationGenerator" => {
+            (OutlinePartKind::Chart, writers.program(&entry, templates))
+        }
+        true => (kind, writers.plugin(&entry)),
+        false => (OutlinePartKind::Function, writers.program(&entry, templates)),
+    };
+    writers.note_step(kind, &writer, || name(plugin));
+    writer
+}
+
+/// `PrefixTransformer/name`.
+fn name(plugin: &Resource) -> SmolStr {
+    let id = plugin.id();
+    format_smolstr!("{}/{}", id.gvk.kind, id.name)
+}
+
+fn transform_by(
+    site: &Site<'_>,
+    transformer: &Resource,
+    resources: &mut ResourceSet,
+) -> Result<Vec<Diagnostic>> {
+    let warnings = if plugin::is_builtin(transformer) {
+        plugin::transform(transformer, resources, &site.plugins())?
+    } else {
+        site.run.functions.transform(transformer, resources, site.functions())?
+    };
+    resources.sync(site.schema);
+    Ok(warnings)
+}
+
+/// Runs validators, which are transformers that must not change anything.
+///
+/// # Errors
+/// As [`transform`], and when one changes something.
+pub(super) fn validate(
+    site: &Site<'_>,
+    validators: &ResourceSet,
+    resources: &mut ResourceSet,
+    writers: &mut Writers,
+) -> Result<Vec<Diagnostic>> {
+    let before = resources.clone();
+    let mut warnings = Vec::new();
+    for validator in validators {
+        writers.note(OutlinePartKind::Validator, validator.node().span().at_start(), || name(validator));
+        warnings.extend(transform_by(site, validator, resources)?);
+    }
+    resources.resources_mut().iter_mut().for_each(remove_label_of_validators);
+    let same = before.len() == resources.len()
+        && before.iter().zip(resources.iter()).all(|(a, b)| a.node() == b.node());
+    if same {
+        return Ok(warnings);
+    }
+    let at = site.kustomization.validators.first().map_or(Span::default(), |v| v.span);
+    Err(Diagnostic::error(Code::InvalidValue, "a validator changed resources, which it must not")
+        .at(at)
+        .help("list it under `transformers:` if it shall change them"))
+}
+
+fn remove_label_of_validators(resource: &mut Resource) {
+    if resource.labels().any(|(key, _)| key == VALIDATED_BY) {
+        let others = resource.placed_strings("labels").filter(|(key, _)| key != VALIDATED_BY).collect();
+        resource.set_strings("labels", others);
+    }
+}

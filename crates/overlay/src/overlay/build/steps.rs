@@ -1,0 +1,211 @@
+//! The steps that fields of a kustomization ask for: each is the work of one function of `transform`.
+
+use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
+
+use super::context::Site;
+use super::plugins;
+use super::writers::Writers;
+use crate::overlay::data_files::Secrecy;
+use crate::overlay::helm::HelmChart;
+use crate::overlay::load::Root;
+use crate::overlay::origin::Tracker;
+use crate::overlay::outline::OutlinePartKind;
+use crate::overlay::plan::{BuiltinGenerator, BuiltinTransformer};
+use crate::resource::{Resource, ResourceSet};
+use crate::transform::{
+    self, AfterEntry, GeneratorArgs, Namespace, Replacement, TransformerConfig, Var, VarSet,
+};
+use smp_text::diagnostic::{Diagnostic, Result};
+use smp_text::yaml::{self, Node, ParseOptions, Spanned};
+
+/// Adds the fields of `configurations`, and the built-in ones, to those that transformers know.
+pub(super) fn read_configurations(
+    site: &Site<'_>,
+    config: &TransformerConfig,
+    writers: &mut Writers,
+) -> Result<TransformerConfig> {
+    let options = yaml::DecodeOptions::transformer_config();
+    let read = |path| yaml::from_node_with(&document(site.root, path)?, options);
+    writers.note_files(OutlinePartKind::Configuration, &site.kustomization.configurations);
+    let own: Vec<TransformerConfig> =
+        site.kustomization.configurations.iter().map(read).collect::<Result<_>>()?;
+    config.merge(&TransformerConfig::with_configurations(own)?)
+}
+
+/// Adds the fields that the definitions of `crds` name to those that transformers know.
+pub(super) fn read_crds(
+    site: &Site<'_>,
+    config: &TransformerConfig,
+    writers: &mut Writers,
+) -> Result<TransformerConfig> {
+    writers.note_files(OutlinePartKind::Crd, &site.kustomization.crds);
+    site.kustomization.crds.iter().try_fold(config.clone(), |config, path| {
+        let crds = transform::config_of_crds(&document(site.root, path)?).map_err(|d| d.at(path.span))?;
+        config.merge(&crds)
+    })
+}
+
+/// Remembers the `vars`, and which resources they take their values from.
+pub(super) fn remember_vars(
+    vars: &[Var],
+    resources: &mut ResourceSet,
+    known: &mut VarSet,
+    writers: &mut Writers,
+) -> Result<()> {
+    for var in vars {
+        transform::bind_vars(resources, std::slice::from_ref(var))?;
+        let writer = writers.next("vars", var.name.span);
+        writers.note_step(OutlinePartKind::Var, &writer, || var.name.value.clone());
+        resources.note(&writer);
+    }
+    known.extend(vars.iter().cloned())
+}
+
+fn document(root: &Root, path: &Spanned<String>) -> Result<Node> {
+    let source = root.text(path, path.span)?;
+    yaml::parse_one(root.reader().sources(), source, ParseOptions::default())
+}
+
+/// Adds what a generator makes; returns what is odd about it.
+pub(super) fn generate(
+    site: &Site<'_>,
+    generator: BuiltinGenerator<'_>,
+    resources: &mut ResourceSet,
+    writers: &mut Writers,
+) -> Result<Vec<Diagnostic>> {
+    let global = site.kustomization.generator_options.as_ref();
+    let mut warnings = Vec::new();
+    let (kind, made) = match generator {
+        BuiltinGenerator::ConfigMap(args) => {
+            let made = transform::config_map(args, global, &site.data(Secrecy::Open), site.schema)?;
+            ("ConfigMapGenerator", vec![made.note_in(&mut warnings)])
+        }
+        BuiltinGenerator::Secret(args) => {
+            let made = transform::secret(args, global, &site.data(Secrecy::Secret), site.schema)?;
+            ("SecretGenerator", vec![made.note_in(&mut warnings)])
+        }
+        BuiltinGenerator::HelmChart(chart) => ("HelmChartInflationGenerator", inflate(site, chart)?),
+    };
+    if let BuiltinGenerator::ConfigMap(args) | BuiltinGenerator::Secret(args) = generator {
+        count_repeated(site, args, &made, resources)?;
+    }
+    let writer = writers.generator(generator, &plugins::templates(site, &made));
+    plugins::absorb(site, made, site.tracker.builtin(kind).as_ref(), resources)?;
+    resources.note(&writer);
+    Ok(warnings)
+}
+
+/// What is long enough that the files it was made of are looked at.
+const LONG: usize = 1 << 16;
+
+/// Takes note of what was made of a file that was used before, here or by a generator that stands above.
+fn count_repeated(
+    site: &Site<'_>,
+    args: &GeneratorArgs,
+    made: &[Resource],
+    resources: &mut ResourceSet,
+) -> Result<()> {
+    let bytes: usize = made.iter().map(|resource| resource.node().size().bytes).sum();
+    if bytes < LONG {
+        return Ok(());
+    }
+    let k = site.kustomization;
+    let all = k.config_map_generator.iter().chain(&k.secret_generator);
+    let above = all.take_while(|other| !std::ptr::eq(*other, args)).flat_map(GeneratorArgs::named_files);
+    let own: Vec<_> = args.named_files().map(|file| file.value).collect();
+    let distinct: FxHashSet<&str> = own.iter().map(String::as_str).collect();
+    let is_repeated =
+        distinct.len() < own.len() || above.into_iter().any(|file| distinct.contains(file.as_str()));
+    resources.count_copies(bytes, usize::from(is_repeated))
+}
+
+fn inflate(site: &Site<'_>, chart: &Spanned<HelmChart>) -> Result<Vec<Resource>> {
+    let mut chart = chart.clone();
+    if chart.namespace.is_empty() {
+        // Charts in bases get the namespace of what uses them.
+        chart.namespace = site.namespace.to_string();
+    }
+    let globals = site.kustomization.helm_globals.clone().unwrap_or_default();
+    plugins::inflate(site, &chart, &globals)
+}
+
+/// Runs a transformer, and notes that it ran where the target asks for it; returns what is odd about it.
+pub(super) fn transform(
+    site: &Site<'_>,
+    transformer: BuiltinTransformer<'_>,
+    resources: &mut ResourceSet,
+    config: &TransformerConfig,
+    writers: &mut Writers,
+) -> Result<Vec<Diagnostic>> {
+    if !site.tracker.is_active() {
+        return noted(site, transformer, resources, config, writers);
+    }
+    let mut warnings = Vec::new();
+    // Each entry is a transformer of its own, of which a note is left before the next one runs.
+    for part in transformer.parts() {
+        warnings.extend(noted(site, part, resources, config, writers)?);
+        if let Some((kind, times)) = part.kind(site.kustomization) {
+            Tracker::transformed(resources, site.tracker.builtin(kind).as_ref(), times);
+        }
+    }
+    Ok(warnings)
+}
+
+/// Runs a transformer; records the changes of each entry where histories are kept.
+fn noted(
+    site: &Site<'_>,
+    transformer: BuiltinTransformer<'_>,
+    resources: &mut ResourceSet,
+    config: &TransformerConfig,
+    writers: &mut Writers,
+) -> Result<Vec<Diagnostic>> {
+    if !site.run.keeps_histories() {
+        return apply(site, transformer, resources, config, &mut |_, _| {});
+    }
+    let entries = transformer.entries();
+    apply(site, transformer, resources, config, &mut |resources, i| {
+        if let Some(entry) = entries.get(i) {
+            resources.note(&writers.transformer(*entry, site.kustomization));
+        }
+    })
+}
+
+fn apply(
+    site: &Site<'_>,
+    transformer: BuiltinTransformer<'_>,
+    set: &mut ResourceSet,
+    config: &TransformerConfig,
+    after: AfterEntry<'_>,
+) -> Result<Vec<Diagnostic>> {
+    use BuiltinTransformer as T;
+    let (k, schema, patches) = (site.kustomization, site.schema, site.patches());
+    let mut warnings = Vec::new();
+    match transformer {
+        T::StrategicMerge(all) => return transform::patches_strategic_merge(set, all, &patches, after),
+        T::Patches(all) => return transform::patches_by_entry(set, all, &patches, after),
+        T::Json6902(all) => return transform::patches_json6902(set, all, &patches, after),
+        T::Replacements(all) => {
+            let load = |entry| transform::load_replacements(entry, site.root, patches.sources);
+            let loaded: Vec<Vec<Replacement>> = all.chunks(1).map(load).collect::<Result<_>>()?;
+            let entries = loaded.iter().map(Vec::as_slice);
+            return transform::replacements_by_entry(set, entries, schema, after);
+        }
+        T::Namespace(name) => {
+            let namespace = Spanned::new(SmolStr::new(name.as_str()), name.span);
+            let options = Namespace { namespace, ..Namespace::default() };
+            transform::namespace(set, &options, &config.namespace, schema)?;
+        }
+        T::Prefix(prefix) => transform::name_prefix(set, prefix.text(), &config.name_prefix, schema)?,
+        T::Suffix(suffix) => transform::name_suffix(set, suffix.text(), &config.name_suffix, schema)?,
+        T::Label(label) => transform::labels(set, &label.pairs, &label.fields(config)?, schema)?,
+        T::CommonLabels => transform::labels(set, &k.common_labels, &config.common_labels, schema)?,
+        T::CommonAnnotations => {
+            transform::annotations(set, &k.common_annotations, &config.common_annotations, schema)?;
+        }
+        T::Replicas(all) => transform::replicas(set, all, &config.replicas, schema)?,
+        T::Images(all) => warnings = transform::images(set, all, &config.images, schema)?,
+    }
+    after(set, 0);
+    Ok(warnings)
+}

@@ -1,0 +1,399 @@
+//! Builds targets, whatever they are.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, io};
+
+use rustc_hash::FxHashMap;
+
+use super::build::{self, BuildContext, Shared};
+use super::directory::Directories;
+use super::fetch::FetchWalk;
+use super::function::Functions;
+use super::helm::Helm;
+use super::load::Reader;
+use super::lock::{LockFile, RemoteReference};
+use super::options::{BuildOptions, Built, ChainUse, LockUse, MakeChain, Targets};
+use super::remote::{Pins, RemoteCache, Remotes};
+use super::repo_spec::{RepoSpec, without_password};
+use super::types::{LockOrigin, Locked, LockedTypes, Types, TypesInBuild};
+use crate::resource::Resource;
+use crate::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_files::FileTree;
+use smp_merge::schema::{Gvk, Schema};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{self, PrintForm};
+
+/// Builds targets.
+///
+/// ```
+/// use std::path::Path;
+/// use std::sync::Arc;
+///
+/// use smp_files::MemoryTree;
+/// use smp_overlay::overlay::{BuildOptions, Builder};
+///
+/// let tree = MemoryTree::new([
+///     ("app/kustomization.yaml", "namePrefix: my-\nresources: [config.yaml]\n"),
+///     ("app/config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\n"),
+/// ])?;
+/// let builder = Builder::new(BuildOptions::default().tree(Arc::new(tree)))?;
+/// let built = builder.build(Path::new("app"))?;
+/// assert_eq!(built.to_yaml()?, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: my-config\n");
+/// assert!(built.warnings.is_empty());
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+pub struct Builder {
+    reader: Reader,
+    options: BuildOptions,
+    types: Types,
+    targets: Targets,
+    /// By lock file: what is fetched by different ones is not the same.
+    runs: Mutex<FxHashMap<Option<PathBuf>, Arc<Run>>>,
+    helm: Helm,
+    functions: Functions,
+}
+
+/// What the targets of one lock file have in common.
+struct Run {
+    reader: Reader,
+    /// Directories that were read and built; none when there is only one target.
+    shared: Option<Shared>,
+    locked_types: LockedTypes,
+    /// The lock file that was found near the targets, and not named.
+    nearest_lock: Option<PathBuf>,
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Builder {
+    /// A builder of single targets, by the schemas that a build brings along and those that are embedded: what
+    /// comes of it does not depend on where it runs.
+    ///
+    /// # Errors
+    /// The working directory cannot be read.
+    pub fn new(options: BuildOptions) -> Result<Self> {
+        let chain = |_| SchemaChain::new(&SchemaChoice::Auto, Links { hermetic: true, ..Links::default() });
+        Self::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One)
+    }
+
+    /// A builder whose texts go to `sources`, by the schemas that a chain answers with.
+    ///
+    /// # Errors
+    /// The working directory cannot be read; a chosen schema cannot be.
+    pub fn with_chain(
+        sources: SourceMap,
+        options: BuildOptions,
+        make_chain: MakeChain,
+        targets: Targets,
+    ) -> Result<Self> {
+        let cache = RemoteCache::open(options.cache.clone()).map(|cache| cache.directory().to_path_buf());
+        let remotes = Remotes::new(cache, options.offline);
+        let reader = Reader::new(options.tree.clone(), sources, options.restrict_loads, remotes)?;
+        // What a lock file lacks must not come from wherever the build runs.
+        let directories = if options.locked { ChainUse::Kustomizations } else { ChainUse::Manifests };
+        Ok(Self {
+            reader,
+            types: Types::new(options.rules, make_chain, directories)?,
+            helm: Helm::new(options.helm.clone()),
+            functions: Functions::new(options.functions.clone()),
+            options,
+            targets,
+            runs: Mutex::default(),
+        })
+    }
+
+    /// The texts that were read, for the places of problems.
+    #[must_use]
+    pub fn sources(&self) -> &SourceMap {
+        self.reader.sources()
+    }
+
+    /// Builds one target: a directory with a kustomization, or one with a plain overlay of its base; the
+    /// kustomization file itself; or a single manifest, over the base of its directory if there is one.
+    ///
+    /// # Errors
+    /// Anything that keeps the whole target from being built.
+    pub fn build(&self, target: &Path) -> Result<Built> {
+        let run = self.run(target)?;
+        self.build_by(&run, &run.reader, target)
+    }
+
+    /// Builds a target from another tree with the same files. Files of this target alone and the lock file are read from
+    /// this tree, files that targets share from its [parts](FileTree::part).
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn build_over(&self, tree: Arc<dyn FileTree>, target: &Path) -> Result<Built> {
+        let (run, lock) = self.run_of(&*tree, target)?;
+        // Another target may have read the lock file.
+        if let Some(lock) = lock {
+            drop(tree.open(&lock));
+        }
+        self.build_by(&run, &run.reader.with_tree(tree), target)
+    }
+
+    fn build_by(&self, run: &Run, reader: &Reader, target: &Path) -> Result<Built> {
+        let reader = reader.with_remotes(run.reader.remotes().of_one_build());
+        let built = self.build_one(run, &reader, target);
+        let mut built = built.map_err(|problem| reader.remotes().explained(problem))?;
+        built.check_printable(PrintForm::Yaml)?;
+        if self.options.locked {
+            needs_no_more_types(&built.warnings)?;
+        }
+        if self.targets == Targets::One {
+            built.warnings.extend(self.take_warnings());
+        }
+        Ok(built)
+    }
+
+    /// The objects of a target that is manifests alone, as they are: a file or a directory without a kustomization, for
+    /// which no base is given or found. None for any other target. Objects that stand there twice are told as errors
+    /// among the warnings.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn manifests(&self, target: &Path) -> Result<Option<Built>> {
+        let run = self.run(target)?;
+        let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
+        let (root, file) = reader.open_target(target)?;
+        let context = self.context(&run, root.path());
+        if root.kustomization_file()?.is_some() {
+            return Ok(None);
+        }
+        let built = Directories { reader: &reader, context: &context }.as_they_are(&root, file.as_deref())?;
+        built.iter().try_for_each(|built| built.check_printable(PrintForm::Json))?;
+        Ok(built)
+    }
+
+    /// The same of a text.
+    ///
+    /// # Errors
+    /// As [`Builder::build_stream`].
+    pub fn manifests_of_stream(&self, name: &Path, text: &str) -> Result<Option<Built>> {
+        if !self.options.bases.is_empty() {
+            return Ok(None);
+        }
+        let run = self.run(Path::new("."))?;
+        let source = self.reader.sources().add(name, text);
+        let context = self.context(&run, &self.reader.tree().working_directory().unwrap_or_default());
+        let built = Directories { reader: &run.reader, context: &context }.stream_as_it_is(source)?;
+        built.check_printable(PrintForm::Json)?;
+        Ok(Some(built))
+    }
+
+    /// Builds the manifests of a text, over the bases that are given; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// As [`Builder::build`].
+    pub fn build_stream(&self, name: &Path, text: &str) -> Result<Built> {
+        let run = self.run(Path::new("."))?;
+        let source = self.reader.sources().add(name, text);
+        let context = self.context(&run, &self.reader.tree().working_directory().unwrap_or_default());
+        let mut built = Directories { reader: &run.reader, context: &context }.stream(source)?;
+        built.check_printable(PrintForm::Yaml)?;
+        if self.options.locked {
+            needs_no_more_types(&built.warnings)?;
+        }
+        if self.targets == Targets::One {
+            built.warnings.extend(self.take_warnings());
+        }
+        Ok(built)
+    }
+
+    /// The types by which the resources of a target are looked at: those of the CRDs that are among them or in the lock
+    /// file, then those that are built in, then those of the chosen schema.
+    ///
+    /// # Errors
+    /// The lock file or a chosen schema cannot be read.
+    pub fn types_of<'r>(
+        &self,
+        target: &Path,
+        resources: impl IntoIterator<Item = &'r Resource>,
+    ) -> Result<Warned<Arc<Schema>>> {
+        let run = self.run(target)?;
+        let mut in_build = TypesInBuild::default();
+        resources.into_iter().for_each(|resource| in_build.add(resource.node()));
+        let locked = Locked { types: &run.locked_types, origin: LockOrigin::Own };
+        self.types.of_built(&in_build, locked)
+    }
+
+    /// Which source answered for the schema of which kind so far, where others than what is embedded were asked.
+    #[must_use]
+    pub fn schema_sources(&self) -> BTreeMap<Gvk, String> {
+        self.types.answers()
+    }
+
+    /// What is odd about what was fetched so far, such as that it is not locked. It belongs to no one of many
+    /// builds; a single one has it among its own warnings.
+    #[must_use]
+    pub fn take_warnings(&self) -> Vec<Diagnostic> {
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut by_lock: Vec<_> = runs.iter().collect();
+        by_lock.sort_by_key(|(file, _)| *file);
+        by_lock.into_iter().flat_map(|(_, run)| run.reader.remotes().take_warnings()).collect()
+    }
+
+    /// What was used of elsewhere by all builds so far, and the commit or the SHA-256 that it was.
+    #[must_use]
+    pub fn used(&self) -> BTreeMap<RemoteReference, String> {
+        let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        runs.values().flat_map(|run| run.reader.remotes().used()).collect()
+    }
+
+    /// Fetches all that a build of the target would fetch, and builds nothing: afterwards the same builder
+    /// asks nobody for it again. Returns the real paths of the directories that the build reads files from,
+    /// whole repositories where they were fetched.
+    ///
+    /// Starts no threads. What only comes to be while building, such as a path that a transformer writes into
+    /// the configuration of another one, is not seen.
+    ///
+    /// # Errors
+    /// Something cannot be fetched, or a kustomization on the way cannot be read.
+    pub fn fetch(&self, target: &Path) -> Result<Vec<PathBuf>> {
+        let run = self.run(target)?;
+        let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
+        let reader = run.reader.with_remotes(run.reader.remotes().of_one_build());
+        walk.target(&reader, target);
+        match walk.take_problem() {
+            Some(problem) => Err(reader.remotes().explained(problem)),
+            None => Ok(walk.into_directories()),
+        }
+    }
+
+    /// As [`Builder::fetch`], for many targets. What goes wrong is left for the build to say: nothing behind it
+    /// stays unfetched.
+    #[must_use]
+    pub fn fetch_all(&self, targets: &[PathBuf]) -> Vec<PathBuf> {
+        // What one lock file leads to, another one may not.
+        let mut walks: FxHashMap<*const Run, FetchWalk<'_>> = FxHashMap::default();
+        for target in targets {
+            if let Ok(run) = self.run(target) {
+                let new = || FetchWalk::new(&self.options.bases, self.types.known());
+                walks.entry(Arc::as_ptr(&run)).or_insert_with(new).target(&run.reader, target);
+            }
+        }
+        walks.into_values().flat_map(FetchWalk::into_directories).collect()
+    }
+
+    /// Whether a target, or a base, is a repository that is fetched, and no local directory.
+    #[must_use]
+    pub fn is_remote(target: &Path) -> bool {
+        target.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok())
+    }
+
+    /// From now on no program is run for what is fetched, since a sandbox refuses them: a repository that is
+    /// not at hand is an error that says what to do.
+    pub fn run_no_programs(&self) {
+        self.reader.remotes().run_no_programs();
+    }
+
+    /// Where what is fetched is kept, if there is a place.
+    #[must_use]
+    pub fn cache(&self) -> Option<&Path> {
+        self.reader.remotes().cache()
+    }
+
+    fn build_one(&self, run: &Run, reader: &Reader, target: &Path) -> Result<Built> {
+        let (root, file) = reader.open_target(target)?;
+        let context = self.context(run, root.path());
+        let directories = Directories { reader, context: &context };
+        match (file, root.kustomization_file()?) {
+            (None, Some(_)) if root.checkout().is_some() && !self.options.bases.is_empty() => {
+                let shown = without_password(&target.display().to_string());
+                let message = format!("{shown} is a kustomization, for which no base can be given");
+                let help = "a kustomization names its bases under `resources`: leave `--base` out";
+                Err(Diagnostic::error(Code::Usage, message).help(help))
+            }
+            (None, Some(_)) => build::kustomization(&root, &context),
+            (None, None) => directories.directory(&root),
+            (Some(file), None) => directories.file(&root, &file),
+            (Some(_), Some(kustomization)) => {
+                let message = format!("{} lies beside a kustomization", target.display());
+                let shown = reader.shown(&kustomization);
+                Err(Diagnostic::error(Code::InvalidValue, message).help(format!(
+                    "build {}, or give the file to the command as a stream: -",
+                    shown.display()
+                )))
+            }
+        }
+    }
+
+    /// Returns what the build of a target in a directory needs.
+    fn context<'c>(&'c self, run: &'c Run, directory: &Path) -> BuildContext<'c> {
+        let nearest = run.nearest_lock.as_deref().and_then(Path::parent);
+        let origin =
+            if nearest.is_some_and(|at| at != directory) { LockOrigin::Above } else { LockOrigin::Own };
+        BuildContext {
+            options: &self.options,
+            types: &self.types,
+            helm: &self.helm,
+            functions: &self.functions,
+            shared: run.shared.as_ref(),
+            locked: Locked { types: &run.locked_types, origin },
+        }
+    }
+
+    /// What a target shares with those that go by the same lock file.
+    fn run(&self, target: &Path) -> Result<Arc<Run>> {
+        self.run_of(self.reader.tree(), target).map(|(run, _)| run)
+    }
+
+    /// Returns the same for a tree, and the path of the lock file.
+    fn run_of(&self, tree: &dyn FileTree, target: &Path) -> Result<(Arc<Run>, Option<PathBuf>)> {
+        let file = match &self.options.lock {
+            LockUse::Nearest => LockFile::nearest(tree, target)?,
+            LockUse::File(file) => Some(file.clone()),
+            LockUse::Ignore => None,
+        };
+        let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(run) = runs.get(&file) {
+            return Ok((run.clone(), file));
+        }
+        let (pins, locked_types) = self.pins(tree, file.as_deref())?;
+        let reader = self.reader.with_remotes(self.reader.remotes().pinned_by(pins));
+        let shared = (self.targets == Targets::Many).then(Shared::default);
+        let nearest_lock = file.clone().filter(|_| self.options.lock == LockUse::Nearest);
+        let run = Arc::new(Run { reader, shared, locked_types, nearest_lock });
+        runs.insert(file.clone(), run.clone());
+        Ok((run, file))
+    }
+
+    fn pins(&self, tree: &dyn FileTree, file: Option<&Path>) -> Result<(Pins, LockedTypes)> {
+        let enforced = self.options.locked;
+        let Some(file) = file else {
+            let pins = Pins { lock: None, name: "a lock file".into(), enforced };
+            return Ok((pins, LockedTypes::default()));
+        };
+        let shown = self.reader.shown(file);
+        let unreadable = |error: &io::Error| {
+            Diagnostic::error(Code::of_reading(error), format!("{} cannot be read: {error}", shown.display()))
+                .help("write it with `kubectl smp lock`")
+        };
+        let text = tree.read(file).map_err(|error| unreadable(&error))?;
+        let text = yaml::decode(text).map_err(|error| error.note(format!("in {}", shown.display())))?;
+        let sources = self.reader.sources();
+        let text = sources.add(&shown, text);
+        let lock = LockFile::read(sources, text)?;
+        let name = shown.display().to_string();
+        let locked_types = LockedTypes::new(sources, text, name.clone());
+        Ok((Pins { lock: Some(Arc::new(lock)), name, enforced }, locked_types))
+    }
+}
+
+/// What a locked build must not do: replace a list since nobody knows how it merges.
+fn needs_no_more_types(warnings: &[Diagnostic]) -> Result<()> {
+    let mut problems = Problems::default();
+    for warning in warnings.iter().filter(|warning| warning.code() == Code::NoSchema) {
+        problems.add(warning.clone().into_error().help(
+            "write the schema down with `kubectl smp lock --schemas cluster`, or add the CRD to the build",
+        ));
+    }
+    problems.or(())
+}

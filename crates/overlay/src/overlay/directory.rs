@@ -1,0 +1,449 @@
+//! Plain directories: manifests over manifests of the same group, kind, namespace and name.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use super::added::judge;
+use super::build::{self, BuildContext};
+use super::load::{Reader, Root};
+use super::nearby::nearest_kustomizations;
+use super::options::Built;
+use super::outline::{BuildOutline, OutlinePart, OutlinePartKind};
+use super::types::{KindUse, KindUses, TypesInBuild, WantedTypes};
+use crate::resource::{Alike, Resource, ResourceSet, flatten_lists};
+use smp_files::{FileKind, Hidden, LinkPolicy, WalkOptions};
+use smp_merge::cause::{History, Writer};
+use smp_merge::merge::{Merged, Rules, apply};
+use smp_merge::schema::{Cursor, Schema};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceId, Span};
+use smp_text::yaml::{Map, Node, ParseOptions, nearest, parse_documents};
+
+/// The group of what only kustomize reads.
+const KUSTOMIZE_GROUP: &str = "kustomize.config.k8s.io";
+
+/// What makes two manifests the same: the version is no part of it, since it changes over time.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct LayerKey {
+    group: SmolStr,
+    kind: SmolStr,
+    namespace: SmolStr,
+    name: SmolStr,
+}
+
+impl LayerKey {
+    fn of(resource: &Resource) -> Self {
+        let id = resource.id();
+        Self {
+            group: id.gvk.group.clone(),
+            kind: id.gvk.kind.clone(),
+            namespace: id.namespace.clone(),
+            name: id.name.clone(),
+        }
+    }
+}
+
+/// Resources by identity, in the order in which they came.
+#[derive(Debug, Default)]
+struct DirectoryLayer {
+    resources: Vec<Option<Resource>>,
+    positions: FxHashMap<LayerKey, usize>,
+    /// Those that are no more, each with what deleted it.
+    deleted: Vec<(Resource, Arc<Writer>)>,
+}
+
+impl DirectoryLayer {
+    fn add(&mut self, resource: Resource) {
+        self.positions.insert(LayerKey::of(&resource), self.resources.len());
+        self.resources.push(Some(resource));
+    }
+
+    fn position(&self, resource: &Resource) -> Option<usize> {
+        self.positions.get(&LayerKey::of(resource)).copied().filter(|&i| self.resources[i].is_some())
+    }
+}
+
+/// Builds plain directories.
+pub(super) struct Directories<'b> {
+    pub reader: &'b Reader,
+    pub context: &'b BuildContext<'b>,
+}
+
+impl Directories<'_> {
+    /// Builds a plain directory over its base.
+    pub(super) fn directory(&self, root: &Root) -> Result<Built> {
+        let overlay = self.manifests(root)?;
+        if overlay.is_empty() {
+            return Err(no_manifests(root));
+        }
+        let bases = bases_of(root, &self.context.options.bases)?;
+        let bases = bases.ok_or_else(|| no_base(root))?;
+        self.over(bases, overlay, self.outline(&root.shown().to_string_lossy(), Some(root)))
+    }
+
+    /// Builds a single file of a directory over the directory's base; without one it stands for itself.
+    pub(super) fn file(&self, root: &Root, file: &Path) -> Result<Built> {
+        let overlay = self.resources(root.text_at(file)?)?;
+        let bases = bases_of(root, &self.context.options.bases)?.unwrap_or_default();
+        self.over(bases, overlay, self.outline(&self.reader.shown(file).to_string_lossy(), None))
+    }
+
+    /// Builds manifests that are no file over the bases that are given.
+    pub(super) fn stream(&self, source: SourceId) -> Result<Built> {
+        let bases = self.context.options.bases.iter().map(|base| self.reader.open(base));
+        let (bases, overlay) = (bases.collect::<Result<_>>()?, self.resources(source)?);
+        if overlay.is_empty() {
+            return Err(empty_stream());
+        }
+        self.over(bases, overlay, self.outline("<stdin>", None))
+    }
+
+    /// The objects of a file, or of a directory, that has no base.
+    pub(super) fn as_they_are(&self, root: &Root, file: Option<&Path>) -> Result<Option<Built>> {
+        if bases_of(root, &self.context.options.bases)?.is_some_and(|bases| !bases.is_empty()) {
+            return Ok(None);
+        }
+        let resources = match file {
+            Some(file) => self.resources(root.text_at(file)?)?,
+            None => self.manifests(root)?,
+        };
+        if resources.is_empty() && file.is_none() {
+            return Err(no_manifests(root));
+        }
+        let shown = file.map_or_else(|| root.shown(), |file| self.reader.shown(file));
+        Ok(Some(self.objects(resources, self.outline(&shown.to_string_lossy(), None))))
+    }
+
+    /// The objects of a stream.
+    pub(super) fn stream_as_it_is(&self, source: SourceId) -> Result<Built> {
+        let resources = self.resources(source)?;
+        if resources.is_empty() {
+            return Err(empty_stream());
+        }
+        Ok(self.objects(resources, self.outline("<stdin>", None)))
+    }
+
+    /// Objects as they are. The second of two is told, and kept: it may have more that is wrong.
+    fn objects(&self, objects: Vec<Resource>, outline: BuildOutline) -> Built {
+        let (mut resources, mut warnings, mut twins) = (ResourceSet::new(), Vec::new(), Vec::new());
+        for object in objects {
+            match resources.position(object.id()) {
+                Some(first) => {
+                    warnings.push(resources.duplicate(first, &object));
+                    twins.push(object);
+                }
+                None => warnings.extend(resources.append(object).err()),
+            }
+        }
+        resources.resources_mut().extend(twins);
+        if self.context.keeps_histories() {
+            resources.keep_histories();
+        }
+        Built { resources, warnings, outline }
+    }
+
+    /// An outline with nothing but the target or a base; which files they have, the histories of resources tell.
+    fn outline(&self, name: &str, root: Option<&Root>) -> BuildOutline {
+        let part = OutlinePart::new(OutlinePartKind::Target, name, Span::default());
+        let directory = root.map(|root| root.path().to_path_buf());
+        let parts = self.context.keeps_histories().then_some(OutlinePart { directory, ..part });
+        let checkouts = root.filter(|_| parts.is_some()).and_then(Root::outline_checkout);
+        BuildOutline { parts: parts.into_iter().collect(), checkouts: checkouts.into_iter().collect() }
+    }
+
+    /// Merges manifests over bases.
+    fn over(&self, bases: Vec<Root>, overlay: Vec<Resource>, mut outline: BuildOutline) -> Result<Built> {
+        let mut warnings = Vec::new();
+        let mut layer = DirectoryLayer::default();
+        let mut over = Vec::new();
+        for (i, base) in bases.into_iter().enumerate() {
+            let resources = if base.kustomization_file()?.is_some() {
+                let built = build::kustomization(&base, self.context)?;
+                warnings.extend(built.warnings);
+                outline.add_base(built.outline);
+                built.resources.into_iter().collect()
+            } else {
+                outline.add_base(self.outline(&base.shown().to_string_lossy(), Some(&base)));
+                self.manifests(&base)?
+            };
+            if i == 0 {
+                for resource in resources {
+                    if let Some(first) = layer.position(&resource) {
+                        return Err(twice(&resource, layer.resources[first].as_ref()));
+                    }
+                    layer.add(resource);
+                }
+            } else {
+                over.extend(resources);
+            }
+        }
+        over.extend(overlay);
+        warnings.extend(self.merge_over(&mut layer, over)?);
+        let mut resources = ResourceSet::new();
+        layer.resources.into_iter().flatten().try_for_each(|r| resources.append(r))?;
+        if self.context.keeps_histories() {
+            resources.keep_histories();
+            layer.deleted.into_iter().for_each(|(resource, by)| resources.note_deleted(resource, &by));
+        }
+        Ok(Built { resources, warnings, outline })
+    }
+
+    /// The manifests of a directory and all below it, sorted by path.
+    ///
+    /// # Errors
+    /// One of them is wrong. A directory that has none itself, and kustomizations below it, is the wrong one.
+    fn manifests(&self, root: &Root) -> Result<Vec<Resource>> {
+        self.manifests_below(root).map_err(|error| {
+            let entries = root.directory().list().unwrap_or_default();
+            let has_own = entries.iter().any(|entry| is_manifest(Path::new(&entry.name)));
+            if has_own { error } else { wrong_directory(root).unwrap_or(error) }
+        })
+    }
+
+    fn manifests_below(&self, root: &Root) -> Result<Vec<Resource>> {
+        let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Skip, max_depth: usize::MAX };
+        let mut resources = Vec::new();
+        for walked in root.directory().walk(options) {
+            let walked = walked.map_err(|error| root.not_walked(&error))?;
+            let is_directory = walked.kind == FileKind::Directory;
+            let is_manifest = is_manifest(&walked.path);
+            if is_directory || is_manifest {
+                root.check_walked(&walked)?;
+            }
+            if is_directory || !is_manifest {
+                continue;
+            }
+            let path = root.path().join(&walked.path);
+            let is_kustomization = |name: &&str| walked.path.file_name().is_some_and(|own| own == *name);
+            if walked.depth > 1 && KUSTOMIZATION_FILES.iter().any(is_kustomization) {
+                return Err(kustomization_inside(&self.reader.shown(&path)));
+            }
+            resources.extend(self.resources_of_file(&walked.path, root.text_at(&path)?)?);
+        }
+        Ok(resources)
+    }
+
+    /// The manifests of a file, which is no kustomization by another name.
+    fn resources_of_file(&self, path: &Path, source: SourceId) -> Result<Vec<Resource>> {
+        let documents = self.documents(source)?;
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let is_near = nearest(name, &KUSTOMIZATION_FILES).is_some() || name.starts_with("kustomiz");
+        let is_kustomization = |node: &Node| match node.get("apiVersion").and_then(Node::as_str) {
+            Some(version) => version.split('/').next() == Some(KUSTOMIZE_GROUP),
+            None => is_near && node.get("kind").is_none(),
+        };
+        if documents.iter().any(is_kustomization) {
+            let message = format!("`{name}` is no name of a kustomization, and no manifest can be like that");
+            return Err(Diagnostic::error(Code::InvalidValue, message)
+                .at(Span::new(source, 0, 0))
+                .help("rename it to `kustomization.yaml`"));
+        }
+        self.made(documents)
+    }
+
+    /// The manifests of a text.
+    fn resources(&self, source: SourceId) -> Result<Vec<Resource>> {
+        self.made(self.documents(source)?)
+    }
+
+    fn documents(&self, source: SourceId) -> Result<Vec<Node>> {
+        parse_documents(self.reader.sources(), source, ParseOptions::kubectl())
+    }
+
+    fn made(&self, documents: Vec<Node>) -> Result<Vec<Resource>> {
+        let known = self.context.types.known();
+        let made = flatten_lists(documents)?.into_iter().map(|node| {
+            let mut resource = Resource::new(node, known)?;
+            if self.context.keeps_histories() {
+                let writer = writer("manifest", resource.node());
+                resource.history = Some(Box::new(History::new(resource.node(), &writer)));
+            }
+            Ok(resource)
+        });
+        made.collect()
+    }
+
+    /// Merges manifests over a layer; returns what is odd about it.
+    fn merge_over(&self, layer: &mut DirectoryLayer, over: Vec<Resource>) -> Result<Vec<Diagnostic>> {
+        let mut in_build = TypesInBuild::default();
+        layer.resources.iter().flatten().chain(&over).for_each(|r| in_build.add(r.node()));
+        let mut merged = KindUses::default();
+        for resource in over.iter().filter(|resource| layer.position(resource).is_some()) {
+            merged.entry(resource.id().gvk.clone()).or_insert_with(|| KindUse::of(resource.node()));
+        }
+        let wanted = WantedTypes { kinds: &merged, locked: self.context.locked };
+        let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, wanted)?;
+        let rules = self.context.options.rules.directories;
+        let unmatched = unmatched(layer, &over);
+        let mut problems = Problems::default();
+        for patch in over {
+            let Some(i) = layer.position(&patch) else {
+                match self.add(layer, &patch, &unmatched, &schema) {
+                    Ok(warning) => warnings.extend(warning),
+                    Err(problem) => problems.add(problem),
+                }
+                continue;
+            };
+            let Some(resource) = layer.resources[i].as_mut() else { continue };
+            let id = resource.id().clone();
+            let dest = std::mem::replace(resource.node_mut(), Node::null());
+            let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id));
+            let Some(merged) = problems.value_of(merged) else { continue };
+            let said = merged.warnings.into_iter().map(|warning| warning.resource(&id));
+            warnings.extend(said.chain(schema.merge_note(&id.gvk).cloned()));
+            if let Some(node) = merged.node {
+                *resource.node_mut() = node;
+                resource.sync(&schema);
+                let writer = writer("overlay", patch.node());
+                resource.follow(&writer);
+                if let Some(history) = &mut resource.history {
+                    history.visit(&writer);
+                }
+            } else if let Some(resource) = layer.resources[i].take() {
+                layer.deleted.push((resource, writer("overlay", patch.node())));
+            }
+        }
+        problems.or(warnings)
+    }
+
+    /// Adds a document that matches nothing; returns what is odd about it.
+    fn add(
+        &self,
+        layer: &mut DirectoryLayer,
+        patch: &Resource,
+        unmatched: &Alike,
+        schema: &Schema,
+    ) -> Result<Option<Diagnostic>> {
+        let mut resource = added(patch, self.context.options.rules.directories, schema)?;
+        if self.context.keeps_histories() {
+            let writer = writer("manifest", patch.node());
+            resource.history = Some(Box::new(History::new(resource.node(), &writer)));
+        }
+        let odd = judge(&resource, unmatched, schema)?;
+        layer.add(resource);
+        Ok(odd)
+    }
+}
+
+/// What the base has that no document matches; nothing where all documents match something.
+fn unmatched(layer: &DirectoryLayer, over: &[Resource]) -> Alike {
+    let positions: FxHashSet<Option<usize>> = over.iter().map(|patch| layer.position(patch)).collect();
+    if !positions.contains(&None) {
+        return Alike::default();
+    }
+    let base = layer.resources.iter().enumerate().filter(|(i, _)| !positions.contains(&Some(*i)));
+    Alike::of(base.filter_map(|(_, resource)| resource.as_ref()))
+}
+
+/// The bases of a plain directory: those that are given, else `base/` beside it, else beside its parent; none
+/// when there is no such directory. A base itself has no bases.
+///
+/// # Errors
+/// A base that is given cannot be opened, or one that is found is a link out of the repository (see
+/// [`Root::implied_base`]).
+pub(super) fn bases_of(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root>>> {
+    if !given.is_empty() {
+        return given.iter().map(|base| root.reader().open(base)).collect::<Result<_>>().map(Some);
+    }
+    let beside = |path: Option<&Path>| path.map_or(Ok(None), |path| root.implied_base(&path.join("base")));
+    let parent = root.path().parent();
+    let found = match beside(parent)? {
+        None => beside(parent.and_then(Path::parent))?,
+        found => found,
+    };
+    Ok(match found {
+        // A base itself is rendered as it is.
+        Some(base) if base.path() == root.path() => Some(Vec::new()),
+        Some(base) if !root.path().starts_with(base.path()) => Some(vec![base]),
+        _ => None,
+    })
+}
+
+/// Whether a file has a name that manifests have.
+fn is_manifest(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json")
+}
+
+/// A directory without a kustomization, where others near it have one.
+fn wrong_directory(root: &Root) -> Option<Diagnostic> {
+    let (shown, nearest) = (root.shown(), nearest_kustomizations(root)?);
+    let message = format!("no kustomization.yaml in {}; the nearest are in {nearest}", shown.display());
+    let error = Diagnostic::error(Code::MissingField, message);
+    Some(error.help("name one of them, or search the directory for all targets with --recursive"))
+}
+
+/// A directory that says nothing: what lies beside it is not meant by its name.
+fn no_manifests(root: &Root) -> Diagnostic {
+    if let Some(error) = wrong_directory(root) {
+        return error;
+    }
+    let message = format!("{} has no kustomization file and no manifests", root.shown().display());
+    let error = Diagnostic::error(Code::MissingField, message);
+    let entries = root.directory().list().unwrap_or_default();
+    let names = entries.iter().filter(|entry| entry.kind == FileKind::File).filter_map(|e| e.name.to_str());
+    match names.into_iter().find_map(|name| Some((name, nearest(name, &KUSTOMIZATION_FILES)?))) {
+        Some((name, meant)) => {
+            error.help(format!("rename `{name}` to `{meant}`, the name of kustomizations"))
+        }
+        None => error
+            .help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files"),
+    }
+}
+
+fn empty_stream() -> Diagnostic {
+    Diagnostic::error(Code::MissingField, "there are no resources in what standard input gives")
+        .help("look at what the command before the `|` prints, and whether it failed")
+}
+
+fn no_base(root: &Root) -> Diagnostic {
+    let shown = root.shown();
+    let message = format!("{} is a plain directory, and no base was found for it", shown.display());
+    Diagnostic::error(Code::MissingField, message)
+        .note("looked for a directory `base` beside it and beside its parent")
+        .help("name the base with --base DIR, or add a kustomization.yaml")
+}
+
+/// A document as what writes values.
+fn writer(name: &'static str, document: &Node) -> Arc<Writer> {
+    Arc::new(Writer::new(name, document.span().at_start()))
+}
+
+/// Merges a document into a manifest.
+fn merge(dest: Node, patch: &Resource, rules: Rules, schema: &Schema) -> Result<Merged> {
+    let kind = schema.kind(&patch.id().gvk).unwrap_or_else(Cursor::unknown);
+    apply(dest, patch.node(), kind, schema, rules)
+}
+
+/// An overlay manifest that has no counterpart in the base: added without its directives.
+fn added(patch: &Resource, rules: Rules, schema: &Schema) -> Result<Resource> {
+    let directive = patch.node().get("$patch").filter(|d| d.as_str() == Some("delete"));
+    if let Some(directive) = directive {
+        let message = "there is nothing to delete: the base has no such resource";
+        return Err(Diagnostic::error(Code::NoMatch, message)
+            .at(directive.span())
+            .resource(patch.id())
+            .help("remove this document, or correct its kind, name or namespace"));
+    }
+    let nothing = Node::map(Map::new()).with_span(patch.node().span());
+    // What is new replaces nothing, so there is nothing to warn of.
+    let merged = merge(nothing, patch, rules, schema).map_err(|problem| problem.resource(patch.id()))?;
+    Resource::new(merged.node.unwrap_or_else(Node::null), schema)
+}
+
+fn twice(second: &Resource, first: Option<&Resource>) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(Code::DuplicateResource, "this resource stands twice in the base")
+        .label(second.node().span().at_start(), "the second one");
+    if let Some(first) = first {
+        diagnostic = diagnostic.label(first.node().span().at_start(), "the first one");
+    }
+    diagnostic.resource(second.id()).help("remove one of the two")
+}
+
+fn kustomization_inside(path: &Path) -> Diagnostic {
+    let message = format!("{} is a kustomization inside a plain directory", path.display());
+    Diagnostic::error(Code::InvalidValue, message)
+        .help("build its directory itself, or give the target a kustomization.yaml that lists it")
+}

@@ -1,0 +1,180 @@
+//! Plugins in a directory of the user's: executables from before functions, and Go plugins.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::transform::Files;
+use smp_files::{DiskTree, FileTree as _};
+use smp_merge::schema::Gvk;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::Span;
+use smp_text::yaml::{DecodeOptions, Node, Spanned, from_node_with};
+
+/// The fields of a configuration that become arguments.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Arguments {
+    args_one_liner: String,
+    args_from_file: String,
+}
+
+/// The first directory for plugins that there is, as kustomize looks for it.
+///
+/// `variable` gives the value of an environment variable.
+pub(super) fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let given = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let user = given(if cfg!(windows) { "USERPROFILE" } else { "HOME" });
+    let places = [
+        given("KUSTOMIZE_PLUGIN_HOME"),
+        given("XDG_CONFIG_HOME").map(|config| config.join("kustomize").join("plugin")),
+        user.as_deref().map(|user| user.join(".config").join("kustomize").join("plugin")),
+        user.as_deref().map(|user| user.join("kustomize").join("plugin")),
+    ];
+    places.into_iter().flatten().find(|place| DiskTree.has(place))
+}
+
+/// The executable of a plugin: `HOME/GROUP/VERSION/KIND IN LOWER CASE/KIND`.
+///
+/// # Errors
+/// It is not there, not executable, or a Go plugin.
+pub(super) fn find(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
+    let Some(home) = home else {
+        return Err(Diagnostic::error(Code::NoMatch, format!("there is no plugin {gvk}"))
+            .note("it is no function: it has no annotation config.kubernetes.io/function")
+            .note("there is no directory of plugins, such as ~/.config/kustomize/plugin")
+            .help("correct apiVersion and kind, or name the directory in KUSTOMIZE_PLUGIN_HOME"));
+    };
+    let parts = [gvk.group.as_str(), &gvk.version, &gvk.kind.to_lowercase(), &gvk.kind];
+    // What a configuration says must not lead out of the directory.
+    if let Some(part) = parts.iter().find(|part| **part == ".." || part.contains(['/', '\\'])) {
+        return Err(Diagnostic::error(
+            Code::InvalidValue,
+            format!("`{part}` cannot be part of a plugin's name"),
+        ));
+    }
+    let path =
+        parts.iter().filter(|part| !part.is_empty()).fold(home.to_path_buf(), |path, part| path.join(part));
+    match DiskTree::is_executable(&path) {
+        Ok(true) => return Ok(path),
+        Ok(false) => {
+            let message = format!("the plugin {} is not executable", path.display());
+            return Err(Diagnostic::error(Code::Io, message));
+        }
+        Err(_) => {}
+    }
+    let go = path.with_file_name(format!("{}.so", gvk.kind));
+    if DiskTree.has(&go) {
+        let message = format!("{} is a Go plugin, and Go plugins are not supported", go.display());
+        return Err(Diagnostic::error(Code::Unsupported, message)
+            .note("only the program that a Go plugin was compiled with can load it")
+            .help("make it a function: an executable that reads and writes a ResourceList"));
+    }
+    Err(Diagnostic::error(Code::NoMatch, format!("there is no plugin {gvk}"))
+        .note(format!("looked for {}", path.display()))
+        .note("it is no function: it has no annotation config.kubernetes.io/function"))
+}
+
+/// The arguments that a configuration gives to its plugin, behind the name of its file.
+///
+/// # Errors
+/// A quote is not closed; the file of arguments cannot be read.
+pub(super) fn arguments(config: &Node, files: &dyn Files) -> Result<Vec<String>> {
+    let given: Arguments = from_node_with(config, DecodeOptions::plugin())?;
+    let place = |field: &str| config.get(field).map_or(Span::default(), Node::span);
+    let mut arguments = words(&given.args_one_liner).ok_or_else(|| {
+        Diagnostic::error(Code::Syntax, "a quote is not closed")
+            .at(place("argsOneLiner"))
+            .field("argsOneLiner")
+    })?;
+    if !given.args_from_file.is_empty() {
+        let content = files.read(&given.args_from_file, place("argsFromFile"))?;
+        let text = String::from_utf8_lossy(&content);
+        let lines = text.split('\n').map(|line| line.trim_start_matches(' ')).filter(|line| !line.is_empty());
+        arguments.extend(lines.map(ToString::to_string));
+    }
+    Ok(arguments)
+}
+
+/// The file that [`arguments`] reads.
+///
+/// # Errors
+/// The configuration is malformed.
+pub(super) fn file_of_arguments(config: &Node) -> Result<Option<Spanned<String>>> {
+    let given: Arguments = from_node_with(config, DecodeOptions::plugin())?;
+    let at = config.get("argsFromFile").map_or(Span::default(), Node::span);
+    Ok(Some(given.args_from_file).filter(|path| !path.is_empty()).map(|path| Spanned::new(path, at)))
+}
+
+/// Splits a line as a shell does, up to `#`; none when a quote is not closed.
+fn words(line: &str) -> Option<Vec<String>> {
+    let (mut words, mut word) = (Vec::new(), String::new());
+    let (mut quote, mut escaped) = (None, false);
+    for c in line.chars() {
+        match (c, quote) {
+            _ if escaped => {
+                word.push(c);
+                escaped = false;
+            }
+            ('\\', Some('"') | None) => escaped = true,
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            ('#', None) => break,
+            (c, None) if c.is_whitespace() => {
+                words.extend(Some(std::mem::take(&mut word)).filter(|w| !w.is_empty()));
+            }
+            (c, _) => word.push(c),
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn words_are_split_as_in_a_shell() {
+        let table = [
+            ("a b  c", Some(vec!["a", "b", "c"])),
+            ("a 'b c' \"d e\"", Some(vec!["a", "b c", "d e"])),
+            ("a'b'c", Some(vec!["abc"])),
+            (r"a\ b \' 'x\y' ", Some(vec!["a b", "'", r"x\y"])),
+            ("a # b", Some(vec!["a"])),
+            ("a '#' b#c d", Some(vec!["a", "#", "b"])),
+            ("''", Some(vec![])),
+            ("", Some(vec![])),
+            ("a 'b", None),
+        ];
+        for (line, want) in table {
+            let want = want.map(|words| words.into_iter().map(ToString::to_string).collect());
+            assert_eq!(words(line), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_first_directory_that_exists_is_the_home() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let below = |path: &str| directory.path().join(path);
+        for path in ["own", "config/kustomize/plugin", "user/kustomize/plugin"] {
+            fs::create_dir_all(below(path)).expect("new");
+        }
+        let of = |variables: &[(&str, &str)]| {
+            let find = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, path)| path);
+            home(|name| {
+                find(name).map(|path| if path.is_empty() { OsString::new() } else { below(path).into() })
+            })
+        };
+        let all = [("KUSTOMIZE_PLUGIN_HOME", "own"), ("XDG_CONFIG_HOME", "config"), ("HOME", "user")];
+        assert_eq!(of(&all), Some(below("own")));
+        assert_eq!(of(&all[1..]), Some(below("config/kustomize/plugin")));
+        assert_eq!(of(&[("KUSTOMIZE_PLUGIN_HOME", ""), ("XDG_CONFIG_HOME", "nope")]), None);
+        if !cfg!(windows) {
+            assert_eq!(of(&all[2..]), Some(below("user/kustomize/plugin")));
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! What goes to a function and comes back: a `ResourceList`, or documents for older plugins.
+//!
+//! Resources are known again by annotations, which functions leave as they are. None of them is
+//! left on what comes back.
+
+use smol_str::SmolStr;
+
+use super::super::origin::ORIGINS;
+use crate::resource::{INTERNAL, flatten_lists};
+use smp_merge::schema::Gvk;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Map, Node, ParseOptions, Value, decode, parse_documents, to_yaml, write_documents};
+
+/// Holds what identified a resource before the function ran. It is how a changed resource is
+/// found again, and tells copies from what is new.
+const ID: &str = "kustomize.config.k8s.io/id";
+
+const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
+
+/// Positions and numbers that kyaml gives to resources, which some functions look at.
+const POSITIONS: [&str; 3] = [
+    "config.kubernetes.io/index",
+    "internal.config.kubernetes.io/index",
+    "internal.config.kubernetes.io/annotations-migration-resource-id",
+];
+const NUMBERS: [&str; 2] = ["internal.config.kubernetes.io/id", "config.k8s.io/id"];
+
+/// What came back.
+#[derive(Debug, Default)]
+pub(super) struct FunctionOutput {
+    /// The resources, each with the id that it had before, if it still says so.
+    pub items: Vec<(Node, Option<SmolStr>)>,
+    /// Findings, as `severity: message`, with the resource and field that they are about.
+    pub findings: Vec<Finding>,
+}
+
+/// One entry of `results`.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    /// `error`, `warning` or `info`.
+    pub severity: SmolStr,
+    /// What was found, and where.
+    pub text: String,
+}
+
+/// The input of a function. Without resources the configuration itself is the only item, since
+/// kustomize has it so.
+///
+/// # Errors
+/// A value that cannot be printed.
+pub(super) fn resource_list<'n>(items: impl Iterator<Item = &'n Node>, config: &Node) -> Result<String> {
+    let config = if config.get_path(&["metadata", "annotations"]).is_some_and(|all| all.as_map().is_some()) {
+        annotated_behind(&to_yaml(config)?, &[(LOCAL_CONFIG, "true")])
+    } else {
+        let mut config = config.clone();
+        annotate(&mut config, LOCAL_CONFIG, "true");
+        to_yaml(&config)?
+    };
+    let mut text = String::from("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n");
+    let mut count = 0;
+    for item in items {
+        let (mut item, id) = (item.clone(), id_of(item)?);
+        annotate(&mut item, ID, &id);
+        push_item(&mut text, &to_yaml(&item)?, count);
+        count += 1;
+    }
+    if count == 0 {
+        push_item(&mut text, &config, 0);
+    }
+    text.push_str("functionConfig:\n");
+    push_indented(&mut text, &config, "  ");
+    Ok(text)
+}
+
+/// The input of an older plugin: documents.
+///
+/// # Errors
+/// A value that cannot be printed.
+pub(super) fn documents<'n>(items: impl Iterator<Item = &'n Node>) -> Result<String> {
+    let mut nodes = Vec::new();
+    for item in items {
+        let (mut item, id) = (item.clone(), id_of(item)?);
+        annotate(&mut item, ID, &id);
+        nodes.push(item);
+    }
+    let mut text = String::new();
+    write_documents(&nodes, &mut text)?;
+    Ok(text)
+}
+
+fn push_item(text: &mut String, item: &str, position: usize) {
+    let (position, number) = (position.to_string(), (position + 1).to_string());
+    let positions = POSITIONS.iter().map(|key| (*key, position.as_str()));
+    let marks: Vec<_> = positions.chain(NUMBERS.iter().map(|key| (*key, number.as_str()))).collect();
+    push_indented(text, &annotated_behind(item, &marks), "- ");
+}
+
+/// Adds annotations to the text of a resource that has some, behind them and in quotes, as kyaml
+/// writes what it adds to a text in which all else is sorted.
+fn annotated_behind(text: &str, marks: &[(&str, &str)]) -> String {
+    let (mut out, mut in_metadata, mut in_annotations) =
+        (String::with_capacity(text.len() + 256), false, false);
+    let write = |out: &mut String| {
+        for (key, value) in marks {
+            out.extend(["    ", key, ": '", value, "'\n"]);
+        }
+    };
+    for line in text.lines() {
+        if in_annotations && !line.is_empty() && !line.starts_with("   ") {
+            in_annotations = false;
+            write(&mut out);
+        }
+        if !line.starts_with(' ') && !line.is_empty() {
+            in_metadata = line == "metadata:";
+        }
+        in_annotations |= in_metadata && line == "  annotations:";
+        out.extend([line, "\n"]);
+    }
+    if in_annotations {
+        write(&mut out);
+    }
+    out
+}
+
+/// Adds lines two columns further right; `first` is what the first line begins with.
+fn push_indented(text: &mut String, lines: &str, first: &str) {
+    for (i, line) in lines.lines().enumerate() {
+        if !line.is_empty() {
+            text.push_str(if i == 0 { first } else { "  " });
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+}
+
+pub(super) fn annotate(node: &mut Node, key: &str, value: &str) {
+    let empty = || Node::map(Map::new());
+    let metadata = node.as_map_mut().map(|map| map.get_or_insert_with("metadata", empty));
+    // Null stands for "none", too.
+    let child = |parent: &mut Node| {
+        if parent.as_map().is_none() {
+            *parent = empty();
+        }
+    };
+    let Some(metadata) = metadata else { return };
+    child(metadata);
+    let annotations = metadata.as_map_mut().map(|map| map.get_or_insert_with("annotations", empty));
+    let Some(annotations) = annotations else { return };
+    child(annotations);
+    if let Some(map) = annotations.as_map_mut() {
+        map.insert(key, Node::string(value));
+    }
+}
+
+/// The text of the annotation [`ID`].
+pub(super) fn id_of(node: &Node) -> Result<String> {
+    let text =
+        |path: &[&str]| node.get_path(path).filter(|n| !n.is_null()).and_then(Node::scalar_text).cloned();
+    let gvk =
+        Gvk::from_manifest(&text(&["apiVersion"]).unwrap_or_default(), &text(&["kind"]).unwrap_or_default());
+    let name = text(&["metadata", "name"]).unwrap_or_default();
+    let namespace = text(&["metadata", "namespace"]).unwrap_or_default();
+    let fields = [
+        ("group", gvk.group),
+        ("kind", gvk.kind),
+        ("name", name),
+        ("namespace", namespace),
+        ("version", gvk.version),
+    ];
+    let given = fields.into_iter().filter(|(_, text)| !text.is_empty());
+    to_yaml(&Node::map(given.map(|(key, text)| (key, Node::string(text))).collect()))
+}
+
+/// Reads what a function or plugin printed; `name` names the text in messages.
+///
+/// # Errors
+/// It is no YAML, or a list's items are none.
+pub(super) fn read_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> Result<FunctionOutput> {
+    let id = sources.add_printed(name, decode(output)?);
+    let (mut items, mut findings) = (Vec::new(), Vec::new());
+    for mut document in parse_documents(sources, id, ParseOptions::default())? {
+        let is_wrapper =
+            document.get("kind").and_then(Node::scalar_text).is_some_and(|k| k == "ResourceList");
+        let Some(map) = document.as_map_mut().filter(|_| is_wrapper) else {
+            items.push(document);
+            continue;
+        };
+        if let Some(Node { value: Value::List(results), .. }) = map.remove("results") {
+            findings.extend(results.iter().map(finding));
+        }
+        match map.remove("items") {
+            Some(Node { value: Value::List(list), .. }) => items.extend(list),
+            Some(other) if !other.is_null() => {
+                let message = format!("`items` must be a list, not {}", other.type_name());
+                return Err(Diagnostic::error(Code::WrongType, message).at(other.span()));
+            }
+            _ => {}
+        }
+    }
+    let items = flatten_lists(items)?.into_iter().map(without_traces).collect();
+    Ok(FunctionOutput { items, findings })
+}
+
+/// Takes off what this module put on.
+fn without_traces(mut node: Node) -> (Node, Option<SmolStr>) {
+    let id = remove_annotation(&mut node, ID);
+    for key in POSITIONS.iter().chain(&NUMBERS) {
+        remove_annotation(&mut node, key);
+    }
+    if id.is_some() {
+        // What was noted of the resource is known.
+        remove_annotations(&mut node, |key| key.starts_with(INTERNAL) || ORIGINS.contains(&key));
+    }
+    (node, id)
+}
+
+fn remove_annotations(node: &mut Node, is_meant: impl Fn(&str) -> bool) {
+    let Some(metadata) = node.get_mut("metadata").and_then(Node::as_map_mut) else { return };
+    let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_map_mut) else { return };
+    annotations.entries_mut().retain(|entry| !is_meant(&entry.key.text));
+    if annotations.is_empty() {
+        metadata.remove("annotations");
+    }
+}
+
+/// Removes an annotation, and `annotations` with the last one.
+pub(super) fn remove_annotation(node: &mut Node, key: &str) -> Option<SmolStr> {
+    let metadata = node.get_mut("metadata")?.as_map_mut()?;
+    let annotations = metadata.get_mut("annotations")?.as_map_mut()?;
+    let removed = annotations.remove(key)?;
+    if annotations.is_empty() {
+        metadata.remove("annotations");
+    }
+    removed.scalar_text().cloned()
+}
+
+fn finding(result: &Node) -> Finding {
+    let text = |path: &[&str]| result.get_path(path).and_then(Node::scalar_text).map_or("", SmolStr::as_str);
+    let of = [text(&["resourceRef", "kind"]), text(&["resourceRef", "name"])].join(" ");
+    let parts = [of.trim(), text(&["field", "path"]), text(&["message"])];
+    let given: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let severity = match text(&["severity"]) {
+        "" => SmolStr::new_static("info"),
+        severity => severity.to_ascii_lowercase().into(),
+    };
+    Finding { severity, text: given.join(": ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smp_text::yaml::parse_one;
+
+    fn node(text: &str) -> Node {
+        let sources = SourceMap::default();
+        let id = sources.add("a.yaml", text);
+        parse_one(&sources, id, ParseOptions::default()).expect(text)
+    }
+
+    fn output(text: &str) -> FunctionOutput {
+        read_output(text.as_bytes().to_vec(), "<output>", &SourceMap::default()).expect(text)
+    }
+
+    const CONFIG: &str = "kind: Fn\napiVersion: e.com/v1\nmetadata: {name: fn}\nspec: {a: [1]}\n";
+
+    const RESOURCE_LIST: &str = r#"apiVersion: config.kubernetes.io/v1
+kind: ResourceList
+items:
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata:
+    annotations:
+      kustomize.config.k8s.io/id: |
+        group: apps
+        kind: Deployment
+        name: a
+        namespace: b
+        version: v1
+      z: "1"
+      config.kubernetes.io/index: '0'
+      internal.config.kubernetes.io/index: '0'
+      internal.config.kubernetes.io/annotations-migration-resource-id: '0'
+      internal.config.kubernetes.io/id: '1'
+      config.k8s.io/id: '1'
+    name: a
+    namespace: b
+  spec:
+    text: |
+      one
+
+      two
+functionConfig:
+  apiVersion: e.com/v1
+  kind: Fn
+  metadata:
+    annotations:
+      config.kubernetes.io/local-config: "true"
+    name: fn
+  spec:
+    a:
+    - 1
+"#;
+
+    #[test]
+    fn functions_get_a_resource_list() {
+        let resource = node(
+            "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: a, namespace: b, annotations: {z: '1'}}\n\
+             spec:\n  text: |\n    one\n\n    two\n",
+        );
+        let text = resource_list([&resource].into_iter(), &node(CONFIG)).expect("printable");
+        assert_eq!(text, RESOURCE_LIST);
+        // What goes out and comes back unchanged is what it was.
+        let back = output(&text);
+        assert_eq!(back.items.len(), 1);
+        assert_eq!(back.items[0].0, resource);
+        assert_eq!(back.items[0].1.as_deref(), Some(id_of(&resource).expect("printable").as_str()));
+    }
+
+    #[test]
+    fn without_resources_the_configuration_is_the_item() {
+        let text = resource_list(std::iter::empty(), &node(CONFIG)).expect("printable");
+        let back = output(&text);
+        assert_eq!(back.items.len(), 1);
+        assert_eq!(back.items[0].0.get("kind").and_then(Node::as_str), Some("Fn"));
+        assert_eq!(back.items[0].1, None);
+    }
+
+    #[test]
+    fn plugins_get_documents() {
+        let (a, b) = (node("kind: A\nmetadata: {name: a}\n"), node("kind: B\nmetadata: null\n"));
+        let text = documents([&a, &b].into_iter()).expect("printable");
+        assert_eq!(
+            text,
+            "kind: A\nmetadata:\n  annotations:\n    kustomize.config.k8s.io/id: |\n      kind: A\n      name: a\n  name: a\n\
+             ---\nkind: B\nmetadata:\n  annotations:\n    kustomize.config.k8s.io/id: |\n      kind: B\n"
+        );
+    }
+
+    #[test]
+    fn lists_and_documents_come_back() {
+        let kinds = |text: &str| -> String {
+            let kind =
+                |(node, _): &(Node, _)| node.get("kind").and_then(Node::as_str).unwrap_or("?").to_string();
+            output(text).items.iter().map(kind).collect::<Vec<_>>().join(" ")
+        };
+        let table = [
+            ("", ""),
+            ("kind: ResourceList\nitems: []\n", ""),
+            ("kind: ResourceList\n", ""),
+            ("kind: ResourceList\nitems: null\n", ""),
+            ("kind: ResourceList\nitems: [{kind: A}, {kind: B}]\n", "A B"),
+            ("---\nkind: ResourceList\nitems: [{kind: A}]\n---\nkind: B\n", "A B"),
+            ("kind: A\n---\n# nothing\n---\nkind: B\n", "A B"),
+            ("kind: List\nitems: [{kind: A}, {kind: BList, items: [{kind: B}]}]\n", "A B"),
+        ];
+        for (text, want) in table {
+            assert_eq!(kinds(text), want, "{text}");
+        }
+        let read = |text: &str| read_output(text.as_bytes().to_vec(), "<output>", &SourceMap::default());
+        assert_eq!(read("kind: ResourceList\nitems: a\n").expect_err("no list").code(), Code::WrongType);
+        assert_eq!(read("a: [").expect_err("no YAML").code(), Code::Syntax);
+    }
+
+    #[test]
+    fn findings_are_read() {
+        let text = "kind: ResourceList\nresults:\n- message: bad\n  severity: Error\n  field: {path: spec.x}\n  \
+                    resourceRef: {apiVersion: v1, kind: ConfigMap, name: a}\n- message: fine\n- not a map\n";
+        let want = [("error", "ConfigMap a: spec.x: bad"), ("info", "fine"), ("info", "")];
+        let found: Vec<_> = output(text).findings.into_iter().map(|f| (f.severity, f.text)).collect();
+        assert_eq!(found, want.map(|(s, t)| (SmolStr::new(s), t.to_string())));
+    }
+}

@@ -1,0 +1,450 @@
+//! How trees are read: one directory after the other, however deep they nest, on a stack of its own.
+//!
+//! What a kustomization names is looked at in order; at a directory that is not known yet the rest waits until
+//! that one is read.
+
+use std::mem;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::kustomization::{Kustomization, Readable};
+use super::load::{Root, Target};
+use super::nearby::kustomizations_below;
+use super::tree::{Item, Plugins, SharedTrees, Tree, find, inline_manifests, manifests};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::source::{SourceId, Span};
+use smp_text::yaml::{Node, Spanned};
+
+/// How many directories may lie below each other. kustomize builds 1,500; real ones are below ten.
+const MAX_NESTING: usize = 2_500;
+
+/// From how many entries on it pays to start threads.
+const MANY: usize = 24;
+
+/// Reads the kustomization of a root and all that it leads to, each directory once, before anything is built.
+///
+/// Directories below the root are taken from and left in `shared`, if several targets are built.
+///
+/// # Errors
+/// Whatever cannot be read, each with the place that names it; directories that nest too deep.
+pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<Warned<Tree>> {
+    let own = SharedTrees::default();
+    let trees = shared.unwrap_or(&own);
+    let loading = Loading { trees, alone: shared.is_none() };
+    let mut open = vec![Loading::open(root.clone(), Role::Kustomization, Span::default())?];
+    // What has become of the directory that was read last.
+    let mut below = None;
+    while let Some(mut last) = open.pop() {
+        if let Some(below) = below.take() {
+            last.take(below);
+        }
+        match loading.go_on(&mut last, open.len() + 1) {
+            Ok(Some(entered)) => {
+                open.push(last);
+                match Loading::open(entered.root, entered.role, entered.at) {
+                    Ok(directory) => open.push(directory),
+                    Err(problem) => below = Some(Err(problem)),
+                }
+            }
+            Ok(None) if open.is_empty() => {
+                let tree = last.into_tree();
+                // Each target is told of all that it uses, whoever read that first.
+                let warnings = tree.told();
+                return Ok(Warned { value: tree, warnings });
+            }
+            Ok(None) => {
+                let tree = Arc::new(last.into_tree());
+                trees.put(&tree);
+                below = Some(Ok(tree));
+            }
+            Err(problem) if open.is_empty() => return Err(problem),
+            Err(problem) => below = Some(Err(problem)),
+        }
+    }
+    Err(Diagnostic::error(Code::Io, "there is nothing to read"))
+}
+
+/// Which part of a build a directory plays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Kustomization,
+    Component,
+}
+
+/// A directory that has to be read before its user goes on.
+struct Entered {
+    root: Root,
+    role: Role,
+    at: Span,
+}
+
+/// The fields of a kustomization whose entries may be directories, in the order in which they are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EntryField {
+    Resources,
+    Components,
+    Generators,
+    Transformers,
+    Validators,
+}
+
+impl EntryField {
+    fn entries(self, kustomization: &Kustomization) -> &[Spanned<String>] {
+        match self {
+            Self::Resources => &kustomization.resources,
+            Self::Components => &kustomization.components,
+            Self::Generators => &kustomization.generators,
+            Self::Transformers => &kustomization.transformers,
+            Self::Validators => &kustomization.validators,
+        }
+    }
+
+    fn next(self) -> Option<Self> {
+        match self {
+            Self::Resources => Some(Self::Components),
+            Self::Components => Some(Self::Generators),
+            Self::Generators => Some(Self::Transformers),
+            Self::Transformers => Some(Self::Validators),
+            Self::Validators => None,
+        }
+    }
+}
+
+struct Loading<'l> {
+    /// What was loaded already.
+    trees: &'l SharedTrees,
+    /// Whether no other target is loaded meanwhile.
+    alone: bool,
+}
+
+/// A directory some of whose entries were looked at.
+struct OpenTree {
+    tree: Tree,
+    part: EntryField,
+    /// How many entries of that part were looked at.
+    done: usize,
+    /// What they lead to, where the part is not of plugins.
+    found: Vec<Unread>,
+    /// What is wrong with the entries: the first that is does not hide the others.
+    problems: Problems,
+}
+
+/// What an entry leads to, before its file is read.
+enum Unread {
+    Directory(Arc<Tree>),
+    Text(SourceId),
+    /// The real path, and the entry that names it.
+    File(PathBuf, Span),
+}
+
+/// What looking at an entry comes to.
+enum Looked {
+    /// Something that is at hand.
+    Found(Unread),
+    /// A directory.
+    Enter(Entered),
+    /// Configurations in the entry itself.
+    Inline(Vec<Node>),
+}
+
+impl Loading<'_> {
+    /// Begins with a directory: reads its kustomization.
+    fn open(root: Root, role: Role, at: Span) -> Result<OpenTree> {
+        let Some(file) = root.kustomization_file()? else {
+            let message = format!("{} has no kustomization file", root.shown().display());
+            let error = Diagnostic::error(Code::Io, message)
+                .at(at)
+                .help("add a kustomization.yaml there, or name the files in it one by one");
+            let nearest = kustomizations_below(&root).map(|nearest| format!("the nearest are in {nearest}"));
+            return Err(nearest.into_iter().fold(error, Diagnostic::note));
+        };
+        let source = root.text_at(&file)?;
+        let Readable { kustomization, mut problems } =
+            Kustomization::read_what_can_be(root.reader().sources(), source)?;
+        let Warned { value: kustomization, warnings } = kustomization;
+        problems.value_of(check_role(&kustomization, role, at, &root));
+        problems.value_of(check_openapi(&kustomization));
+        let tree = Tree {
+            root,
+            file,
+            kustomization,
+            resources: Vec::new(),
+            components: Vec::new(),
+            generators: Plugins::default(),
+            transformers: Plugins::default(),
+            validators: Plugins::default(),
+            openapi: None,
+            depth: 1,
+            bytes: 0,
+            warnings,
+        };
+        Ok(OpenTree { tree, part: EntryField::Resources, done: 0, found: Vec::new(), problems })
+    }
+
+    /// Looks at one entry after the other, up to a directory that has to be read first; none when all is done.
+    /// `depth` is how many directories are open.
+    fn go_on(&self, open: &mut OpenTree, depth: usize) -> Result<Option<Entered>> {
+        loop {
+            let Some(entry) = open.part.entries(&open.tree.kustomization).get(open.done) else {
+                self.finish_part(open);
+                let Some(next) = open.part.next() else {
+                    return open.judged().map(|()| None);
+                };
+                (open.part, open.done) = (next, 0);
+                continue;
+            };
+            open.done += 1;
+            match look(&open.tree.root, open.part, entry) {
+                Ok(Looked::Inline(documents)) => {
+                    if let Some(plugins) = open.plugins() {
+                        plugins.inline.extend(documents);
+                    }
+                }
+                Ok(Looked::Found(unread)) => open.add(unread),
+                Ok(Looked::Enter(entered)) => {
+                    let known = self.trees.get(entered.root.path());
+                    check_nesting(depth + known.as_ref().map_or(1, |tree| tree.depth), &entered)?;
+                    let Some(tree) = known else { return Ok(Some(entered)) };
+                    let Entered { root, role, at } = entered;
+                    open.tree.root.directory().uses(tree.root.directory());
+                    open.take(check_role(&tree.kustomization, role, at, &root).map(|()| tree));
+                }
+                Err(problem) => open.problems.add(problem),
+            }
+        }
+    }
+
+    /// Reads what the entries of a part lead to.
+    fn finish_part(&self, open: &mut OpenTree) {
+        let found = mem::take(&mut open.found);
+        match open.part {
+            EntryField::Resources => {
+                let read = self.read(&open.tree.root, found);
+                let read: Vec<_> = read.into_iter().filter_map(|item| open.problems.value_of(item)).collect();
+                open.tree.bytes = read.iter().map(|(_, bytes)| bytes).sum();
+                open.tree.resources = read.into_iter().map(|(item, _)| item).collect();
+            }
+            EntryField::Components => {
+                open.tree.components.extend(found.into_iter().filter_map(Unread::into_directory));
+            }
+            EntryField::Generators | EntryField::Transformers => {}
+            EntryField::Validators => {
+                let path = open.tree.kustomization.openapi.get("path");
+                let text = path.map(|path| open.tree.root.text(path, path.span));
+                open.tree.openapi = text.and_then(|text| open.problems.value_of(text));
+            }
+        }
+    }
+
+    /// Reads what entries lead to, many at a time.
+    fn read(&self, root: &Root, found: Vec<Unread>) -> Vec<Result<(Item, usize)>> {
+        // Several targets keep all processors busy as it is, and threads that wait for files here would
+        // begin other targets meanwhile, one upon the other.
+        if !self.alone || found.len() < MANY {
+            return found.into_iter().map(|unread| unread.read(root)).collect();
+        }
+        found.into_par_iter().map(|unread| unread.read(root)).collect()
+    }
+}
+
+/// Looks what an entry leads to. An entry for a plugin is a configuration itself, or else the path of one.
+fn look(root: &Root, part: EntryField, entry: &Spanned<String>) -> Result<Looked> {
+    let at = entry.span;
+    if part == EntryField::Components {
+        let root = root.enter(entry, at)?;
+        return Ok(Looked::Enter(Entered { root, role: Role::Component, at }));
+    }
+    if part != EntryField::Resources
+        && let Some(documents) = inline_manifests(root, entry)
+    {
+        return Ok(Looked::Inline(documents));
+    }
+    Ok(match find(root, entry, at)? {
+        Target::Directory(root) => Looked::Enter(Entered { root, role: Role::Kustomization, at }),
+        Target::Text(source) => Looked::Found(Unread::Text(source)),
+        Target::File(real) => Looked::Found(Unread::File(real, at)),
+    })
+}
+
+impl OpenTree {
+    /// The plugins of the part that is being looked at.
+    fn plugins(&mut self) -> Option<&mut Plugins> {
+        match self.part {
+            EntryField::Resources | EntryField::Components => None,
+            EntryField::Generators => Some(&mut self.tree.generators),
+            EntryField::Transformers => Some(&mut self.tree.transformers),
+            EntryField::Validators => Some(&mut self.tree.validators),
+        }
+    }
+
+    /// Takes what the entry that was looked at last leads to; configurations of plugins are read at once.
+    fn add(&mut self, unread: Unread) {
+        let entry = self.part.entries(&self.tree.kustomization).get(self.done - 1).cloned();
+        if matches!(self.part, EntryField::Resources | EntryField::Components) {
+            self.found.push(unread);
+            return;
+        }
+        let read = unread.read(&self.tree.root);
+        let item = self.problems.value_of(read);
+        if let (Some((item, _)), Some(plugins), Some(entry)) = (item, self.plugins(), entry) {
+            plugins.items.push((item, entry));
+        }
+    }
+
+    /// What is wrong with it, if something is: then the files that its steps would read are looked for, too, and
+    /// what is odd is told with it.
+    fn judged(&mut self) -> Result<()> {
+        let mut problems = mem::take(&mut self.problems);
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let Tree { root, kustomization, .. } = &self.tree;
+        let read_before = kustomization.openapi.get("path").map(|path| path.span);
+        for file in kustomization.named_files().filter(|file| Some(file.span) != read_before) {
+            problems.value_of(root.check_file(&file, file.span));
+        }
+        for warning in mem::take(&mut self.tree.warnings) {
+            problems.add(warning);
+        }
+        problems.or(())
+    }
+
+    /// Takes the directory that the entry leads to, or what is wrong with it.
+    fn take(&mut self, directory: Result<Arc<Tree>>) {
+        if let Some(tree) = self.problems.value_of(directory) {
+            self.tree.depth = self.tree.depth.max(tree.depth + 1);
+            self.add(Unread::Directory(tree));
+        }
+    }
+
+    fn into_tree(self) -> Tree {
+        self.tree
+    }
+}
+
+impl Unread {
+    /// The item, and how many bytes its text has.
+    fn read(self, root: &Root) -> Result<(Item, usize)> {
+        let source = match self {
+            Self::Directory(tree) => return Ok((Item::Directory(tree), 0)),
+            Self::Text(source) => source,
+            Self::File(real, at) => root.text_at(&real).map_err(|d| d.at(at))?,
+        };
+        let bytes = root.reader().sources().get(source).map_or(0, |source| source.text().len());
+        Ok((Item::Manifests(manifests(root, source)?), bytes))
+    }
+
+    fn into_directory(self) -> Option<Arc<Tree>> {
+        if let Self::Directory(tree) = self { Some(tree) } else { None }
+    }
+}
+
+fn check_nesting(depth: usize, entered: &Entered) -> Result<()> {
+    if depth <= MAX_NESTING {
+        return Ok(());
+    }
+    let message = format!("more than {MAX_NESTING} directories are nested here");
+    Err(Diagnostic::error(Code::LimitExceeded, message)
+        .at(entered.at)
+        .help("let overlays use a base directly, not one through thousands of others"))
+}
+
+/// The only version of the built-in schema that kustomize knows.
+const OPENAPI_VERSION: &str = "v1.21.2";
+
+fn check_openapi(kustomization: &Kustomization) -> Result<()> {
+    let Some(version) = kustomization.openapi.get("version") else { return Ok(()) };
+    if kustomization.openapi.contains_key("path") {
+        return Err(Diagnostic::error(Code::InvalidValue, "`openapi` has a path and a version")
+            .at(version.span)
+            .field("openapi")
+            .help("keep one of them"));
+    }
+    if version.is_empty() || **version == OPENAPI_VERSION {
+        return Ok(());
+    }
+    Err(Diagnostic::error(
+        Code::InvalidValue,
+        format!("there is no built-in OpenAPI version `{}`", version.value),
+    )
+    .at(version.span)
+    .field("openapi.version")
+    .help(format!("the only one is {OPENAPI_VERSION}; name a document with `openapi.path`")))
+}
+
+fn check_role(kustomization: &Kustomization, role: Role, at: Span, root: &Root) -> Result<()> {
+    let shown = root.shown();
+    match (role, kustomization.is_component()) {
+        (Role::Kustomization, false) | (Role::Component, true) => Ok(()),
+        // A component may be built by itself.
+        (Role::Kustomization, true) if at.is_none() => Ok(()),
+        (Role::Kustomization, true) => Err(Diagnostic::error(
+            Code::InvalidValue,
+            format!("{} is a Component and cannot stand among the resources", shown.display()),
+        )
+        .at(at)
+        .help("list it under `components:`")),
+        (Role::Component, false) => Err(Diagnostic::error(
+            Code::InvalidValue,
+            format!("{} is a Kustomization, and a Component is needed here", shown.display()),
+        )
+        .at(at)
+        .help("list it under `resources:`, or give it `kind: Component`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::fs;
+
+    use super::*;
+    use crate::overlay::load::Reader;
+    use crate::overlay::remote::Remotes;
+    use smp_files::DiskTree;
+    use smp_text::source::SourceMap;
+
+    /// Loads a kustomization of as many files, some of which hold other texts.
+    fn loaded(count: usize, others: &[(usize, &str)]) -> (Result<Tree>, SourceMap) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut kustomization = String::from("resources:\n");
+        for i in 0..count {
+            let other = others.iter().find(|(at, _)| *at == i).map(|(_, text)| (*text).to_string());
+            let text = other.unwrap_or(format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: n{i}\n"));
+            fs::write(directory.path().join(format!("{i}.yaml")), text).expect("written");
+            writeln!(kustomization, "- {i}.yaml").expect("a string");
+        }
+        fs::write(directory.path().join("kustomization.yaml"), kustomization).expect("written");
+        let sources = SourceMap::default();
+        let remotes = Remotes::new(Some(directory.path().join("cache")), true);
+        let reader = Reader::new(Arc::new(DiskTree), sources.clone(), true, remotes).expect("a reader");
+        let root = reader.open(directory.path()).expect("a directory");
+        (load_tree(&root, None).map(|tree| tree.value), sources)
+    }
+
+    #[test]
+    fn many_files_are_read_in_their_order() {
+        for count in [3, 2 * MANY] {
+            let tree = loaded(count, &[]).0.expect("loaded");
+            let mut names = Vec::new();
+            tree.manifests(&mut |node| {
+                names.extend(node.get_path(&["metadata", "name"]).and_then(Node::as_str).map(str::to_owned));
+            });
+            assert_eq!(names, (0..count).map(|i| format!("n{i}")).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn all_errors_are_told_the_first_one_first() {
+        for count in [20, 2 * MANY] {
+            let (tree, sources) = loaded(count, &[(7, "a: [\n"), (15, "\tb"), (19, "{")]);
+            let error = tree.expect_err("malformed files");
+            let place =
+                error.labels().first().and_then(|label| sources.describe(label.span)).expect("a place");
+            assert!(place.contains("7.yaml") && !place.contains("17.yaml"), "{place}");
+            assert_eq!(error.others().len(), 2);
+        }
+    }
+}

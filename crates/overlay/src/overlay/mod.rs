@@ -1,0 +1,44 @@
+//! Overlays: kustomizations and plain directories become sets of resources.
+//!
+//! Owns the kustomization file format, which files a build may read, the order of steps and the loop over
+//! them. Each step is the work of one function of `transform`.
+
+mod added;
+mod build;
+mod builder;
+mod data_files;
+mod directory;
+mod fetch;
+mod function;
+mod helm;
+mod kustomization;
+mod load;
+mod loading;
+mod lock;
+mod nearby;
+mod options;
+mod origin;
+mod outline;
+mod plan;
+mod plugin;
+mod process;
+mod remote;
+mod repo_spec;
+mod search;
+mod tree;
+mod types;
+
+pub use builder::Builder;
+pub use function::FunctionOptions;
+pub use helm::HelmOptions;
+pub use kustomization::Kustomization;
+pub use load::{Reader, Root};
+pub use lock::{LOCK_FILE, LockFile, RemoteReference};
+pub use options::{
+    BuildOptions, BuildRules, Built, ChainUse, Histories, LockUse, MakeChain, Reorder, Targets,
+};
+pub use outline::{BuildOutline, OutlineCheckout, OutlinePart, OutlinePartKind};
+pub use remote::RemoteCache;
+pub use remote::{Remotes, is_remote_file};
+pub use repo_spec::without_secrets;
+pub use search::{SearchedTargets, TargetSearch};

@@ -1,0 +1,263 @@
+//! The directory in which fetched trees and files are kept.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::super::repo_spec::{RepoSpec, is_commit, without_secrets};
+use super::git;
+use smp_files::{
+    About, HeldDirectory, KeptDirectory, Staging, Store, StoredEntry, TemporaryDirectory, UNUSED, is_key, key,
+};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// The most that all files together may have: 1 GiB.
+pub(super) const MOST_BYTES: u64 = 1 << 30;
+
+pub(super) const REPOSITORIES: &str = "repositories";
+pub(super) const FILES: &str = "files";
+
+/// Trees by repository and commit, files by URL.
+#[derive(Debug)]
+pub(super) struct Cache {
+    /// None where the user has no place for caches.
+    wanted: Option<Store>,
+    /// Used when the wanted directory cannot be written, as in containers.
+    temporary: OnceLock<Option<(Store, TemporaryDirectory)>>,
+    /// The trees that are used, each compared with its seal once.
+    held: Mutex<FxHashMap<PathBuf, HeldTree>>,
+    tidied: Once,
+}
+
+/// A tree that is used, or that somebody looks for.
+type HeldTree = Arc<Mutex<Option<HeldDirectory>>>;
+
+/// What the cache has of a commit.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum CachedTree {
+    /// All of it, at this real path.
+    Whole(PathBuf),
+    /// Something else than was fetched, or what another version left.
+    Damaged,
+    /// Nothing.
+    Absent,
+}
+
+impl Cache {
+    /// The cache in a directory; none: a temporary one.
+    pub(super) fn new(wanted: Option<PathBuf>) -> Self {
+        Self {
+            wanted: wanted.map(Store::new),
+            temporary: OnceLock::new(),
+            held: Mutex::default(),
+            tidied: Once::new(),
+        }
+    }
+
+    /// Where everything is; none as long as that is a temporary place that is not needed yet.
+    fn store(&self) -> Option<&Store> {
+        match self.temporary.get() {
+            Some(Some((store, _))) => Some(store),
+            _ => self.wanted.as_ref(),
+        }
+    }
+
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.store().map(Store::directory)
+    }
+
+    /// A cache that can be written, and a new place in it.
+    fn staging(&self) -> Result<(&Store, Staging)> {
+        let instead = || {
+            let temporary = TemporaryDirectory::new(".tmp").ok()?;
+            Some((Store::new(temporary.path()), temporary))
+        };
+        let is_writable = || self.wanted.as_ref().is_some_and(|store| store.staging().is_ok());
+        self.temporary.get_or_init(|| if is_writable() { None } else { instead() });
+        let failed = |why: &dyn std::fmt::Display| {
+            let wanted = self.wanted.as_ref().map_or(Path::new("of this user"), Store::directory).display();
+            Diagnostic::error(Code::Io, format!("the cache directory {wanted} cannot be written: {why}"))
+        };
+        let store = self.store().ok_or_else(|| failed(&"there is none"))?;
+        store.staging().map(|staging| (store, staging)).map_err(|error| failed(&error))
+    }
+
+    /// Whether there is anything in the place of a commit's tree.
+    pub(super) fn has_tree(&self, spec: &RepoSpec, commit: &str) -> bool {
+        self.store().is_some_and(|store| store.names(&folder(spec)).iter().any(|name| name == commit))
+    }
+
+    /// The tree of a commit, if it is what was fetched.
+    pub(super) fn tree(&self, spec: &RepoSpec, commit: &str) -> CachedTree {
+        let entry = folder(spec).join(commit);
+        let held = self.held(&entry);
+        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*held {
+            return CachedTree::Whole(known.path.clone());
+        }
+        let Some(store) = self.store() else { return CachedTree::Absent };
+        match store.open_directory(&entry, &about_tree(spec, commit)) {
+            KeptDirectory::Damaged => CachedTree::Damaged,
+            KeptDirectory::Absent => CachedTree::Absent,
+            KeptDirectory::Whole(found) => {
+                let path = found.path.clone();
+                *held = Some(found);
+                CachedTree::Whole(path)
+            }
+        }
+    }
+
+    /// Where a tree is held. Who looks for one keeps nobody from another.
+    fn held(&self, entry: &Path) -> HeldTree {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.entry(entry.to_path_buf()).or_default().clone()
+    }
+
+    /// The commit that a reference meant when it was last fetched.
+    pub(super) fn remembered(&self, spec: &RepoSpec) -> Option<String> {
+        let name = folder(spec).join(ref_name(spec));
+        let commit = String::from_utf8(self.store()?.read_sealed(&name, &about_reference(spec))?).ok()?;
+        is_commit(&commit).then_some(commit)
+    }
+
+    /// Fetches what a reference names and keeps it; `locked` is the commit that it must be.
+    pub(super) fn fetch(&self, spec: &RepoSpec, locked: Option<&str>) -> Result<(PathBuf, String)> {
+        let (store, staging) = self.staging()?;
+        let failed = |error: io::Error| {
+            let message = format!("{} cannot be kept in the cache: {error}", spec.shown());
+            let note = format!("the cache is {}", store.directory().display());
+            Diagnostic::error(Code::Io, message).note(note)
+        };
+        let tree = staging.content().map_err(failed)?;
+        let commit = git::check_out(spec, locked, &tree)?;
+        if !is_commit(&commit) {
+            let message = format!("git names the commit of {} `{commit}`", spec.shown());
+            return Err(Diagnostic::error(Code::Command, message));
+        }
+        if let Some(locked) = locked.filter(|locked| *locked != commit) {
+            return Err(other_commit(spec, locked, &commit));
+        }
+        // It holds the URL, with a password if there is one.
+        staging.remove_from_content(Path::new(".git")).map_err(failed)?;
+        // The commit may be known from another reference.
+        let folder = folder(spec);
+        let entry = folder.join(&commit);
+        let kept = store.keep_directory(&staging, &entry, &about_tree(spec, &commit)).map_err(failed)?;
+        let path = kept.path.clone();
+        *self.held(&entry).lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        if commit != spec.reference && locked.is_none() {
+            let name = folder.join(ref_name(spec));
+            store.keep_sealed(&name, about_reference(spec), commit.as_bytes()).map_err(failed)?;
+        }
+        tidy_folder(store, &folder, is_commit, &staging);
+        store.sweep(&staging);
+        Ok((path, commit))
+    }
+
+    /// The last content of a URL.
+    pub(super) fn file(&self, url: &str) -> Option<Vec<u8>> {
+        self.store()?.read_sealed(&file(url), &about_file(url))
+    }
+
+    /// Remembers the content of a URL; without a place for it, it is not kept.
+    pub(super) fn keep_file(&self, url: &str, content: &[u8]) {
+        let Ok((store, staging)) = self.staging() else { return };
+        // What cannot be kept was read all the same.
+        let _ = store.keep_sealed(&file(url), about_file(url), content);
+        self.tidied.call_once(|| {
+            for entry in superfluous(store.entries(Path::new(FILES), is_key), MOST_BYTES) {
+                store.remove(&entry.name, &staging);
+            }
+            store.sweep_folder(Path::new(FILES));
+            store.sweep(&staging);
+        });
+    }
+}
+
+/// Removes from the folder of a repository, which is fetched from just now, what was not used for a while.
+fn tidy_folder(store: &Store, folder: &Path, is_ours: fn(&str) -> bool, staging: &Staging) {
+    for entry in store.entries(folder, is_ours).iter().filter(|entry| entry.is_unused_for(UNUSED)) {
+        store.remove(&entry.name, staging);
+    }
+    store.sweep_folder(folder);
+}
+
+/// Those of the files that were not used for a while, and of the rest the oldest beyond a number of bytes.
+pub(super) fn superfluous(mut files: Vec<StoredEntry>, most_bytes: u64) -> Vec<StoredEntry> {
+    files.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.name.cmp(&b.name)));
+    let mut bytes = 0_u64;
+    files.retain(|file| {
+        bytes = bytes.saturating_add(file.size);
+        bytes > most_bytes || file.is_unused_for(UNUSED)
+    });
+    files
+}
+
+fn other_commit(spec: &RepoSpec, locked: &str, found: &str) -> Diagnostic {
+    let reference = if spec.reference.is_empty() { "HEAD" } else { &spec.reference };
+    let message = format!(
+        "`{reference}` of {} is the commit {found} now, and the lock file says {locked}",
+        spec.shown()
+    );
+    Diagnostic::error(Code::Locked, message)
+        .note("the server does not give the locked commit by itself")
+        .help("see what has changed there, then run `kubectl smp lock`")
+}
+
+/// What is kept of a repository.
+fn folder(spec: &RepoSpec) -> PathBuf {
+    let submodules = if spec.submodules { "" } else { "no submodules" };
+    Path::new(REPOSITORIES).join(key(&[spec.url().as_bytes(), submodules.as_bytes()]))
+}
+
+fn file(url: &str) -> PathBuf {
+    Path::new(FILES).join(key(&[url.as_bytes()]))
+}
+
+fn ref_name(spec: &RepoSpec) -> String {
+    format!("ref-{}", key(&[spec.reference.as_bytes()]))
+}
+
+fn about(parts: [(&str, String); 2]) -> About {
+    parts.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
+}
+
+fn about_tree(spec: &RepoSpec, commit: &str) -> About {
+    about([("url", without_secrets(&spec.url())), ("commit", commit.to_string())])
+}
+
+fn about_reference(spec: &RepoSpec) -> About {
+    about([("url", without_secrets(&spec.url())), ("ref", spec.reference.clone())])
+}
+
+fn about_file(url: &str) -> About {
+    [("url".to_string(), without_secrets(url))].into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    fn file(name: &str, size: u64, days: u64) -> StoredEntry {
+        let used = SystemTime::now() - Duration::from_secs(days * 86_400);
+        StoredEntry { name: name.into(), about: About::new(), size, used }
+    }
+
+    #[test]
+    fn the_oldest_files_go_when_they_grow_too_large() {
+        let files =
+            || vec![file("old", 10, 3), file("new", 10, 1), file("unused", 1, 31), file("older", 5, 4)];
+        let names = |most_bytes| -> Vec<String> {
+            let gone = superfluous(files(), most_bytes);
+            gone.iter().map(|file| file.name.display().to_string()).collect()
+        };
+        assert_eq!(names(25), ["unused"]);
+        assert_eq!(names(24), ["older", "unused"]);
+        assert_eq!(names(19), ["old", "older", "unused"]);
+        assert_eq!(names(0), ["new", "old", "older", "unused"]);
+    }
+}

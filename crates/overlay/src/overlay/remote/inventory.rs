@@ -1,0 +1,122 @@
+//! What the cache of remote trees and files has, and taking it out.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::super::repo_spec::is_commit;
+use super::cache::{FILES, MOST_BYTES, REPOSITORIES, superfluous};
+use smp_files::{
+    CacheEntry, CacheKind, Cleared, Removal, Staging, Store, StoredEntry, UNUSED, is_key, user_cache,
+};
+
+/// The cache of what builds fetched.
+#[derive(Debug, Clone)]
+pub struct RemoteCache {
+    store: Store,
+}
+
+impl RemoteCache {
+    /// The one in a directory with all caches of this program, or else in the user's; none when there is no
+    /// such place. Nothing is created yet.
+    #[must_use]
+    pub fn open(root: Option<PathBuf>) -> Option<Self> {
+        root.or_else(user_cache).map(|root| Self { store: Store::new(root.join("remote")) })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.store.directory()
+    }
+
+    /// What is in it: repositories, then files, by URL.
+    #[must_use]
+    pub fn list(&self) -> Vec<CacheEntry> {
+        let trees = self.folders().into_iter().flat_map(|folder| self.store.entries(&folder, is_commit));
+        let mut all: Vec<_> = trees.map(|tree| shown(CacheKind::Repository, &tree)).collect();
+        all.extend(self.files().iter().map(|file| shown(CacheKind::File, file)));
+        all.sort_by(|a, b| (a.kind as u8, &a.what, &a.version).cmp(&(b.kind as u8, &b.what, &b.version)));
+        all
+    }
+
+    /// Removes what was not used for 30 days, what is no more what was fetched, the oldest files beyond 1 GiB,
+    /// and what killed programs left behind.
+    ///
+    /// # Errors
+    /// Nothing can be written there.
+    pub fn prune(&self) -> io::Result<Cleared> {
+        self.take_out(|entry, store| entry.is_unused_for(UNUSED) || !store.is_whole(entry), MOST_BYTES)
+    }
+
+    /// Removes all of it that no other program uses, and nothing that is not its own.
+    ///
+    /// # Errors
+    /// Nothing can be written there.
+    pub fn clear(&self) -> io::Result<Cleared> {
+        self.take_out(|_, _| true, 0)
+    }
+
+    fn take_out(&self, goes: fn(&StoredEntry, &Store) -> bool, most_bytes: u64) -> io::Result<Cleared> {
+        self.store.take_out([REPOSITORIES, FILES], |staging| {
+            let mut cleared = Cleared::default();
+            for folder in self.folders() {
+                self.take_out_of_repository(&folder, goes, staging, &mut cleared);
+            }
+            let (gone, rest): (Vec<_>, Vec<_>) =
+                self.files().into_iter().partition(|file| goes(file, &self.store));
+            for file in gone.into_iter().chain(superfluous(rest, most_bytes)) {
+                cleared.add(shown(CacheKind::File, &file), self.store.remove(&file.name, staging));
+            }
+            cleared
+        })
+    }
+
+    fn take_out_of_repository(
+        &self,
+        folder: &Path,
+        goes: fn(&StoredEntry, &Store) -> bool,
+        staging: &Staging,
+        cleared: &mut Cleared,
+    ) {
+        if !self.store.has_folder(folder) {
+            // A link or a file in its place.
+            self.store.remove(folder, staging);
+            return;
+        }
+        let mut is_empty = true;
+        for tree in self.store.entries(folder, is_commit) {
+            if goes(&tree, &self.store) {
+                let removal = self.store.remove(&tree.name, staging);
+                is_empty &= removal == Removal::Removed;
+                cleared.add(shown(CacheKind::Repository, &tree), removal);
+            } else {
+                is_empty = false;
+            }
+        }
+        for reference in self.store.entries(folder, |name| name.strip_prefix("ref-").is_some_and(is_key)) {
+            // Without trees there is nothing that it could mean.
+            if is_empty || goes(&reference, &self.store) {
+                self.store.remove(&reference.name, staging);
+            }
+        }
+        self.store.sweep_folder(folder);
+        self.store.remove_folder(folder);
+    }
+
+    /// The folders of repositories.
+    fn folders(&self) -> Vec<PathBuf> {
+        let names = self.store.names(Path::new(REPOSITORIES)).into_iter();
+        let ours = names.filter(|name| name.to_str().is_some_and(is_key));
+        ours.map(|name| Path::new(REPOSITORIES).join(name)).collect()
+    }
+
+    fn files(&self) -> Vec<StoredEntry> {
+        self.store.entries(Path::new(FILES), is_key)
+    }
+}
+
+fn shown(kind: CacheKind, entry: &StoredEntry) -> CacheEntry {
+    let part = |name: &str| entry.about.get(name).cloned().unwrap_or_default();
+    let (size, used) = (entry.size, entry.used);
+    CacheEntry { kind, what: part("url"), version: part("commit"), size, used }
+}

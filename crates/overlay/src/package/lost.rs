@@ -1,0 +1,202 @@
+//! Entries of lists that one merge has and another one loses.
+//!
+//! Must not know how lists are merged, nor by which keys a merge told entries apart.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use smol_str::SmolStr;
+
+use smp_merge::merge::association::{Association, ListPolicy};
+use smp_merge::merge::directive::{PATCH, is_directive};
+use smp_merge::merge::identity::{Identity, KeyValue};
+use smp_merge::schema::Cursor;
+use smp_text::path::{FieldPath, PathElement};
+use smp_text::source::Span;
+use smp_text::yaml::{Map, Node, Value};
+
+/// An entry of a merged list that another merge of the same has not.
+#[derive(Debug)]
+pub(super) struct LostEntry {
+    pub(super) path: FieldPath,
+    /// Where it stands in the text that it came from.
+    pub(super) span: Span,
+}
+
+impl LostEntry {
+    /// The path of the list that it is lost from.
+    pub(super) fn list(&self) -> &[PathElement] {
+        self.path.elements().split_last().map_or(&[], |(_, list)| list)
+    }
+}
+
+/// What of the lists of one merge is in those of another.
+#[derive(Debug, Default)]
+pub(super) struct Losses {
+    pub(super) lost: Vec<LostEntry>,
+    /// Where the entries stand that both have.
+    pub(super) kept: FxHashSet<Span>,
+}
+
+impl Losses {
+    /// Compares two merges of an object. An entry counts as lost when no other one has all of its own fields.
+    pub(super) fn between(expected: &Node, actual: &Node, kind: Cursor<'_>) -> Self {
+        let mut walk = LossWalk { path: FieldPath::root(), losses: Self::default() };
+        walk.value(expected, Some(actual), kind);
+        walk.losses
+    }
+}
+
+/// The entries that a patch adds or changes, and of which nothing arrived: none of the merged list says all that one of
+/// them says.
+pub(super) fn not_arrived(patch: &Node, merged: &Node, kind: Cursor<'_>) -> Vec<LostEntry> {
+    let mut walk = ArrivalWalk { path: FieldPath::root(), lost: Vec::new() };
+    walk.value(patch, merged, kind);
+    walk.lost
+}
+
+struct ArrivalWalk {
+    path: FieldPath,
+    lost: Vec<LostEntry>,
+}
+
+impl ArrivalWalk {
+    fn value(&mut self, patch: &Node, merged: &Node, cursor: Cursor<'_>) {
+        match (&patch.value, &merged.value) {
+            (Value::Map(map), Value::Map(other)) if !map.contains_key(PATCH) => {
+                for (name, value) in map.iter().filter(|(name, _)| !is_directive(name)) {
+                    let Some(found) = other.get(name) else { continue };
+                    self.path.push(PathElement::Field(name.into()));
+                    self.value(value, found, cursor.field(name));
+                    self.path.pop();
+                }
+            }
+            (Value::List(list), Value::List(other)) => self.list(list, other, cursor),
+            _ => {}
+        }
+    }
+
+    fn list(&mut self, patch: &[Node], merged: &[Node], cursor: Cursor<'_>) {
+        let association = Association::of(cursor, ListPolicy::Overlay);
+        let by_field = by_field(merged);
+        for (i, entry) in patch.iter().enumerate() {
+            let Some(map) = entry.as_map().filter(|map| !map.contains_key(PATCH)) else { continue };
+            let candidates = candidates(map, &by_field, merged.len());
+            let mut saying = candidates.into_iter().filter(|at| covers(&merged[*at], map));
+            let found = (saying.next(), saying.next());
+            let name = association.identify(entry).and_then(|name| association.element(&name));
+            self.path.push(name.unwrap_or(PathElement::Index(i)));
+            match found {
+                (None, _) => self.lost.push(LostEntry { path: self.path.clone(), span: entry.span() }),
+                (Some(only), None) => self.value(entry, &merged[only], cursor.element()),
+                // Which of them it was merged into nobody can tell.
+                _ => {}
+            }
+            self.path.pop();
+        }
+    }
+}
+
+struct LossWalk {
+    path: FieldPath,
+    losses: Losses,
+}
+
+impl LossWalk {
+    fn value(&mut self, expected: &Node, actual: Option<&Node>, cursor: Cursor<'_>) {
+        match &expected.value {
+            Value::Map(map) => {
+                let Some(other) = actual.and_then(Node::as_map) else { return };
+                let index = other.index();
+                for (name, value) in map.iter() {
+                    self.path.push(PathElement::Field(name.into()));
+                    let found = index.position(name).map(|at| &other.entries()[at].value);
+                    self.value(value, found, cursor.field(name));
+                    self.path.pop();
+                }
+            }
+            Value::List(list) => {
+                let other = actual.and_then(Node::as_list).map_or(&[][..], Vec::as_slice);
+                self.list(list, other, cursor);
+            }
+            Value::Scalar(_) => {}
+        }
+    }
+
+    fn list(&mut self, expected: &[Node], actual: &[Node], cursor: Cursor<'_>) {
+        let association = Association::of(cursor, ListPolicy::Overlay);
+        for (i, (entry, found)) in expected.iter().zip(counterparts(expected, actual)).enumerate() {
+            let name = association.identify(entry).and_then(|name| association.element(&name));
+            self.path.push(name.unwrap_or(PathElement::Index(i)));
+            match found {
+                Some(at) => {
+                    self.losses.kept.insert(entry.span());
+                    self.value(entry, Some(&actual[at]), cursor.element());
+                }
+                None => {
+                    self.losses.lost.push(LostEntry { path: self.path.clone(), span: entry.span() });
+                }
+            }
+            self.path.pop();
+        }
+    }
+}
+
+/// For each entry the one of the other list that is equal, or else one that has all of its fields and is no other
+/// entry's.
+fn counterparts(entries: &[Node], others: &[Node]) -> Vec<Option<usize>> {
+    let mut equal: FxHashMap<Identity, usize> = FxHashMap::default();
+    for (at, other) in others.iter().enumerate() {
+        equal.extend(Identity::of_value(other).ok().map(|identity| (identity, at)));
+    }
+    let find =
+        |entry: &Node| Identity::of_value(entry).ok().and_then(|identity| equal.get(&identity).copied());
+    let mut found: Vec<Option<usize>> = entries.iter().map(find).collect();
+    let mut taken: FxHashSet<usize> = found.iter().flatten().copied().collect();
+    let by_field = by_field(others);
+    for (entry, found) in entries.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+        let Some(map) = entry.as_map() else { continue };
+        let candidates = candidates(map, &by_field, others.len());
+        *found = candidates.iter().copied().find(|at| !taken.contains(at) && covers(&others[*at], map));
+        taken.extend(*found);
+    }
+    found
+}
+
+/// The entries that may have all fields of a map: those that have the field of which the fewest have its value. The map
+/// may have none.
+fn candidates(map: &Map, by_field: &EntriesByField, entries: usize) -> Vec<usize> {
+    let fields = fields_of(map).map(|field| by_field.get(&field).map_or(&[][..], Vec::as_slice));
+    let all = || (0..entries).collect();
+    fields.min_by_key(|candidates| candidates.len()).map_or_else(all, <[usize]>::to_vec)
+}
+
+/// Which entries have a field with that value.
+type EntriesByField = FxHashMap<(SmolStr, KeyValue), Vec<usize>>;
+
+fn by_field(entries: &[Node]) -> EntriesByField {
+    let mut table: FxHashMap<_, Vec<usize>> = FxHashMap::default();
+    for (at, map) in entries.iter().enumerate().filter_map(|(at, entry)| Some((at, entry.as_map()?))) {
+        for field in fields_of(map) {
+            table.entry(field).or_default().push(at);
+        }
+    }
+    table
+}
+
+/// The scalars of an entry, without nulls.
+fn fields_of(map: &Map) -> impl Iterator<Item = (SmolStr, KeyValue)> {
+    let values =
+        map.entries().iter().filter_map(|field| Some((&field.key.text, KeyValue::of(&field.value)?)));
+    values.filter(|(_, value)| value.is_present()).map(|(name, value)| (name.clone(), value))
+}
+
+/// Whether a map has all scalars of another one, and of the maps within, directives aside; lists are looked at later.
+pub(super) fn covers(node: &Node, map: &Map) -> bool {
+    let Some(other) = node.as_map() else { return false };
+    map.iter().filter(|(name, _)| !is_directive(name)).all(|(name, value)| match &value.value {
+        Value::Map(below) if below.is_empty() || below.contains_key(PATCH) => true,
+        Value::Map(below) => other.get(name).is_some_and(|other| covers(other, below)),
+        Value::List(_) => true,
+        Value::Scalar(_) if value.is_null() => true,
+        Value::Scalar(_) => other.get(name).is_some_and(|other| KeyValue::of(other) == KeyValue::of(value)),
+    })
+}

@@ -1,0 +1,69 @@
+//! Both sides of each conflict in the texts of a package, between markers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent};
+use super::lines::{MarkerWords, TextSides, mark_differences};
+use super::read::{Package, text_of};
+use smp_text::diagnostic::{Code, Diagnostic, Excerpt};
+use smp_text::source::Span;
+
+/// A conflict in a manifest that nobody has resolved yet: what is made of it would hold markers in markers.
+pub(super) fn unresolved(dest: &Package) -> Option<Diagnostic> {
+    dest.others().iter().filter(|file| file.problem.is_some()).find_map(|file| {
+        let text = text_of(&file.content)?;
+        let mut lines = text.split_inclusive('\n');
+        let at: usize = lines.by_ref().take_while(|line| !line.starts_with("<<<<<<< ")).map(str::len).sum();
+        lines.find(|line| line.starts_with(">>>>>>> "))?;
+        let place = Span::new(file.source, at, at);
+        let message = format!("{} has a conflict between markers", file.path.display());
+        let error = Diagnostic::error(Code::Conflict, message).label_with(place, "here", Excerpt::Hidden);
+        Some(error.help("resolve it, and take the markers away"))
+    })
+}
+
+/// The package with both sides of each conflict in its texts. What is no conflict is the same in dest's version
+/// and in the updated one.
+pub(super) fn marked(
+    [original, dest]: [&ChangedPackage; 2],
+    updated: ChangedPackage,
+    words: MarkerWords,
+) -> ChangedPackage {
+    let by_path = |package: &ChangedPackage| -> BTreeMap<PathBuf, ChangedFile> {
+        package.files.iter().map(|file| (file.path.clone(), file.clone())).collect()
+    };
+    let (original, mut of_dest) = (by_path(original), by_path(dest));
+    let text = |file: Option<&ChangedFile>| file.and_then(ChangedFile::text).unwrap_or_default().to_string();
+    let mut files: Vec<ChangedFile> = Vec::with_capacity(updated.files.len());
+    for file in updated.files {
+        let dest = of_dest.remove(&file.path);
+        if dest.as_ref().is_some_and(|dest| dest.content == file.content) {
+            files.push(file);
+            continue;
+        }
+        let original = text(original.get(&file.path));
+        files.push(with_markers(file, &original, &text(dest.as_ref()), words));
+    }
+    for (path, file) in of_dest {
+        let gone = ChangedFile { content: None, ..file.clone() };
+        files.push(with_markers(gone, &text(original.get(&path)), &text(Some(&file)), words));
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    // What one side does not have is neither gone nor new: it stands between markers.
+    let whole: BTreeSet<_> =
+        updated.conflicts.iter().filter(|c| c.field.is_none()).map(|c| &c.resource).collect();
+    let mut changes = updated.changes;
+    for change in changes.iter_mut().filter(|change| change.resource.is_some()) {
+        if whole.contains(&change.resource) {
+            change.kind = ChangeKind::Content;
+        }
+    }
+    ChangedPackage { files, changes, ..updated }
+}
+
+fn with_markers(file: ChangedFile, original: &str, dest: &str, words: MarkerWords) -> ChangedFile {
+    let updated = file.text().unwrap_or_default();
+    let text = mark_differences(TextSides { original, updated, dest }, words);
+    ChangedFile { content: Some(FileContent::Text(text)), is_changed: true, ..file }
+}

@@ -1,0 +1,380 @@
+//! Merges of what changed between two versions of a package into a third, manifest by manifest.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+
+use super::change::ChangedPackage;
+use super::conflict::{ConflictKind, PackageConflict};
+use super::field_conflicts::{field_conflicts, with_originals};
+use super::lines::MarkerWords;
+use super::loaded::keep_loaded_secrets;
+use super::manifest::{Manifest, manifests_but};
+use super::markers::{marked, unresolved};
+use super::origins::{ChangeOrigin, MergedManifest, OriginKeeping};
+use super::others::{FileChoice, merge3_files};
+use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
+use super::plain::{PlainPaths, kept_for_links, merged_by_lines, plain_paths};
+use super::plan::{NewValue, RewritePlan};
+use super::read::Package;
+use super::references::loose_ends;
+use super::untouched::{Untouched, take_untouched, untouched};
+use smp_merge::merge::{Conflict, ConflictPolicy, ConflictSide, MergeOptions, NullPolicy, Rules, merge3_as};
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::{Diagnostic, Result};
+use smp_text::yaml::Node;
+
+/// Merges what changed from `original` to `updated` into `dest`, by the rules of [`merge3`].
+///
+/// What was removed is removed from dest, what was added is added to the file of the same path, what
+/// only dest has is kept. What dest has removed stays away unless the updated version changed it. Files that
+/// are no manifests are merged by lines, or whole where they have none.
+///
+/// # Errors
+/// As [`merge3`], with the manifest. Dest has a conflict that nobody has resolved.
+///
+/// [`merge3`]: smp_merge::merge::merge3
+pub fn merge3_packages(
+    original: &Package,
+    updated: &Package,
+    dest: &Package,
+    schema: &Schema,
+    options: &MergeOptions,
+) -> Result<ChangedPackage> {
+    PackageMerge3 { original, updated, dest, schema, options, origins: OriginKeeping::Dropped }.merge()
+}
+
+/// A three-way merge of packages.
+#[derive(Debug, Clone, Copy)]
+pub struct PackageMerge3<'p> {
+    /// The version that both others come from.
+    pub original: &'p Package,
+    /// The version whose changes are merged.
+    pub updated: &'p Package,
+    /// The version that they are merged into.
+    pub dest: &'p Package,
+    /// Says how lists merge.
+    pub schema: &'p Schema,
+    /// The rules.
+    pub options: &'p MergeOptions,
+    /// Whether it is said where the parts of the result come from.
+    pub origins: OriginKeeping,
+}
+
+/// The manifests of the three versions, and which belong together.
+struct Paired<'p> {
+    form: Form,
+    plain: PlainPaths<'p>,
+    original: Vec<Manifest<'p>>,
+    updated: Vec<Manifest<'p>>,
+    dest: Vec<Manifest<'p>>,
+    rows: Vec<Matched<3>>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// The three versions of one manifest.
+#[derive(Clone, Copy)]
+struct Sides<'m, 'p> {
+    original: Option<&'m Manifest<'p>>,
+    updated: Option<&'m Manifest<'p>>,
+    dest: Option<&'m Manifest<'p>>,
+}
+
+/// What becomes of a manifest.
+#[derive(Clone, PartialEq)]
+enum Fate {
+    /// It stays as dest has it, or away.
+    Stays,
+    Becomes(NewValue),
+    Goes,
+    Comes(Node),
+}
+
+#[derive(Clone)]
+struct Verdict {
+    fate: Fate,
+    /// Those of fields.
+    fields: Vec<Conflict>,
+    /// One of the whole manifest.
+    whole: Option<(ConflictKind, ConflictSide)>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Verdict {
+    fn of(fate: Fate) -> Self {
+        Self { fate, fields: Vec::new(), whole: None, warnings: Vec::new() }
+    }
+
+    fn settle(&mut self) {
+        (self.fields, self.whole) = (Vec::new(), None);
+    }
+
+    fn is_clear(&self) -> bool {
+        self.fields.is_empty() && self.whole.is_none()
+    }
+}
+
+impl<'p> PackageMerge3<'p> {
+    /// Merges; the options say what is taken where both sides changed the same.
+    ///
+    /// # Errors
+    /// As [`merge3_packages`].
+    pub fn merge(&self) -> Result<ChangedPackage> {
+        let paired = self.pair()?;
+        let decisions = self.decide(&paired, self.options.conflicts)?;
+        let choice = match self.options.conflicts {
+            ConflictPolicy::Updated => FileChoice::Updated,
+            ConflictPolicy::Dest => FileChoice::Dest,
+        };
+        self.carry_out(&paired, decisions, choice)
+    }
+
+    /// Merges, and writes what both sides changed into the text, between markers.
+    ///
+    /// # Errors
+    /// As [`merge3_packages`].
+    pub fn merge_with_markers(&self, words: MarkerWords) -> Result<ChangedPackage> {
+        let paired = self.pair()?;
+        let choice = FileChoice::Markers(words);
+        let mut dest = self.decide(&paired, ConflictPolicy::Dest)?;
+        if dest.iter().all(Verdict::is_clear) {
+            return self.carry_out(&paired, dest, choice);
+        }
+        let mut updated = self.decide(&paired, ConflictPolicy::Updated)?;
+        for (dest, updated) in dest.iter_mut().zip(&mut updated).filter(|(d, u)| d.fate == u.fate) {
+            // Whatever is taken, the text is the same.
+            dest.settle();
+            updated.settle();
+        }
+        let rows = paired.rows.iter().map(|row| paired.sides(row));
+        let original = rows.zip(&dest).map(|(sides, decision)| self.original_of(sides, decision)).collect();
+        let original = self.carry_out(&paired, original, choice)?;
+        let dest = self.carry_out(&paired, dest, choice)?;
+        let updated = self.carry_out(&paired, updated, choice)?;
+        Ok(marked([&original, &dest], updated, words))
+    }
+
+    fn pair(&self) -> Result<Paired<'p>> {
+        if let Some(problem) = unresolved(self.dest) {
+            return Err(problem);
+        }
+        let packages = [self.original, self.updated, self.dest];
+        keep_loaded_secrets(&packages);
+        let form = Form::of(&packages);
+        let plain = plain_paths(&packages, form, Kinship::Descendant);
+        let of =
+            |package: &'p Package| manifests_but(package, |file| plain.contains(form.path(&file.relative)));
+        let (original, updated, dest) = (of(self.original), of(self.updated), of(self.dest));
+        let MatchedManifests { rows, warnings } =
+            match_manifests([&dest, &original, &updated], form, Kinship::Descendant)?;
+        Ok(Paired { form, plain, original, updated, dest, rows, warnings })
+    }
+
+    fn decide(&self, paired: &Paired<'_>, policy: ConflictPolicy) -> Result<Vec<Verdict>> {
+        let options = MergeOptions { conflicts: policy, ..self.options.clone() };
+        let rows = paired.rows.par_iter();
+        rows.map(|row| self.decide_one(paired.sides(row), &options)).collect()
+    }
+
+    fn decide_one(&self, sides: Sides<'_, '_>, options: &MergeOptions) -> Result<Verdict> {
+        let dest_wins = options.conflicts == ConflictPolicy::Dest;
+        let whole = |kind, fate| {
+            let (fate, taken) =
+                if dest_wins { (Fate::Stays, ConflictSide::Dest) } else { (fate, ConflictSide::Updated) };
+            Verdict { whole: Some((kind, taken)), ..Verdict::of(fate) }
+        };
+        Ok(match (sides.original, sides.updated, sides.dest) {
+            (Some(original), None, Some(dest)) if is_changed(original, dest) => {
+                whole(ConflictKind::Removed, Fate::Goes)
+            }
+            (Some(_), None, Some(_)) => Verdict::of(Fate::Goes),
+            (Some(original), Some(updated), None) if original.node != updated.node => {
+                whole(ConflictKind::Returned, Fate::Comes(updated.node.clone()))
+            }
+            (None, Some(updated), None) => Verdict::of(Fate::Comes(updated.node.clone())),
+            (_, Some(updated), Some(dest)) => return self.fields(sides.original, updated, dest, options),
+            (_, None, _) | (Some(_), Some(_), None) => Verdict::of(Fate::Stays),
+        })
+    }
+
+    fn fields(
+        &self,
+        original: Option<&Manifest<'_>>,
+        updated: &Manifest<'_>,
+        dest: &Manifest<'_>,
+        options: &MergeOptions,
+    ) -> Result<Verdict> {
+        let kind = dest.unsaid_kind(self.schema);
+        let versions = [original.map(|manifest| manifest.node), Some(updated.node)];
+        let merged = merge3_as(versions, Some(dest.node.clone()), kind, self.schema, options)
+            .map_err(|error| error.resource(dest))?;
+        let fate =
+            merged.node.map_or(Fate::Goes, |node| Fate::Becomes(NewValue::of(dest, node, self.schema)));
+        let warnings = merged.warnings.into_iter().map(|warning| warning.resource(dest)).collect();
+        Ok(Verdict { fate, fields: merged.conflicts, whole: None, warnings })
+    }
+
+    /// What a manifest would be if each conflict were decided for the original.
+    fn original_of(&self, sides: Sides<'_, '_>, decision: &Verdict) -> Verdict {
+        let original = sides.original.map(|manifest| manifest.node);
+        let fate = match (&decision.whole, sides.dest, original) {
+            (Some(_), Some(dest), Some(original)) => {
+                Fate::Becomes(NewValue::of(dest, original.clone(), self.schema))
+            }
+            (Some(_), None, Some(original)) => Fate::Comes(original.clone()),
+            (None, Some(dest), _) if !decision.fields.is_empty() => {
+                let merged = match &decision.fate {
+                    Fate::Becomes(NewValue::Other { node, .. }) => node,
+                    _ => dest.node,
+                };
+                let node = with_originals(merged.clone(), &decision.fields, original);
+                Fate::Becomes(NewValue::of(dest, node, self.schema))
+            }
+            _ => return decision.clone(),
+        };
+        Verdict { fate, ..decision.clone() }
+    }
+
+    fn carry_out(
+        &self,
+        paired: &Paired<'p>,
+        decisions: Vec<Verdict>,
+        choice: FileChoice,
+    ) -> Result<ChangedPackage> {
+        let packages = [self.original, self.updated, self.dest];
+        let mut plan = RewritePlan::new(self.dest);
+        plan.leave_alone(&[self.dest, self.updated]);
+        plan.warn(kept_for_links(&paired.plain).into_iter().chain(merged_by_lines(&packages, paired.form)));
+        plan.warn(paired.warnings.iter().cloned());
+        if self.origins == OriginKeeping::Kept {
+            plan.trace(self.origins(paired, &decisions));
+        }
+        for (row, decision) in paired.rows.iter().zip(decisions) {
+            let sides = paired.sides(row);
+            plan.conflict(conflicts(&decision, sides));
+            plan.warn(decision.warnings);
+            match (decision.fate, sides.dest, sides.updated.or(sides.original)) {
+                (Fate::Becomes(value), Some(dest), _) => match paired.moved(sides) {
+                    Some(manifest) => plan.relocate(dest, value, manifest),
+                    None => plan.change(dest, value),
+                },
+                (Fate::Goes, Some(dest), _) => plan.remove(dest),
+                (Fate::Comes(node), _, Some(manifest)) => {
+                    let from = if sides.updated.is_some() { self.updated } else { self.original };
+                    plan.add(from, manifest, node);
+                }
+                _ => {}
+            }
+        }
+        for (path, executable) in executables(packages, paired.form) {
+            plan.set_executable(path, executable);
+        }
+        let mut changed = plan.finish(merge3_files(packages, paired.form, &paired.plain, choice))?;
+        if self.options.rules == Rules::Lossless {
+            take_untouched(&mut changed, &paired.untouched(packages, self.options.nulls));
+            if paired.form == Form::Directories {
+                changed.warnings.extend(loose_ends(self.updated, self.dest, &changed));
+            }
+        }
+        Ok(changed)
+    }
+}
+
+impl PackageMerge3<'_> {
+    /// From which side the parts of each manifest come.
+    fn origins(&self, paired: &Paired<'_>, decisions: &[Verdict]) -> Vec<ChangeOrigin> {
+        let rows = paired.rows.par_iter().zip(decisions).filter(|(_, decision)| decision.whole.is_none());
+        rows.flat_map_iter(|(row, decision)| self.origins_of(paired, paired.sides(row), decision)).collect()
+    }
+
+    fn origins_of(&self, paired: &Paired<'_>, sides: Sides<'_, '_>, decision: &Verdict) -> Vec<ChangeOrigin> {
+        let as_it_is = sides.dest.map(|dest| dest.node);
+        let (result, moved) = match &decision.fate {
+            Fate::Becomes(NewValue::Other { node, .. }) => (Some(node), paired.moved(sides)),
+            Fate::Becomes(NewValue::Same) => (as_it_is, paired.moved(sides)),
+            Fate::Stays => (as_it_is, None),
+            Fate::Comes(node) => (Some(node), None),
+            Fate::Goes => (None, None),
+        };
+        let path = match (moved, sides.dest, sides.updated.or(sides.original)) {
+            (None, Some(dest), _) => self.dest.files()[dest.index.file].path.clone(),
+            (Some(there), ..) | (None, None, Some(there)) => self.dest.place_of(there.path),
+            (None, None, None) => return Vec::new(),
+        };
+        let sides = [sides.original, sides.updated, sides.dest];
+        MergedManifest { sides, result, conflicts: &decision.fields, path }.origins(self.schema)
+    }
+}
+
+/// Whether dest's manifest is another one than the original, but for its name.
+fn is_changed(original: &Manifest<'_>, dest: &Manifest<'_>) -> bool {
+    if original.key.names() == dest.key.names() {
+        return original.node != dest.node;
+    }
+    let mut named = dest.node.clone();
+    if let Some(metadata) = named.get_mut("metadata").and_then(Node::as_map_mut) {
+        for name in ["name", "namespace"] {
+            match original.node.get_path(&["metadata", name]) {
+                Some(value) => drop(metadata.insert(name, value.clone())),
+                None => drop(metadata.remove(name)),
+            }
+        }
+    }
+    named != *original.node
+}
+
+impl<'p> Paired<'p> {
+    /// The updated manifest, where only the updated version moved it to another file.
+    fn moved<'m>(&self, sides: Sides<'m, 'p>) -> Option<&'m Manifest<'p>> {
+        let path = |manifest: Option<&Manifest<'p>>| manifest.map(|manifest| self.form.path(manifest.path));
+        let (before, here, there) = (path(sides.original), path(sides.dest), path(sides.updated));
+        sides.updated.filter(|_| before == here && here != there)
+    }
+
+    fn sides(&self, [dest, original, updated]: &Matched<3>) -> Sides<'_, 'p> {
+        Sides {
+            original: original.and_then(|i| self.original.get(i)),
+            updated: updated.and_then(|i| self.updated.get(i)),
+            dest: dest.and_then(|i| self.dest.get(i)),
+        }
+    }
+}
+
+impl<'p> Paired<'p> {
+    /// The files that dest has as the original has them, with those of the updated version.
+    fn untouched(&self, packages: [&'p Package; 3], nulls: NullPolicy) -> Untouched<'p> {
+        if nulls == NullPolicy::Clear {
+            return Untouched::new();
+        }
+        let places = self.rows.iter().map(|row| {
+            let Sides { original, updated, dest } = self.sides(row);
+            [original, updated, dest].map(|manifest| manifest.map(|m| self.form.path(m.path)))
+        });
+        untouched(packages, (self.form, &self.plain), places)
+    }
+}
+
+fn conflicts(decision: &Verdict, sides: Sides<'_, '_>) -> Vec<PackageConflict> {
+    let sides = [sides.original, sides.updated, sides.dest];
+    match decision.whole {
+        Some((kind, taken)) => vec![PackageConflict::of_manifests(kind, sides, taken)],
+        None => field_conflicts(ConflictKind::Field, &decision.fields, sides),
+    }
+}
+
+/// Which files of manifests may be run as programs, where that is not as dest has it.
+fn executables([original, updated, dest]: [&Package; 3], form: Form) -> Vec<(PathBuf, bool)> {
+    let by_path = |package: &Package| -> BTreeMap<PathBuf, bool> {
+        let files = package.files().iter();
+        files.map(|file| (form.path(&file.relative).to_path_buf(), file.executable)).collect()
+    };
+    let (original, mine) = (by_path(original), by_path(dest));
+    let changed = by_path(updated).into_iter().filter_map(|(path, updated)| {
+        let before = original.get(&path).copied().unwrap_or(false);
+        let dest_has = mine.get(&path).copied().unwrap_or(before);
+        let merged = if dest_has == before { updated } else { dest_has };
+        (merged != mine.get(&path).copied().unwrap_or(false)).then_some((path, merged))
+    });
+    changed.map(|(path, executable)| (dest.place_of(&path), executable)).collect()
+}

@@ -1,0 +1,389 @@
+//! Files that are no manifests, or that cannot be read as such: by lines, or whole.
+//!
+//! Must not know what stands in manifests.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::change::{ChangeKind, ChangedFile, FileContent, FileRole, PackageChange};
+use super::conflict::{ConflictKind, ConflictPlace, PackageConflict};
+use super::lines::{LineChoice, MarkerWords, TextSides, merge_lines};
+use super::origins::{ChangeOrigin, OriginSide};
+use super::pairing::Form;
+use super::plain::PlainPaths;
+use super::read::{OtherFile, Package, PackageFile, text_of};
+use smp_files::FileStamp;
+use smp_merge::merge::ConflictSide;
+use smp_text::diagnostic::Excerpt;
+use smp_text::source::{SourceId, Span, may_be_secret};
+
+/// A file without any meaning.
+#[derive(Debug, Clone, Copy)]
+struct PlainFile<'p> {
+    relative: &'p Path,
+    path: &'p Path,
+    content: &'p [u8],
+    source: SourceId,
+    executable: bool,
+    role: FileRole,
+    stamp: Option<&'p FileStamp>,
+    /// Whether something beside its looks says that it is secret.
+    is_kept_secret: bool,
+}
+
+impl<'p> PlainFile<'p> {
+    fn of_yaml(file: &'p PackageFile) -> Self {
+        let PackageFile { relative, path, text, executable, source, .. } = file;
+        let (source, executable, stamp) = (*source, *executable, file.stamp.as_ref());
+        let role = if file.has_manifests() { FileRole::Manifests } else { FileRole::Other };
+        let (content, is_kept_secret) = (text.as_bytes(), false);
+        Self { relative, path, content, source, executable, role, stamp, is_kept_secret }
+    }
+
+    fn of_other(file: &'p OtherFile) -> Self {
+        let OtherFile { relative, path, content, executable, source, .. } = file;
+        let (source, executable, stamp) = (*source, *executable, file.stamp.as_ref());
+        let (role, is_kept_secret) = (FileRole::Other, false);
+        Self { relative, path, content, source, executable, role, stamp, is_kept_secret }
+    }
+
+    /// The same as what the texts of a package say of it.
+    fn within(self, package: &Package) -> Self {
+        let source = package.sources().get(self.source);
+        Self { is_kept_secret: source.is_some_and(|source| source.is_kept_secret()), ..self }
+    }
+
+    /// Whether nobody shall see its lines.
+    fn is_secret(&self) -> bool {
+        self.is_kept_secret || self.text().is_some_and(|text| may_be_secret(self.path, text))
+    }
+
+    /// What is in it, and whether it may be run.
+    fn state(self) -> (&'p [u8], bool) {
+        (self.content, self.executable)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.state() == other.state()
+    }
+
+    fn text(&self) -> Option<&'p str> {
+        text_of(self.content)
+    }
+
+    fn whole(&self) -> ConflictPlace {
+        let span = Span::new(self.source, 0, 0);
+        let value = match self.text() {
+            Some(_) if self.is_secret() => Value::from("***"),
+            text => text.map_or(Value::Null, Value::from),
+        };
+        ConflictPlace { span, difference: span, value }
+    }
+}
+
+/// The plain files of a package by the path by which they belong to those of others.
+fn plain_files<'p>(
+    package: &'p Package,
+    form: Form,
+    paths: &PlainPaths<'_>,
+) -> BTreeMap<&'p Path, PlainFile<'p>> {
+    let yaml = package.files().iter().map(PlainFile::of_yaml);
+    let others = package.others().iter().map(PlainFile::of_other);
+    let files = yaml.chain(others).map(|file| (form.path(file.relative), file.within(package)));
+    files.filter(|(path, _)| paths.contains(path)).collect()
+}
+
+/// What is taken where both sides changed the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileChoice {
+    Updated,
+    Dest,
+    Markers(MarkerWords),
+}
+
+impl FileChoice {
+    /// Whose side is taken, where one is.
+    fn taken(self) -> ConflictSide {
+        if self == Self::Updated { ConflictSide::Updated } else { ConflictSide::Dest }
+    }
+
+    fn of_lines(self) -> LineChoice {
+        match self {
+            Self::Updated => LineChoice::Updated,
+            Self::Dest => LineChoice::Dest,
+            Self::Markers(words) => LineChoice::Both(words),
+        }
+    }
+}
+
+/// What becomes of plain files.
+#[derive(Debug, Default)]
+pub(super) struct MergedFiles {
+    pub files: Vec<ChangedFile>,
+    pub changes: Vec<PackageChange>,
+    pub conflicts: Vec<PackageConflict>,
+    pub origins: Vec<ChangeOrigin>,
+}
+
+/// The three versions of a file.
+#[derive(Debug, Clone, Copy)]
+struct FileSides<'p> {
+    original: Option<PlainFile<'p>>,
+    updated: Option<PlainFile<'p>>,
+    dest: Option<PlainFile<'p>>,
+}
+
+/// What a file shall be.
+struct Decided {
+    /// None when it shall go, or stay away.
+    content: Option<FileContent>,
+    executable: bool,
+    role: FileRole,
+    conflicts: Vec<PackageConflict>,
+}
+
+impl Decided {
+    fn as_it_is(file: Option<PlainFile<'_>>) -> Self {
+        let content = file.map(|file| FileContent::of_bytes(file.content));
+        let (executable, role) = file.map_or((false, FileRole::Other), |file| (file.executable, file.role));
+        Self { content, executable, role, conflicts: Vec::new() }
+    }
+
+    fn but_for(self, conflict: PackageConflict) -> Self {
+        Self { conflicts: vec![conflict], ..self }
+    }
+}
+
+/// Merges the plain files of three packages; `paths` says which files are plain.
+pub(super) fn merge3_files(
+    [original, updated, dest]: [&Package; 3],
+    form: Form,
+    paths: &PlainPaths<'_>,
+    choice: FileChoice,
+) -> MergedFiles {
+    let [of_original, of_updated, of_dest] =
+        [original, updated, dest].map(|package| plain_files(package, form, paths));
+    let mut merged = MergedFiles::default();
+    for path in &paths.kept {
+        let kept = of_dest.get(path).copied();
+        let sides = FileSides { original: of_original.get(path).copied(), updated: None, dest: kept };
+        let decided = Decided::as_it_is(kept);
+        merged.trace(dest, path, sides, &decided);
+        merged.add(dest, path, kept, decided);
+    }
+    for path in &paths.merged {
+        let of = |files: &BTreeMap<&Path, PlainFile<'_>>| files.contains_key(path);
+        if !of(&of_updated) && !of(&of_dest) {
+            continue;
+        }
+        let sides = FileSides {
+            original: of_original.get(path).copied(),
+            updated: of_updated.get(path).copied(),
+            dest: of_dest.get(path).copied(),
+        };
+        let decided = sides.decide(choice);
+        merged.trace(dest, path, sides, &decided);
+        merged.add(dest, path, sides.dest, decided);
+    }
+    merged
+}
+
+/// Lays the plain files of a package over those of dest: what the source has is taken.
+pub(super) fn merge2_files(
+    source: &Package,
+    dest: &Package,
+    form: Form,
+    paths: &PlainPaths<'_>,
+) -> MergedFiles {
+    let [of_source, of_dest] = [source, dest].map(|package| plain_files(package, form, paths));
+    let mut merged = MergedFiles::default();
+    for path in paths.merged.iter().chain(&paths.kept) {
+        let old = of_dest.get(path).copied();
+        let new = of_source.get(path).copied().filter(|_| !paths.kept.contains(path)).or(old);
+        merged.add(dest, path, old, Decided::as_it_is(new));
+    }
+    merged
+}
+
+/// Where a file is, was, or shall be.
+fn place_of(old: Option<PlainFile<'_>>, dest: &Package, path: &Path) -> PathBuf {
+    old.map_or_else(|| dest.place_of(path), |old| old.path.to_path_buf())
+}
+
+impl MergedFiles {
+    /// Notes from which side a file comes, unless the sides are in conflict about it as a whole.
+    fn trace(&mut self, dest: &Package, path: &Path, sides: FileSides<'_>, decided: &Decided) {
+        let [original, updated, dest_has] =
+            [sides.original, sides.updated, sides.dest].map(|file| file.map(PlainFile::state));
+        let result = decided.content.as_ref().map(|content| (content.as_bytes(), decided.executable));
+        if result == original || decided.conflicts.iter().any(PackageConflict::is_whole) {
+            return;
+        }
+        let place = |file: Option<PlainFile<'_>>| file.map(|file| Span::new(file.source, 0, 0));
+        self.origins.push(ChangeOrigin {
+            path: place_of(sides.dest, dest, path),
+            resource: None,
+            field: None,
+            side: OriginSide::of(&updated, &dest_has, &result),
+            original: place(sides.original),
+            updated: place(sides.updated),
+            dest: place(sides.dest),
+        });
+    }
+
+    fn add(&mut self, dest: &Package, path: &Path, old: Option<PlainFile<'_>>, decided: Decided) {
+        let Decided { content, executable, role, conflicts } = decided;
+        self.conflicts.extend(conflicts);
+        let relative = old.map_or(path, |old| old.relative).to_path_buf();
+        let place = place_of(old, dest, path);
+        let kind = match (&old, &content) {
+            (None, None) => return,
+            (None, Some(_)) => Some(ChangeKind::Added),
+            (Some(_), None) => Some(ChangeKind::Removed),
+            (Some(old), Some(new)) => {
+                let is_same = old.content == new.as_bytes() && old.executable == executable;
+                (!is_same).then_some(ChangeKind::Content)
+            }
+        };
+        let is_changed = kind.is_some();
+        if let Some(kind) = kind {
+            self.changes.push(PackageChange { resource: None, path: place.clone(), kind });
+        }
+        let read = old.and_then(|old| old.stamp.cloned());
+        let role = if dest.is_directory() { role } else { FileRole::Manifests };
+        self.files.push(ChangedFile { path: place, relative, content, executable, role, is_changed, read });
+    }
+}
+
+impl FileSides<'_> {
+    fn decide(self, choice: FileChoice) -> Decided {
+        let Self { original, updated, dest } = self;
+        match (original, updated, dest) {
+            (Some(original), None, Some(dest)) if !original.is_same(&dest) => {
+                self.one_is_gone(ConflictKind::Removed, choice)
+            }
+            (Some(original), Some(updated), None) if !original.is_same(&updated) => {
+                self.one_is_gone(ConflictKind::Returned, choice)
+            }
+            (Some(_), None, _) | (Some(_), _, None) => Decided::as_it_is(None),
+            (_, Some(updated), Some(dest)) => self.both(updated, dest, choice),
+            (None, updated, dest) => Decided::as_it_is(updated.or(dest)),
+        }
+    }
+
+    fn places(self) -> [Option<ConflictPlace>; 3] {
+        [self.original, self.updated, self.dest].map(|file| file.map(|file| file.whole()))
+    }
+
+    /// Whether its lines may be shown.
+    fn excerpt(self) -> Excerpt {
+        let mut files = [self.original, self.updated, self.dest].into_iter().flatten();
+        if files.any(|file| file.is_secret()) { Excerpt::Hidden } else { Excerpt::Shown }
+    }
+
+    /// One side does not have the file any more, and the other one changed it.
+    fn one_is_gone(self, kind: ConflictKind, choice: FileChoice) -> Decided {
+        let conflict = PackageConflict::of_files(kind, self.places(), choice.taken(), self.excerpt());
+        let whole = Decided::as_it_is(self.dest.or(self.updated));
+        let text =
+            |file: Option<PlainFile<'_>>| file.map_or(Some(String::new()), |f| f.text().map(Into::into));
+        let texts = [self.original, self.updated, self.dest].map(text);
+        let decided = match (choice, texts) {
+            (FileChoice::Updated, _) => Decided::as_it_is(self.updated),
+            (FileChoice::Markers(words), [Some(original), Some(updated), Some(dest)]) => {
+                let sides = TextSides { original: &original, updated: &updated, dest: &dest };
+                let text = merge_lines(sides, LineChoice::Both(words)).text;
+                let content = Some(FileContent::Text(text));
+                Decided { content, ..whole }
+            }
+            (FileChoice::Dest | FileChoice::Markers(_), _) => Decided::as_it_is(self.dest),
+        };
+        decided.but_for(conflict)
+    }
+
+    fn both(self, updated: PlainFile<'_>, dest: PlainFile<'_>, choice: FileChoice) -> Decided {
+        let original = self.original;
+        // Where there was no file before, one that may be run on one side is meant to be.
+        let executable = match original {
+            Some(original) if original.executable == dest.executable => updated.executable,
+            Some(_) => dest.executable,
+            None => dest.executable || updated.executable,
+        };
+        let is_original = |file: PlainFile<'_>| original.is_some_and(|o| o.content == file.content);
+        let role = if updated.role == FileRole::Manifests { updated.role } else { dest.role };
+        let whole = |file: PlainFile<'_>| Decided { executable, role, ..Decided::as_it_is(Some(file)) };
+        if updated.content == dest.content || is_original(updated) {
+            return whole(dest);
+        }
+        if is_original(dest) {
+            return whole(updated);
+        }
+        let text = original.map_or(Some(""), |original| original.text());
+        if let (Some(original), Some(updated), Some(dest)) = (text, updated.text(), dest.text()) {
+            let (text, conflicts) = self.lines(TextSides { original, updated, dest }, choice);
+            return Decided { content: Some(FileContent::Text(text)), executable, role, conflicts };
+        }
+        let decided = if choice == FileChoice::Updated { whole(updated) } else { whole(dest) };
+        decided.but_for(PackageConflict::of_files(
+            ConflictKind::Binary,
+            self.places(),
+            choice.taken(),
+            self.excerpt(),
+        ))
+    }
+
+    fn lines(self, sides: TextSides<'_>, choice: FileChoice) -> (String, Vec<PackageConflict>) {
+        let merged = merge_lines(sides, choice.of_lines());
+        let excerpt = self.excerpt();
+        let conflicts = merged.conflicts.into_iter().map(|conflict| {
+            let place = |file: Option<PlainFile<'_>>, text: &str, range: std::ops::Range<usize>| {
+                let is_secret = excerpt == Excerpt::Hidden;
+                let value = if is_secret { "***" } else { &text[range.clone()] };
+                let span = Span::new(file?.source, range.start, range.end);
+                Some(ConflictPlace { span, difference: span, value: Value::from(value) })
+            };
+            let places = [
+                place(self.original, sides.original, conflict.original),
+                place(self.updated, sides.updated, conflict.updated),
+                place(self.dest, sides.dest, conflict.dest),
+            ];
+            PackageConflict::of_files(ConflictKind::Lines, places, choice.taken(), excerpt)
+        });
+        let conflicts = conflicts.collect();
+        (merged.text, conflicts)
+    }
+}
+
+/// A file that was merged without being read as YAML.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainMerge {
+    /// What it shall be.
+    pub content: Vec<u8>,
+    /// How many places both sides changed.
+    pub conflicts: usize,
+}
+
+/// Merges three versions of a file by lines, with markers where both sides changed the same ones. Of a file that
+/// has no lines dest's version stays when both sides changed it.
+#[must_use]
+pub fn merge3_plain([original, updated, dest]: [&[u8]; 3], words: MarkerWords) -> PlainMerge {
+    let file = |content| {
+        let path = Path::new("");
+        Some(PlainFile {
+            relative: path,
+            path,
+            content,
+            source: SourceId::default(),
+            executable: false,
+            role: FileRole::Other,
+            stamp: None,
+            is_kept_secret: false,
+        })
+    };
+    let sides = FileSides { original: file(original), updated: file(updated), dest: file(dest) };
+    let Decided { content, conflicts, .. } = sides.decide(FileChoice::Markers(words));
+    let content = content.map_or_else(Vec::new, |content| content.as_bytes().to_vec());
+    PlainMerge { content, conflicts: conflicts.len() }
+}

@@ -1,0 +1,427 @@
+//! Which manifests of several packages are the same.
+//!
+//! Those with the same group, kind, namespace and name in the same file are; and as files are renamed, also
+//! those in different files, as long as no side has the manifest twice. What one side calls otherwise is found by
+//! what it says of its upstream, else by its name, else by where it stands; where two fit, none is taken. What is
+//! only guessed never makes something go.
+
+mod affix;
+mod content;
+mod upstream;
+
+use std::path::Path;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use self::affix::{AffixPair, AffixPairs, NumberedName, Witness, pair_by_affix};
+use self::content::{OfKind, likeness, pair_by_content};
+use self::upstream::upstream_identity;
+use super::manifest::{GroupKindName, Manifest, ManifestKey};
+use super::read::Package;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::Node;
+
+/// For each manifest, its position in each of the packages that have it.
+pub(super) type Matched<const N: usize> = [Option<usize>; N];
+
+/// What packages are that are matched with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Single files, all of them: their paths do not count.
+    Files,
+    /// At least one is a directory.
+    Directories,
+}
+
+impl Form {
+    pub fn of(packages: &[&Package]) -> Self {
+        if packages.iter().any(|package| package.is_directory()) { Self::Directories } else { Self::Files }
+    }
+
+    /// The path by which the files of the sides belong together.
+    pub fn path(self, path: &Path) -> &Path {
+        if self == Self::Files { Path::new("") } else { path }
+    }
+}
+
+/// Which manifests are the same, and what could not be found out.
+pub(super) struct MatchedManifests<const N: usize> {
+    /// In the order of dest and then of the last side.
+    pub rows: Vec<Matched<N>>,
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What dest is to the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kinship {
+    /// It was made from one of them, and may have changed the names.
+    Descendant,
+    /// It may be from elsewhere: it can have set a namespace where the others leave that open.
+    Stranger,
+}
+
+/// Matches the manifests of dest, the first side, with those of the others. In single files the paths do not
+/// count, and single documents are the same unless their names say otherwise.
+///
+/// # Errors
+/// One package has a manifest twice in a file.
+pub(super) fn match_manifests<const N: usize>(
+    sides: [&[Manifest<'_>]; N],
+    form: Form,
+    kinship: Kinship,
+) -> Result<MatchedManifests<N>> {
+    if form == Form::Files
+        && let Some(matched) = single(sides)
+    {
+        return Ok(MatchedManifests { rows: vec![matched], warnings: Vec::new() });
+    }
+    let identities = identities(sides);
+    let mut pairing = Pairing { sides, identities, form, kinship, rows: Vec::new(), warnings: Vec::new() };
+    pairing.by_path()?;
+    pairing.by_identity();
+    pairing.unnamed();
+    if kinship == Kinship::Descendant {
+        pairing.renamed(N - 1);
+    }
+    pairing.renamed(DEST);
+    let Pairing { mut rows, warnings, .. } = pairing;
+    rows.retain(|row| row.iter().any(Option::is_some));
+    rows.sort_by_key(|row| (row[DEST].unwrap_or(usize::MAX), row[N - 1].unwrap_or(usize::MAX), row[1]));
+    Ok(MatchedManifests { rows, warnings })
+}
+
+/// The only document of each side, unless two have different names.
+fn single<const N: usize>(sides: [&[Manifest<'_>]; N]) -> Option<Matched<N>> {
+    if sides.iter().any(|manifests| manifests.len() > 1) {
+        return None;
+    }
+    let mut names = sides.iter().flat_map(|manifests| manifests.iter()).filter_map(Manifest::identity);
+    let first = names.next();
+    let same = names.all(|name| Some(name) == first);
+    same.then(|| sides.map(|manifests| (!manifests.is_empty()).then_some(0)))
+}
+
+/// The number of dest among the sides. The next one is what it was made from.
+const DEST: usize = 0;
+
+/// What is known so far.
+struct Pairing<'m, 'p, const N: usize> {
+    sides: [&'m [Manifest<'p>]; N],
+    identities: [Vec<Option<GroupKindName>>; N],
+    form: Form,
+    kinship: Kinship,
+    rows: Vec<Matched<N>>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// By what the manifests of each side are paired: in dest by what they say of their upstream, before the names
+/// that they have. None where there is no name, or another one of dest says that it is that.
+fn identities<const N: usize>(sides: [&[Manifest<'_>]; N]) -> [Vec<Option<GroupKindName>>; N] {
+    let mut identities = sides.map(|side| side.iter().map(Manifest::identity).collect::<Vec<_>>());
+    let claims: Vec<_> = sides[DEST].iter().map(|manifest| upstream_identity(manifest.node)).collect();
+    if claims.iter().all(Option::is_none) {
+        return identities;
+    }
+    let upstream: FxHashSet<GroupKindName> = identities[1..].iter().flatten().flatten().cloned().collect();
+    let mut claimed: FxHashMap<&GroupKindName, Vec<usize>> = FxHashMap::default();
+    for (i, claim) in claims.iter().enumerate() {
+        if let Some(claim) = claim.as_ref().filter(|claim| upstream.contains(*claim)) {
+            claimed.entry(claim).or_default().push(i);
+        }
+    }
+    claimed.retain(|_, by| by.len() == 1);
+    let own = &mut identities[DEST];
+    for identity in own.iter_mut().filter(|i| i.as_ref().is_some_and(|i| claimed.contains_key(i))) {
+        *identity = None;
+    }
+    for (claim, by) in claimed {
+        for i in by {
+            own[i] = Some(claim.clone());
+        }
+    }
+    identities
+}
+
+/// Rows that may be one, by their numbers: what a side does not have, and what that side alone has.
+#[derive(Default)]
+struct OpenRows {
+    missing: Vec<usize>,
+    alone: Vec<usize>,
+}
+
+impl OpenRows {
+    fn is_settled(&self) -> bool {
+        self.missing.is_empty() || self.alone.is_empty()
+    }
+}
+
+impl<'m, 'p, const N: usize> Pairing<'m, 'p, N> {
+    /// The manifest of a row on one of its sides, the first one first.
+    fn manifest(&self, row: usize) -> Option<&'m Manifest<'p>> {
+        self.rows[row].iter().zip(self.sides).find_map(|(at, side)| side.get((*at)?))
+    }
+
+    /// What a row is paired by.
+    fn identity(&self, row: usize) -> Option<&GroupKindName> {
+        self.rows[row].iter().zip(&self.identities).find_map(|(at, side)| side[(*at)?].as_ref())
+    }
+
+    /// What a row had before: the manifest of the side that dest was made from.
+    fn original(&self, row: usize) -> Option<&'m Manifest<'p>> {
+        self.sides[1].get(self.rows[row][1]?)
+    }
+
+    fn path(&self, manifest: &Manifest<'p>) -> &'p Path {
+        self.form.path(manifest.path)
+    }
+
+    /// Joins a row with one that has other sides.
+    fn join(&mut self, row: usize, other: usize) {
+        let other = std::mem::replace(&mut self.rows[other], [None; N]);
+        for (mine, other) in self.rows[row].iter_mut().zip(other) {
+            *mine = mine.or(other);
+        }
+    }
+
+    fn by_path(&mut self) -> Result<()> {
+        let mut known: FxHashMap<(GroupKindName, &Path), usize> = FxHashMap::default();
+        for (side, manifests) in self.sides.into_iter().enumerate() {
+            for (i, manifest) in manifests.iter().enumerate() {
+                let Some(identity) = &self.identities[side][i] else {
+                    if matches!(manifest.key, ManifestKey::Resource(_)) {
+                        self.rows.push(std::array::from_fn(|other| (other == side).then_some(i)));
+                    }
+                    continue;
+                };
+                let path = self.form.path(manifest.path);
+                let row = *known.entry((identity.clone(), path)).or_insert(self.rows.len());
+                if row == self.rows.len() {
+                    self.rows.push([None; N]);
+                }
+                if let Some(first) = self.rows[row][side].replace(i) {
+                    return Err(twice(&manifests[first], manifest));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins what stands in different files under one name, and once at most on each side.
+    fn by_identity(&mut self) {
+        let mut known: FxHashMap<GroupKindName, Vec<usize>> = FxHashMap::default();
+        for row in 0..self.rows.len() {
+            if let Some(identity) = self.identity(row) {
+                known.entry(identity.clone()).or_default().push(row);
+            }
+        }
+        let several = known.into_values().filter(|rows| rows.len() > 1);
+        for rows in several.collect::<Vec<_>>() {
+            let count = |side: usize| rows.iter().filter(|row| self.rows[**row][side].is_some()).count();
+            if (0..N).all(|side| count(side) <= 1) {
+                rows[1..].iter().for_each(|row| self.join(rows[0], *row));
+            } else if count(DEST) > 1 && count(N - 1) == 1 {
+                self.warn_of_several(&rows);
+            }
+        }
+    }
+
+    /// Says that a new manifest comes beside several of dest that have its name.
+    fn warn_of_several(&mut self, rows: &[usize]) {
+        let new =
+            rows.iter().find(|row| self.rows[**row][DEST].is_none() && self.rows[**row][N - 1].is_some());
+        let Some(new) = new.and_then(|row| self.sides[N - 1].get(self.rows[*row][N - 1]?)) else { return };
+        let there = rows.iter().filter_map(|row| self.sides[DEST].get(self.rows[*row][DEST]?));
+        self.warnings.push(several_fit(new, &there.collect::<Vec<_>>()));
+    }
+
+    /// Pairs what has no name, or not even a kind, within files, by content: first the sides that dest was
+    /// made from, then dest with them.
+    fn unnamed(&mut self) {
+        type PlaceOfKind<'p> = (&'p Path, GroupKindName);
+        let mut files: FxHashMap<PlaceOfKind<'_>, [Vec<usize>; N]> = FxHashMap::default();
+        for (side, manifests) in self.sides.into_iter().enumerate() {
+            for (i, manifest) in manifests.iter().enumerate() {
+                let ManifestKey::Unnamed { names, .. } = &manifest.key else { continue };
+                let of_kind = GroupKindName { name: "".into(), namespace: "".into(), ..names.clone() };
+                let key = (self.form.path(manifest.path), of_kind);
+                files.entry(key).or_insert_with(|| std::array::from_fn(|_| Vec::new()))[side].push(i);
+            }
+        }
+        for ((_, names), of_sides) in files {
+            let of_kind = if names.kind.is_empty() { OfKind::Unknown } else { OfKind::Same };
+            let mut rows: Vec<Matched<N>> = Vec::new();
+            for side in (0..N).rev() {
+                let nodes: Vec<&Node> = of_sides[side].iter().map(|i| self.sides[side][*i].node).collect();
+                let known: Vec<&Node> = rows.iter().filter_map(|row| self.node(row)).collect();
+                for (i, found) in of_sides[side].iter().zip(pair_by_content(&nodes, &known, of_kind)) {
+                    match found {
+                        Some(row) => rows[row][side] = Some(*i),
+                        None => rows.push(std::array::from_fn(|s| (s == side).then_some(*i))),
+                    }
+                }
+            }
+            self.rows.extend(rows);
+        }
+    }
+
+    /// What a row has on the side that is nearest to dest.
+    fn node(&self, row: &Matched<N>) -> Option<&'m Node> {
+        row.iter().zip(self.sides).find_map(|(at, side)| side.get((*at)?)).map(|manifest| manifest.node)
+    }
+
+    /// Finds what one side calls otherwise than the side that it was made from.
+    fn renamed(&mut self, side: usize) {
+        self.by_upstream_identity(side);
+        let unclear = self.by_name(side);
+        if self.kinship == Kinship::Descendant {
+            self.by_position(side, &unclear);
+        }
+        for (row, named) in unclear.into_iter().filter(|_| side == DEST) {
+            let new = self.rows[row][N - 1].filter(|_| self.rows[row][DEST].is_none());
+            let there: Vec<_> = named.iter().filter_map(|row| self.manifest(*row)).collect();
+            if let Some(new) = new.and_then(|i| self.sides[N - 1].get(i)) {
+                self.warnings.push(several_fit(new, &there));
+            }
+        }
+    }
+
+    /// What is open on a side and has a name.
+    fn open(&self, side: usize) -> OpenRows {
+        let mut open = OpenRows::default();
+        for (number, row) in self.rows.iter().enumerate() {
+            let is_named = self.manifest(number).is_some_and(|m| matches!(m.key, ManifestKey::Resource(_)));
+            let is_alone = row.iter().enumerate().all(|(other, at)| other == side || at.is_none());
+            match row[side] {
+                // What was there before is the original's; what only the updated version has is new.
+                None if is_named && row[1].is_some() => open.missing.push(number),
+                Some(_) if is_named && is_alone => open.alone.push(number),
+                _ => {}
+            }
+        }
+        open
+    }
+
+    /// Joins what says itself what it was made from.
+    fn by_upstream_identity(&mut self, side: usize) {
+        let open = self.open(side);
+        if open.is_settled() {
+            return;
+        }
+        let mut known: FxHashMap<GroupKindName, Vec<usize>> = FxHashMap::default();
+        for row in open.missing {
+            let manifests = self.rows[row].iter().zip(self.sides).filter_map(|(at, side)| side.get((*at)?));
+            let said = manifests.flat_map(|m| [m.identity(), upstream_identity(m.node)]).flatten();
+            for identity in said.collect::<FxHashSet<_>>() {
+                known.entry(identity).or_default().push(row);
+            }
+        }
+        let mut claims: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        for alone in open.alone {
+            let said = self.manifest(alone).and_then(|manifest| upstream_identity(manifest.node));
+            if let Some([row]) = said.and_then(|said| known.get(&said)).map(Vec::as_slice) {
+                claims.entry(*row).or_default().push(alone);
+            }
+        }
+        for (row, claimed) in claims {
+            if let [alone] = claimed.as_slice() {
+                self.join(*alone, row);
+            }
+        }
+    }
+
+    /// Joins what has the same name but for a prefix, a suffix and the namespace. Returns the rows of which that
+    /// is true in several ways, with what may be them.
+    fn by_name(&mut self, side: usize) -> FxHashMap<usize, Vec<usize>> {
+        let open = self.open(side);
+        if open.is_settled() {
+            return FxHashMap::default();
+        }
+        let name = |row: &usize| Some((*row, self.manifest(*row)?.key.names()));
+        let original = |row: &usize| Some((*row, self.original(*row)?.key.names()));
+        let missing: Vec<NumberedName<'_>> = open.missing.iter().filter_map(original).collect();
+        let alone: Vec<NumberedName<'_>> = open.alone.iter().filter_map(name).collect();
+        let AffixPairs { mut pairs, unclear } = pair_by_affix(&missing, &alone);
+        pairs.retain(|pair| self.is_believed(*pair, side));
+        for AffixPair { upstream, dest, .. } in pairs {
+            self.join(dest, upstream);
+        }
+        unclear
+    }
+
+    /// Whether a name that is in another one says that both are the same.
+    fn is_believed(&self, AffixPair { upstream, dest: alone, witness }: AffixPair, side: usize) -> bool {
+        let (Some(old), Some(new)) = (self.original(upstream), self.manifest(alone)) else { return false };
+        if self.kinship == Kinship::Stranger {
+            return witness == Witness::SameName && old.key.names().namespace.is_empty();
+        }
+        let is_same_file = self.path(old) == self.path(new);
+        let is_close = || likeness(old.node, new.node).is_close();
+        match side {
+            DEST if self.would_go(upstream) => witness > Witness::Alone || is_same_file && is_close(),
+            DEST => witness > Witness::Alone || is_same_file || is_close(),
+            // A new resource of upstream may well have a name like that of one that went.
+            _ => is_close(),
+        }
+    }
+
+    /// Whether dest's manifest would be removed if it were this one.
+    fn would_go(&self, row: usize) -> bool {
+        self.rows[row][N - 1].is_none()
+    }
+
+    /// Joins what has a new name and stands where the other one stood, if most of it is the same; or is with
+    /// it the only one of its kind in the file.
+    fn by_position(&mut self, side: usize, unclear: &FxHashMap<usize, Vec<usize>>) {
+        let mut open = self.open(side);
+        open.missing.retain(|row| !unclear.contains_key(row) && (side != DEST || !self.would_go(*row)));
+        let mut places: FxHashMap<(GroupKindName, &Path), OpenRows> = FxHashMap::default();
+        let of_kind = |manifest: &Manifest<'p>| {
+            let names = manifest.key.names().clone();
+            (GroupKindName { name: "".into(), namespace: "".into(), ..names }, self.path(manifest))
+        };
+        for row in open.missing {
+            if let Some(place) = self.original(row).map(of_kind) {
+                places.entry(place).or_default().missing.push(row);
+            }
+        }
+        for row in open.alone {
+            if let Some(place) = self.manifest(row).map(of_kind) {
+                places.entry(place).or_default().alone.push(row);
+            }
+        }
+        for OpenRows { missing, alone } in places.into_values() {
+            let is_only = missing.len() == 1 && alone.len() == 1;
+            let position = |manifest: &Manifest<'_>| (manifest.index.document, manifest.index.item);
+            let here: FxHashMap<_, usize> =
+                alone.iter().filter_map(|row| Some((position(self.manifest(*row)?), *row))).collect();
+            let found = |row: &usize| {
+                let old = self.original(*row)?;
+                let there = if is_only { alone.first() } else { here.get(&position(old)) };
+                let new = self.manifest(*there?)?;
+                likeness(old.node, new.node).is_close().then_some((*there?, *row))
+            };
+            let pairs: Vec<_> = missing.iter().filter_map(found).collect();
+            for (alone, row) in pairs {
+                self.join(alone, row);
+            }
+        }
+    }
+}
+
+fn several_fit(new: &Manifest<'_>, there: &[&Manifest<'_>]) -> Diagnostic {
+    let message = "this resource is added, since several of dest may be it";
+    let mut warning = Diagnostic::warning(Code::Ambiguous, message).resource(new);
+    warning = warning.label(new.node.span().at_start(), "the one that is added");
+    for manifest in there {
+        warning = warning.label(manifest.node.span().at_start(), "may be it");
+    }
+    warning.help("write `# kpt-merge: NAMESPACE/NAME` behind `metadata:` of the one that is")
+}
+
+fn twice(first: &Manifest<'_>, second: &Manifest<'_>) -> Diagnostic {
+    Diagnostic::error(Code::DuplicateResource, "this resource stands twice in one file")
+        .label(second.node.span().at_start(), "the second one")
+        .label(first.node.span().at_start(), "the first one")
+        .resource(second)
+        .help("remove one of the two, or move it to another file")
+}

@@ -1,0 +1,451 @@
+//! Patches of packages: which manifests a patch is for, and what becomes of them.
+
+use rustc_hash::FxHashSet;
+
+use super::change::ChangedPackage;
+use super::forbidden::newly_forbidden;
+use super::lost::{Losses, LostEntry, not_arrived};
+use super::manifest::{Manifest, gvk_of, manifests};
+use super::others::MergedFiles;
+use super::plan::{NewValue, RewritePlan};
+use super::read::Package;
+use super::removals::{at_removal, removals};
+use super::secret::{is_known_plain, is_secret};
+use super::selection::{ManifestSelection, NamedTarget, PatchCandidates, is_kustomization};
+use smp_merge::merge::directive::PATCH_MERGE_KEY;
+use smp_merge::merge::{Absences, Exceptions, Merged, Rules};
+use smp_merge::patch::{
+    ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_built_in, check_numbers,
+    parse_json_patch,
+};
+use smp_merge::schema::{Cursor, Gvk, Schema};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
+use smp_text::path::PathElement;
+use smp_text::source::{SourceId, Span};
+use smp_text::yaml::{Node, Style, Tag, Value};
+
+/// Patches, which are applied one after the other.
+#[derive(Debug, Clone)]
+pub struct Patches(Vec<TargetedPatch>);
+
+#[derive(Debug, Clone)]
+struct TargetedPatch {
+    node: Node,
+    /// The text that it stands in: of a patch for a Secret nothing of it is shown.
+    source: SourceId,
+    patch_type: PatchType,
+    /// The operations of a JSON patch.
+    json: Option<JsonPatch>,
+    target: NamedTarget,
+}
+
+/// How a package is patched.
+#[derive(Debug, Clone)]
+pub struct PackagePatchOptions {
+    /// By whose rules strategic merge patches are applied.
+    pub rules: Rules,
+    /// Which manifests are meant, beside what the patches name.
+    pub selection: ManifestSelection,
+    /// The definition that describes manifests without a kind.
+    pub type_name: Option<String>,
+    /// What becomes of strategic patches by the API server's rules for kinds that are not built into it.
+    pub custom_kinds: CustomKinds,
+}
+
+impl Default for PackagePatchOptions {
+    /// As the API server, which refuses strategic patches of custom resources.
+    fn default() -> Self {
+        let (selection, custom_kinds) = (ManifestSelection::default(), CustomKinds::default());
+        Self { rules: Rules::Apiserver, selection, type_name: None, custom_kinds }
+    }
+}
+
+impl PackagePatchOptions {
+    /// The rules of strategic merge patches for a manifest. No server takes kustomizations, whose lists merge by name.
+    fn rules_for(&self, manifest: &Manifest<'_>) -> Rules {
+        if self.rules == Rules::Apiserver && is_kustomization(manifest) { Rules::Overlay } else { self.rules }
+    }
+}
+
+/// What becomes of strategic patches for custom resources.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CustomKinds {
+    /// They are refused, as by the server.
+    #[default]
+    Refused,
+    /// They are applied by the schema, which was given for them.
+    Patched,
+}
+
+impl Patches {
+    /// Reads patches; empty documents are passed over.
+    ///
+    /// # Errors
+    /// None is left, or one is malformed.
+    pub fn new(documents: Vec<Node>, patch_type: PatchType) -> Result<Self> {
+        let patches = documents.into_iter().filter(|node| !node.is_null());
+        let patches: Vec<_> =
+            patches.map(|node| TargetedPatch::new(node, patch_type)).collect::<Result<_>>()?;
+        if patches.is_empty() {
+            return Err(Diagnostic::error(Code::InvalidValue, "the patch is empty"));
+        }
+        Ok(Self(patches))
+    }
+}
+
+impl TargetedPatch {
+    fn new(node: Node, patch_type: PatchType) -> Result<Self> {
+        check_numbers(&node)?;
+        let source = node.span().source;
+        let node = restyled(node);
+        let is_json = patch_type == PatchType::Json;
+        let json = if is_json { Some(parse_json_patch(&node)?) } else { None };
+        if !is_json && node.as_map().is_none() {
+            let message = format!("a patch of this type must be a map, not {}", node.type_name());
+            return Err(Diagnostic::error(Code::WrongType, message)
+                .at(node.span().at_start())
+                .help("a list of operations is a JSON patch"));
+        }
+        let target = if is_json { NamedTarget::default() } else { NamedTarget::of(&node) };
+        Ok(Self { node, source, patch_type, json, target })
+    }
+
+    /// The API server refuses strategic patches of what it has no types for.
+    fn check_schema(
+        &self,
+        manifest: &Manifest<'_>,
+        kind: Cursor<'_>,
+        options: &PackagePatchOptions,
+    ) -> Result<()> {
+        let is_given = options.custom_kinds == CustomKinds::Patched && kind.is_known();
+        let is_for_server = options.rules_for(manifest) == Rules::Apiserver;
+        if is_given || self.patch_type != PatchType::Strategic || !is_for_server {
+            return Ok(());
+        }
+        check_built_in(manifest.node)
+    }
+
+    /// An error with the place of the patch, if it has none, and the file of the manifest.
+    fn failed_at(&self, error: Diagnostic, manifest: &Manifest<'_>) -> Diagnostic {
+        let has_place = !error.labels().is_empty();
+        let error = if has_place { error } else { error.at(self.node.span().at_start()) };
+        error.note(format!("it was for {} in {}", manifest.shown(), manifest.path.display()))
+    }
+
+    fn apply(&self, mut node: Node, schema: &Schema, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
+        if let Some(operations) = &self.json {
+            let warnings = operations.apply_noting(&mut node, JsonPatchOptions::default())?.into_warnings();
+            return Ok(Merged { warnings, ..Merged::of(Some(node)) });
+        }
+        let options = ApplyOptions::default().rules(rules).kind(kind).schema(schema);
+        let is_lossy = rules == Rules::Kustomize { exceptions: Exceptions::None };
+        if !is_lossy || self.patch_type != PatchType::Strategic {
+            return apply(node, &self.node, self.patch_type, &options);
+        }
+        let mut merged = apply(node.clone(), &self.node, self.patch_type, &options)?;
+        let warnings = self.lost_by_kustomize(&node, merged.node.as_ref(), &options);
+        merged.warnings.extend(warnings);
+        Ok(merged)
+    }
+
+    /// What kustomize does in silence, and builds refuse: of entries with equal keys, say, it keeps one.
+    fn lost_by_kustomize(
+        &self,
+        node: &Node,
+        merged: Option<&Node>,
+        options: &ApplyOptions<'_>,
+    ) -> Vec<Diagnostic> {
+        let careful = options.rules(Rules::Kustomize { exceptions: Exceptions::Listed });
+        let refused = apply(node.clone(), &self.node, self.patch_type, &careful).err();
+        let refused = refused.map(|error| {
+            error.into_warning().note("kustomize merges this list nevertheless, and may lose entries of it")
+        });
+        let lost = merged.map_or_else(Vec::new, |merged| self.lost_entries(node, merged, options));
+        refused.into_iter().chain(lost).chain(named_keys_of(&self.node)).collect()
+    }
+
+    /// A warning for each entry that the API server's rules, or those of overlays, keep or make, and kustomize's do
+    /// not, and for each that the patch has and the merged list has not. What either of the two makes alike is not
+    /// lost, but merged by another key.
+    fn lost_entries(&self, node: &Node, merged: &Node, options: &ApplyOptions<'_>) -> Vec<Diagnostic> {
+        let mut patch = self.node.clone();
+        drop_named_keys(&mut patch);
+        let losses = |rules| {
+            let expected = apply(node.clone(), &patch, self.patch_type, &options.rules(rules)).ok()?.node?;
+            Some(Losses::between(&expected, merged, options.kind))
+        };
+        let (server, overlay) = (losses(Rules::Apiserver), losses(Rules::Overlay).unwrap_or_default());
+        let is_refused = server.is_none();
+        let server = server.unwrap_or_default();
+        let mut told = FxHashSet::default();
+        let of_server = server.lost.iter().filter(|lost| !overlay.kept.contains(&lost.span));
+        // By the server's rules the patch's entry may be merged into another one, and lost with it.
+        let of_overlay = overlay.lost.iter().filter(|lost| {
+            is_refused || lost.span.source == self.source && !server.kept.contains(&lost.span)
+        });
+        let mut lost: Vec<&LostEntry> =
+            of_server.chain(of_overlay).filter(|lost| told.insert(lost.span)).collect();
+        let missing = not_arrived(&patch, merged, options.kind);
+        let known: FxHashSet<&[PathElement]> = lost.iter().map(|lost| lost.list()).collect();
+        lost.extend(missing.iter().filter(|missing| !known.contains(missing.list())));
+        let left = entry_places(merged);
+        lost.into_iter().map(|lost| lost.warning(left.contains(&lost.span))).collect()
+    }
+}
+
+impl LostEntry {
+    fn warning(&self, is_left: bool) -> Diagnostic {
+        let message = if is_left {
+            "kustomize does not merge into this entry what the patch says of it"
+        } else {
+            "kustomize loses this entry"
+        };
+        Diagnostic::warning(Code::Ambiguous, message).field(&self.path).at(self.span).help(
+            "give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver",
+        )
+    }
+}
+
+/// Where the entries of all lists stand.
+fn entry_places(node: &Node) -> FxHashSet<Span> {
+    fn look(node: &Node, places: &mut FxHashSet<Span>) {
+        match &node.value {
+            Value::Map(map) => map.iter().for_each(|(_, value)| look(value, places)),
+            Value::List(list) => list.iter().for_each(|entry| {
+                places.insert(entry.span());
+                look(entry, places);
+            }),
+            Value::Scalar(_) => {}
+        }
+    }
+    let mut places = FxHashSet::default();
+    look(node, &mut places);
+    places
+}
+
+/// Leaves out what names keys, which kustomize does not know.
+fn drop_named_keys(node: &mut Node) {
+    match &mut node.value {
+        Value::Map(map) => {
+            map.remove(PATCH_MERGE_KEY);
+            map.iter_mut().for_each(|(_, value)| drop_named_keys(value));
+        }
+        Value::List(list) => list.iter_mut().for_each(drop_named_keys),
+        Value::Scalar(_) => {}
+    }
+}
+
+/// Applies each patch to the manifests that have the apiVersion, kind and name that it names, as far as the
+/// options select them.
+///
+/// # Errors
+/// As the patch's own rules; a patch that is for no manifest, or names none where there are several; a type that
+/// the schema does not have.
+pub fn patch_package(
+    package: &Package,
+    patches: &Patches,
+    schema: &Schema,
+    options: &PackagePatchOptions,
+) -> Result<ChangedPackage> {
+    let type_of_rest = type_of_rest(schema, options)?;
+    let candidates = PatchCandidates::new(manifests(package), &options.selection, package.is_directory());
+    let of_manifest = patches_of(&candidates, patches, package)?;
+    let mut plan = RewritePlan::new(package);
+    let mut absences = Absences::default();
+    let patched = candidates.manifests().iter().zip(&of_manifest).filter(|(_, patches)| !patches.is_empty());
+    let kind_of = |manifest: &Manifest<'_>| {
+        // Whatever the only document says that it is, the user has said it.
+        let is_meant = candidates.manifests().len() == 1 || gvk_of(manifest.node).kind.is_empty();
+        let rest = if is_meant { type_of_rest } else { Cursor::unknown() };
+        schema.kind(&schema_kind(manifest)).unwrap_or(rest)
+    };
+    check_schemas(patched.clone(), kind_of, options)?;
+    for (manifest, patches) in patched {
+        let kind = kind_of(manifest);
+        let named = |error: Diagnostic| error.resource(manifest);
+        let mut node = Some(manifest.node.clone());
+        for patch in patches {
+            let failed = |error| named(patch.failed_at(error, manifest));
+            let Some(before) = node else { break };
+            if patch.patch_type == PatchType::Strategic {
+                // What is missing of the outcome, `forbidden_by` tells.
+                let _ = absences.note(&before, &patch.node, kind, manifest);
+            }
+            let merged = patch.apply(before, schema, kind, options.rules_for(manifest)).map_err(failed)?;
+            plan.warn(merged.warnings.into_iter().map(named));
+            node = merged.node;
+            if let Some(after) = &node {
+                keeps_identity(manifest.node, after).map_err(failed)?;
+            }
+        }
+        match node {
+            Some(node) => {
+                plan.warn(forbidden_by(patches, manifest.node, &node, kind).map(named));
+                plan.change(manifest, NewValue::of(manifest, node, schema));
+            }
+            None => plan.remove(manifest),
+        }
+    }
+    plan.warn(absences.into_warnings());
+    plan.finish(MergedFiles::default())
+}
+
+/// The kind by which a manifest merges: what it says, or for a kustomization what its file's name says.
+fn schema_kind(manifest: &Manifest<'_>) -> Gvk {
+    if is_kustomization(manifest) { manifest.gvk.clone() } else { gvk_of(manifest.node) }
+}
+
+/// What the schema forbids of what patches made, where they say so.
+fn forbidden_by(
+    patches: &[&TargetedPatch],
+    before: &Node,
+    after: &Node,
+    kind: Cursor<'_>,
+) -> impl Iterator<Item = Diagnostic> {
+    let forbidden = newly_forbidden(before, after, kind);
+    let is_missing = forbidden.iter().any(|warning| warning.code() == Code::MissingField);
+    let patches = patches.iter().filter(|_| is_missing);
+    let removed = removals(patches.map(|patch| &patch.node), after);
+    forbidden.into_iter().map(move |warning| at_removal(warning, &removed))
+}
+
+/// Whether the API server takes all strategic patches that it would get.
+///
+/// # Errors
+/// It does not: an error for each of the kinds.
+fn check_schemas<'a>(
+    patched: impl Iterator<Item = (&'a Manifest<'a>, &'a Vec<&'a TargetedPatch>)>,
+    kind_of: impl Fn(&Manifest<'a>) -> Cursor<'a>,
+    options: &PackagePatchOptions,
+) -> Result<()> {
+    let (mut refused, mut told) = (Problems::default(), FxHashSet::default());
+    for (manifest, patches) in patched {
+        let check = |patch: &&TargetedPatch| {
+            let checked = patch.check_schema(manifest, kind_of(manifest), options);
+            checked.map_err(|error| patch.failed_at(error, manifest).resource(manifest)).err()
+        };
+        let Some(error) = patches.iter().find_map(check) else { continue };
+        if told.insert(&manifest.gvk) {
+            refused.add(error);
+        }
+    }
+    refused.or(())
+}
+
+/// The patches of each manifest. Of those that are for a Secret, or for nobody knows whom where there is one, no
+/// text is shown; of those for what is known to be none, whatever they look like, all that is not secret by its key.
+///
+/// # Errors
+/// A patch that is for no manifest, or does not say for which.
+fn patches_of<'a>(
+    candidates: &PatchCandidates<'_>,
+    patches: &'a Patches,
+    package: &Package,
+) -> Result<Vec<Vec<&'a TargetedPatch>>> {
+    let manifests = candidates.manifests();
+    let mut of_manifest = vec![Vec::new(); manifests.len()];
+    for patch in &patches.0 {
+        let targets = candidates.targets(&patch.target, &patch.node);
+        let is_secret = match &targets {
+            Ok(targets) => targets.iter().any(|&target| is_secret(manifests[target].key.names())),
+            Err(_) => package.has_secrets(),
+        };
+        let is_plain = |targets: &Vec<usize>| {
+            targets.iter().all(|&target| is_known_plain(manifests[target].key.names()))
+        };
+        if is_secret {
+            package.sources().keep_secret(patch.source);
+        } else if targets.as_ref().is_ok_and(is_plain) {
+            package.sources().show_plain(patch.source);
+        }
+        targets?.into_iter().for_each(|target| of_manifest[target].push(patch));
+    }
+    Ok(of_manifest)
+}
+
+/// The type of manifests without a kind.
+fn type_of_rest<'s>(schema: &'s Schema, options: &PackagePatchOptions) -> Result<Cursor<'s>> {
+    let Some(name) = &options.type_name else { return Ok(Cursor::unknown()) };
+    schema.named(name).ok_or_else(|| {
+        Diagnostic::error(Code::NoMatch, format!("the schema has no type `{name}`"))
+            .help("name a definition of the document that the schema was read from")
+    })
+}
+
+/// A warning for each `$patchMergeKey`, which kustomize takes for a field.
+fn named_keys_of(node: &Node) -> Vec<Diagnostic> {
+    match &node.value {
+        Value::Map(map) => {
+            let own = map.get(PATCH_MERGE_KEY).map(|directive| {
+                let message =
+                    format!("to kustomize `{PATCH_MERGE_KEY}` is a field like any other, and names no keys");
+                Diagnostic::warning(Code::Directive, message)
+                    .at(directive.span())
+                    .help("use --dialect overlay or apiserver, by whose rules it counts")
+            });
+            own.into_iter().chain(map.iter().flat_map(|(_, value)| named_keys_of(value))).collect()
+        }
+        Value::List(list) => list.iter().flat_map(named_keys_of).collect(),
+        Value::Scalar(_) => Vec::new(),
+    }
+}
+
+/// What says which object a manifest is.
+const IDENTITY: [&[&str]; 4] =
+    [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
+
+/// Whether a patched manifest is of the object that it was of. What it did not say may be added.
+///
+/// # Errors
+/// Another object, or none. The API server refuses to rename objects (422), and what has no kind at all.
+fn keeps_identity(before: &Node, after: &Node) -> Result<()> {
+    let text = |node: &Node, path: &[&str]| node.get_path(path).and_then(Node::scalar_text).cloned();
+    for path in IDENTITY {
+        let Some(was) = text(before, path) else { continue };
+        let (is, name) = (text(after, path), path.join("."));
+        if is.as_ref() == Some(&was) {
+            continue;
+        }
+        let message = match &is {
+            Some(is) => format!("this patch would make another object of it: `{is}` instead of `{was}`"),
+            None => format!("this patch would take away what says which object it is, `{was}`"),
+        };
+        let error = Diagnostic::error(Code::InvalidValue, message).field(name.as_str());
+        let error = match after.get_path(path) {
+            Some(node) => error.at(node.span()),
+            None => error,
+        };
+        return Err(error.help("no server does that to an object: edit the file, if it shall be another one"));
+    }
+    Ok(())
+}
+
+/// A patch that was written as JSON, in the style that new manifests have: what it adds shall look like what
+/// stands beside it.
+fn restyled(mut node: Node) -> Node {
+    if node.meta.style == Style::Flow {
+        restyle(&mut node);
+    }
+    node
+}
+
+fn restyle(node: &mut Node) {
+    let is_string = node.as_str().is_some();
+    match &mut node.value {
+        Value::Map(map) => {
+            for entry in map.entries_mut() {
+                entry.key.meta.style = Style::Plain;
+                restyle(&mut entry.value);
+            }
+            node.meta.style = Style::Block;
+        }
+        Value::List(list) => {
+            list.iter_mut().for_each(restyle);
+            node.meta.style = Style::Block;
+        }
+        Value::Scalar(_) if is_string => {
+            (node.meta.style, node.meta.tag) = (Style::Plain, Tag::Str);
+        }
+        Value::Scalar(_) => {}
+    }
+}

@@ -1,0 +1,269 @@
+//! From changed manifests to changed texts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::change::{ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, PackageChange};
+use super::conflict::PackageConflict;
+use super::fields::{ChangedFields, changed_fields};
+use super::manifest::{Manifest, ManifestIndex};
+use super::origins::ChangeOrigin;
+use super::others::MergedFiles;
+use super::read::{Package, PackageFile, items};
+use smp_merge::schema::{Cursor, Schema};
+use smp_text::diagnostic::{Diagnostic, Result};
+use smp_text::path::FieldPath;
+use smp_text::yaml::{Node, edit, is_same};
+
+/// Collects what becomes of the manifests of a package.
+pub(super) struct RewritePlan<'p> {
+    package: &'p Package,
+    /// The manifests that change; none for those that go.
+    after: FxHashMap<ManifestIndex, Option<Node>>,
+    /// New manifests by the file that they go to.
+    added: BTreeMap<PathBuf, Vec<AddedManifest<'p>>>,
+    /// The files of which it changes whether they may be run.
+    executable: FxHashMap<PathBuf, bool>,
+    out: ChangedPackage,
+}
+
+/// A manifest that comes to a file, and where it comes from.
+struct AddedManifest<'p> {
+    from: &'p PackageFile,
+    index: ManifestIndex,
+    /// Where it stands among those that come to the file.
+    order: ManifestIndex,
+    /// The path in the package of the file that it goes to.
+    relative: PathBuf,
+    node: Node,
+}
+
+impl<'p> RewritePlan<'p> {
+    pub fn new(package: &'p Package) -> Self {
+        let (after, added) = (FxHashMap::default(), BTreeMap::new());
+        Self { package, after, added, executable: FxHashMap::default(), out: ChangedPackage::default() }
+    }
+
+    fn note(&mut self, manifest: &Manifest<'_>, path: PathBuf, kind: ChangeKind) {
+        let resource = Some(manifest.key.to_string());
+        self.out.changes.push(PackageChange { resource, path, kind });
+    }
+
+    /// Gives a manifest of the package another value, if it is one, in which these fields are others.
+    pub fn change(&mut self, manifest: &Manifest<'_>, after: NewValue) {
+        let NewValue::Other { node, fields, removed_entries } = after else { return };
+        self.out.removed_entries += removed_entries;
+        self.note(
+            manifest,
+            self.package.files()[manifest.index.file].path.clone(),
+            ChangeKind::Fields(fields),
+        );
+        self.after.insert(manifest.index, Some(node));
+    }
+
+    /// Removes a manifest of the package.
+    pub fn remove(&mut self, manifest: &Manifest<'_>) {
+        self.note(manifest, self.package.files()[manifest.index.file].path.clone(), ChangeKind::Removed);
+        self.after.insert(manifest.index, None);
+    }
+
+    /// Adds a manifest of another package, to the file of the same path.
+    pub fn add(&mut self, from: &'p Package, manifest: &Manifest<'_>, node: Node) {
+        let path = self.package.place_of(manifest.path);
+        self.note(manifest, path.clone(), ChangeKind::Added);
+        let (from, relative) = (&from.files()[manifest.index.file], manifest.path.to_path_buf());
+        let added = AddedManifest { from, index: manifest.index, order: manifest.index, relative, node };
+        self.added.entry(path).or_default().push(added);
+    }
+
+    /// Moves a manifest of the package to where another one stands, with another value if it is one.
+    pub fn relocate(&mut self, manifest: &Manifest<'_>, after: NewValue, there: &Manifest<'_>) {
+        let (from, path) = (&self.package.files()[manifest.index.file], self.package.place_of(there.path));
+        self.note(manifest, path.clone(), ChangeKind::Moved(from.path.clone()));
+        let node = match after {
+            NewValue::Same => manifest.node.clone(),
+            NewValue::Other { node, fields, removed_entries } => {
+                self.out.removed_entries += removed_entries;
+                self.note(manifest, path.clone(), ChangeKind::Fields(fields));
+                node
+            }
+        };
+        self.after.insert(manifest.index, None);
+        let (relative, order) = (there.path.to_path_buf(), there.index);
+        let added = AddedManifest { from, index: manifest.index, order, relative, node };
+        self.added.entry(path).or_default().push(added);
+    }
+
+    /// Says whether a file of the package, or a new one, may be run as a program.
+    pub fn set_executable(&mut self, path: PathBuf, executable: bool) {
+        self.executable.insert(path, executable);
+    }
+
+    /// Notes what of packages is neither read nor written.
+    pub fn leave_alone(&mut self, packages: &[&Package]) {
+        let paths = packages.iter().flat_map(|package| package.left_alone().iter().cloned());
+        self.out.left_alone.extend(paths);
+    }
+
+    pub fn conflict(&mut self, conflicts: impl IntoIterator<Item = PackageConflict>) {
+        self.out.conflicts.extend(conflicts);
+    }
+
+    /// Says where what becomes of the manifests comes from.
+    pub fn trace(&mut self, origins: Vec<ChangeOrigin>) {
+        self.out.origins = Some(origins);
+    }
+
+    pub fn warn(&mut self, warnings: impl IntoIterator<Item = Diagnostic>) {
+        self.out.warnings.extend(warnings);
+    }
+
+    /// The texts, beside files that were merged without being read as manifests.
+    ///
+    /// # Errors
+    /// A manifest that cannot be written.
+    pub fn finish(mut self, plain: MergedFiles) -> Result<ChangedPackage> {
+        for added in self.added.values_mut() {
+            added.sort_by_key(|added| added.order);
+        }
+        let is_plain: BTreeSet<&PathBuf> = plain.files.iter().map(|file| &file.path).collect();
+        let touched: BTreeSet<usize> = self.after.keys().map(|index| index.file).collect();
+        let package = self.package;
+        let files = package.files().par_iter().enumerate();
+        let known = files.filter(|(_, file)| !is_plain.contains(&file.path)).map(|(i, file)| {
+            let added = self.added.get(&file.path).map_or(&[][..], Vec::as_slice);
+            if !touched.contains(&i) && added.is_empty() {
+                let text = Some(file.text.to_string());
+                return Ok(self.changed(file.path.clone(), file.relative.clone(), text, Some(file)));
+            }
+            self.file(i, file, added)
+        });
+        let mut files = known.collect::<Result<Vec<_>>>()?;
+        let known: BTreeSet<_> = package.files().iter().map(|file| &file.path).collect();
+        for (path, added) in self.added.iter().filter(|(path, _)| !known.contains(path)) {
+            files.push(self.new_file(path.clone(), added)?);
+        }
+        drop(is_plain);
+        files.extend(plain.files);
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        self.out.changes.extend(plain.changes);
+        self.out.changes.sort_by(|a, b| a.path.cmp(&b.path));
+        self.out.conflicts.extend(plain.conflicts);
+        if let Some(origins) = &mut self.out.origins {
+            origins.extend(plain.origins);
+            origins.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        self.out.files = files;
+        Ok(self.out)
+    }
+
+    fn file(&self, number: usize, file: &PackageFile, added: &[AddedManifest<'_>]) -> Result<ChangedFile> {
+        let mut after: Vec<_> =
+            file.documents.iter().enumerate().map(|(i, node)| self.document(number, i, node)).collect();
+        let new = added.iter().map(|added| added.node.clone());
+        // What was an item stays one, where there is but one list.
+        match after.as_mut_slice() {
+            [Some(list)] if items(list).is_some() && added.iter().all(|added| added.index.item.is_some()) => {
+                list.get_mut("items")
+                    .and_then(Node::as_list_mut)
+                    .into_iter()
+                    .for_each(|items| items.extend(new.clone()));
+            }
+            _ => after.extend(new.map(Some)),
+        }
+        let text = if after.iter().flatten().all(Node::is_null) {
+            None
+        } else {
+            Some(edit(&file.text, file.reading, &file.documents, &after).map_err(|e| in_file(e, file))?)
+        };
+        Ok(self.changed(file.path.clone(), file.relative.clone(), text, Some(file)))
+    }
+
+    /// A file with a new text, and what it was before.
+    fn changed(
+        &self,
+        path: PathBuf,
+        relative: PathBuf,
+        text: Option<String>,
+        before: Option<&PackageFile>,
+    ) -> ChangedFile {
+        let was_executable = before.is_some_and(|file| file.executable);
+        let executable = self.executable.get(&path).copied().unwrap_or(was_executable);
+        let is_same = before.is_some_and(|file| text.as_deref() == Some(&*file.text));
+        let is_changed = !is_same || executable != was_executable;
+        let content = text.map(FileContent::Text);
+        let read = before.and_then(|file| file.stamp.clone());
+        ChangedFile { path, relative, content, executable, role: FileRole::Manifests, is_changed, read }
+    }
+
+    /// A file that the package does not have: that of the other package, without what is not added.
+    fn new_file(&self, path: PathBuf, added: &[AddedManifest<'_>]) -> Result<ChangedFile> {
+        let Some(AddedManifest { from, relative, .. }) = added.first() else {
+            return Ok(self.changed(path, PathBuf::new(), None, None));
+        };
+        let mut after = vec![None; from.documents.len()];
+        for AddedManifest { from: file, index, node, .. } in added {
+            match index.item {
+                None if std::ptr::eq(*file, *from) => after[index.document] = Some(node.clone()),
+                _ => after.push(Some(node.clone())),
+            }
+        }
+        let text =
+            edit(&from.text, from.reading, &from.documents, &after).map_err(|error| in_file(error, from))?;
+        Ok(self.changed(path, relative.clone(), Some(text), None))
+    }
+
+    /// A document of the package after the changes.
+    fn document(&self, file: usize, document: usize, node: &Node) -> Option<Node> {
+        let change = |item| self.after.get(&ManifestIndex { file, document, item });
+        let Some(items) = items(node) else {
+            return change(None).map_or_else(|| Some(node.clone()), Clone::clone);
+        };
+        let left: Vec<_> = items
+            .iter()
+            .enumerate()
+            .filter_map(|(i, item)| change(Some(i)).map_or_else(|| Some(item.clone()), Clone::clone))
+            .collect();
+        if left.is_empty() && !items.is_empty() {
+            return None;
+        }
+        let mut after = node.clone();
+        if let Some(list) = after.get_mut("items").and_then(Node::as_list_mut) {
+            *list = left;
+        }
+        Some(after)
+    }
+}
+
+/// What a manifest is after a merge or patch.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum NewValue {
+    /// What it was.
+    Same,
+    /// Something else.
+    Other {
+        node: Node,
+        /// Those that are others; none when only comments are.
+        fields: Vec<FieldPath>,
+        /// How many entries of lists are gone.
+        removed_entries: usize,
+    },
+}
+
+impl NewValue {
+    pub fn of(manifest: &Manifest<'_>, after: Node, schema: &Schema) -> Self {
+        if is_same(manifest.node, &after) {
+            return Self::Same;
+        }
+        let cursor = schema.kind(&manifest.gvk).unwrap_or_else(Cursor::unknown);
+        let ChangedFields { paths: fields, removed_entries } = changed_fields(manifest.node, &after, cursor);
+        Self::Other { node: after, fields, removed_entries }
+    }
+}
+
+fn in_file(error: Diagnostic, file: &PackageFile) -> Diagnostic {
+    error.note(format!("in {}", file.path.display()))
+}

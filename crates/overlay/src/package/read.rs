@@ -1,0 +1,443 @@
+//! Reading packages: the manifests of a directory, of a file, or of a text, and what lies beside them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use smp_files::{
+    DiskTree, FileKind, FileStamp, FileTree, Hidden, JOURNAL, LinkPolicy, NO_FILE, OpenFile, TreeWalk,
+    WalkOptions, Walked, check_finished,
+};
+use smp_merge::schema::openapi::{is_crd, read_added_kinds};
+use smp_merge::schema::{Schema, TypeGraph};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::{Reading, SourceId, SourceMap};
+use smp_text::yaml::{Node, ParseOptions, decode, parse_documents};
+
+/// The manifests of a directory and all below it, or of one file.
+///
+/// ```
+/// use smp_merge::merge::MergeOptions;
+/// use smp_overlay::package::{Package, merge3_packages};
+/// use smp_merge::schema::Schema;
+/// use smp_text::source::{Reading, SourceMap};
+///
+/// let sources = SourceMap::default();
+/// let read = |text: &str| Package::of_text("web.yaml", text.into(), Reading::Kubectl, &sources);
+/// let web = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  a: '1'\n  b: '1'\n";
+/// let original = read(web)?;
+/// let updated = read(&web.replace("a: '1'", "a: '2'"))?;
+/// let dest = read(&web.replace("b: '1'", "b: '5' # ours"))?;
+/// let merged = merge3_packages(&original, &updated, &dest, &Schema::embedded(), &MergeOptions::default())?;
+/// assert!(merged.stream().ends_with("data:\n  a: '2'\n  b: '5' # ours\n"));
+/// assert!(merged.conflicts.is_empty());
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Package {
+    /// The directory, or the file.
+    root: PathBuf,
+    is_directory: bool,
+    files: Vec<PackageFile>,
+    others: Vec<OtherFile>,
+    left_alone: Vec<PathBuf>,
+    /// What knows the texts of its files.
+    sources: SourceMap,
+}
+
+/// One file of a package that could be read as YAML.
+#[derive(Debug, Clone)]
+pub struct PackageFile {
+    /// Its path in the package; of a package that is a file, its name.
+    pub relative: PathBuf,
+    /// Where it is, as the user would write it.
+    pub path: PathBuf,
+    /// Its text.
+    pub text: Arc<str>,
+    /// As whose text it was read.
+    pub reading: Reading,
+    /// The documents in it, with comments; empty ones as null.
+    pub documents: Vec<Node>,
+    /// Whether it may be run as a program.
+    pub executable: bool,
+    /// The file as it was before it was read; none of what was never on a disk.
+    pub stamp: Option<FileStamp>,
+    pub(super) source: SourceId,
+    definitions: Definitions,
+}
+
+/// A file of a package that holds no YAML, or none that can be read.
+#[derive(Debug, Clone)]
+pub struct OtherFile {
+    /// Its path in the package.
+    pub relative: PathBuf,
+    /// Where it is, as the user would write it.
+    pub path: PathBuf,
+    /// What is in it.
+    pub content: Arc<[u8]>,
+    /// Whether it may be run as a program.
+    pub executable: bool,
+    /// The file as it was before it was read; none of what was never on a disk.
+    pub stamp: Option<FileStamp>,
+    /// Why it cannot be read, though its name is that of a manifest.
+    pub problem: Option<Diagnostic>,
+    pub(super) source: SourceId,
+}
+
+/// What the CustomResourceDefinitions of a file define.
+#[derive(Debug, Clone, Default)]
+struct Definitions {
+    types: Vec<Arc<TypeGraph>>,
+    /// Why one of them defines nothing; a patch for another one is such.
+    problem: Option<Diagnostic>,
+}
+
+/// What is read of a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReadScope {
+    /// `*.yaml`, `*.yml` and `*.json`, outside of hidden directories.
+    Manifests,
+    /// All but what git keeps for itself.
+    Everything,
+}
+
+/// A file that was read.
+enum ReadFile {
+    Yaml(PackageFile),
+    Other(OtherFile),
+}
+
+impl Package {
+    /// Reads a file, or all `*.yaml`, `*.yml` and `*.json` files of a directory and the directories in
+    /// it, sorted by path. Hidden directories are left out, and links to directories not followed.
+    ///
+    /// # Errors
+    /// It is not there, or a file cannot be read or is malformed.
+    pub fn read(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
+        let reader = PackageReader { tree: &DiskTree, reading, sources };
+        reader.package(path, ReadScope::Manifests)
+    }
+
+    /// Reads a file, or all files of a directory and the directories in it, hidden ones too. What git keeps
+    /// in `.git`, and links, are left alone. Manifests that are malformed are files like others.
+    ///
+    /// # Errors
+    /// It is not there, or a file cannot be read; a single file is malformed.
+    pub fn read_everything(path: &Path, reading: Reading, sources: &SourceMap) -> Result<Self> {
+        let reader = PackageReader { tree: &DiskTree, reading, sources };
+        reader.package(path, ReadScope::Everything)
+    }
+
+    /// As [`Package::read`], from any tree of files.
+    ///
+    /// # Errors
+    /// As [`Package::read`].
+    pub fn read_from(
+        tree: &dyn FileTree,
+        path: &Path,
+        reading: Reading,
+        sources: &SourceMap,
+    ) -> Result<Self> {
+        PackageReader { tree, reading, sources }.package(path, ReadScope::Manifests)
+    }
+
+    /// The package of a text that came from elsewhere, such as the standard input.
+    ///
+    /// # Errors
+    /// The text is malformed.
+    pub fn of_text(name: &str, text: String, reading: Reading, sources: &SourceMap) -> Result<Self> {
+        let source = sources.add(name, text);
+        let file = PackageFile::parse(name.into(), name.into(), source, reading, sources)?;
+        Ok(Self::of_file(PathBuf::from(name), file, sources))
+    }
+
+    /// The same of a version of a file, which messages call `name`, and which is read as one of that path is.
+    ///
+    /// # Errors
+    /// The text is malformed.
+    pub fn of_version(
+        path: &Path,
+        name: &str,
+        text: String,
+        reading: Reading,
+        sources: &SourceMap,
+    ) -> Result<Self> {
+        let source = sources.add(name, text);
+        let file = PackageFile::parse(path.into(), name.into(), source, reading.of_file(path), sources)?;
+        Ok(Self::of_file(PathBuf::from(name), file, sources))
+    }
+
+    fn of_file(root: PathBuf, file: PackageFile, sources: &SourceMap) -> Self {
+        let (others, left_alone, sources) = (Vec::new(), Vec::new(), sources.clone());
+        Self { root, is_directory: false, files: vec![file], others, left_alone, sources }
+    }
+
+    /// What knows the texts of its files.
+    pub(super) fn sources(&self) -> &SourceMap {
+        &self.sources
+    }
+
+    /// Whether it is a directory.
+    #[must_use]
+    pub fn is_directory(&self) -> bool {
+        self.is_directory
+    }
+
+    /// The files that could be read as YAML, sorted by path.
+    #[must_use]
+    pub fn files(&self) -> &[PackageFile] {
+        &self.files
+    }
+
+    /// The other files, sorted by path; none unless everything was read.
+    #[must_use]
+    pub fn others(&self) -> &[OtherFile] {
+        &self.others
+    }
+
+    /// What was left alone: where links are, and where git keeps what is its own.
+    #[must_use]
+    pub fn left_alone(&self) -> &[PathBuf] {
+        &self.left_alone
+    }
+
+    /// Where links are, by their paths in the package.
+    pub(super) fn links(&self) -> impl Iterator<Item = PathBuf> {
+        let links = self.left_alone.iter().filter(|path| path.file_name().is_none_or(|name| name != ".git"));
+        links.filter_map(|path| Some(path.strip_prefix(&self.root).ok()?.to_path_buf()))
+    }
+
+    /// The paths of all its files in it.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        let files = self.files.iter().map(|file| file.relative.as_path());
+        files.chain(self.others.iter().map(|file| file.relative.as_path()))
+    }
+
+    /// Where a file with a path in the package belongs. All belongs into a package that is a file.
+    #[must_use]
+    pub fn place_of(&self, relative: &Path) -> PathBuf {
+        if self.is_directory { self.root.join(relative) } else { self.root.clone() }
+    }
+
+    /// Adds the types of the custom resources that its CRDs define to a schema. What is only a part of a CRD,
+    /// such as a patch for one, defines none.
+    pub fn add_types(&self, schema: &mut Schema) {
+        for types in self.files.iter().flat_map(|file| &file.definitions.types) {
+            schema.push_types("crd", types.clone());
+        }
+    }
+
+    /// Why CRDs of the package define no types.
+    pub fn definition_problems(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.files.iter().filter_map(PackageFile::definition_problem)
+    }
+}
+
+impl PackageFile {
+    fn parse(
+        relative: PathBuf,
+        path: PathBuf,
+        source: SourceId,
+        reading: Reading,
+        sources: &SourceMap,
+    ) -> Result<Self> {
+        let options = ParseOptions { comments: true, reading, ..ParseOptions::default() };
+        let documents = parse_documents(sources, source, options)?;
+        let text = sources.get(source).map_or_else(|| Arc::from(""), |source| source.text().clone());
+        let definitions = Definitions::of(&documents);
+        Ok(Self {
+            relative,
+            path,
+            text,
+            reading,
+            documents,
+            executable: false,
+            stamp: None,
+            source,
+            definitions,
+        })
+    }
+
+    /// Why a CRD in it defines no types.
+    pub(super) fn definition_problem(&self) -> Option<&Diagnostic> {
+        self.definitions.problem.as_ref()
+    }
+}
+
+impl Definitions {
+    fn of(documents: &[Node]) -> Self {
+        let mut definitions = Self::default();
+        for crd in documents.iter().flat_map(items_or_self).filter(|node| is_crd(node)) {
+            match read_added_kinds(crd).and_then(|model| model.compile()) {
+                Ok(types) => definitions.types.push(Arc::new(types)),
+                Err(problem) => drop(definitions.problem.get_or_insert(problem)),
+            }
+        }
+        definitions
+    }
+}
+
+/// The items of a `List`.
+pub(super) fn items(node: &Node) -> Option<&Vec<Node>> {
+    let is_list = node.get("kind").and_then(Node::as_str) == Some("List");
+    let items = node.get("items").filter(|_| is_list)?.as_list()?;
+    items.iter().all(|item| item.as_map().is_some_and(|map| !map.is_empty())).then_some(items)
+}
+
+fn items_or_self(node: &Node) -> &[Node] {
+    items(node).map_or(std::slice::from_ref(node), Vec::as_slice)
+}
+
+/// How a file of a tree is opened.
+type Opening = fn(&dyn FileTree, &Path) -> io::Result<OpenFile>;
+
+/// From where and how files are read.
+struct PackageReader<'r> {
+    tree: &'r dyn FileTree,
+    reading: Reading,
+    sources: &'r SourceMap,
+}
+
+impl PackageReader<'_> {
+    fn package(&self, path: &Path, scope: ReadScope) -> Result<Package> {
+        if !self.tree.is_directory(path) {
+            check_finished(self.tree, path.parent().unwrap_or(Path::new("")))?;
+            let name = path.file_name().map_or_else(PathBuf::new, PathBuf::from);
+            // The user may have named a pipe.
+            let file = self.yaml(name, path.to_path_buf(), |tree, path| tree.open_stream(path))?;
+            return Ok(Package::of_file(path.to_path_buf(), file, self.sources));
+        }
+        check_finished(self.tree, path)?;
+        let FoundFiles { names, left_alone } = self.find(path, scope)?;
+        let read = |name: PathBuf| {
+            let path = path.join(&name);
+            match scope {
+                ReadScope::Manifests => {
+                    self.yaml(name, path, |tree, path| tree.open(path)).map(ReadFile::Yaml)
+                }
+                ReadScope::Everything => self.file(name, path),
+            }
+        };
+        let read = names.into_par_iter().map(read).collect::<Result<Vec<_>>>()?;
+        let (mut files, mut others) = (Vec::with_capacity(read.len()), Vec::new());
+        for file in read {
+            match file {
+                ReadFile::Yaml(file) => files.push(file),
+                ReadFile::Other(file) => others.push(file),
+            }
+        }
+        let (root, sources) = (path.to_path_buf(), self.sources.clone());
+        Ok(Package { root, is_directory: true, files, others, left_alone, sources })
+    }
+
+    /// The files of a directory that are to be read, by their paths below it.
+    fn find(&self, directory: &Path, scope: ReadScope) -> Result<FoundFiles> {
+        let hidden = if scope == ReadScope::Everything { Hidden::Keep } else { Hidden::Skip };
+        let options = WalkOptions { links: LinkPolicy::Keep, hidden, max_depth: usize::MAX };
+        let mut found = FoundFiles::default();
+        for walked in TreeWalk::new(self.tree, directory, options) {
+            let Walked { path, kind, .. } = walked.map_err(|e| Diagnostic::error(Code::Io, e.to_string()))?;
+            let followed = || self.tree.kind(&directory.join(&path)).unwrap_or(kind);
+            let is_link = kind == FileKind::Link && scope == ReadScope::Manifests;
+            match if is_link { followed() } else { kind } {
+                FileKind::Other if is_yaml_name(&path) => {
+                    let message = format!("{} is {NO_FILE}", directory.join(path).display());
+                    return Err(Diagnostic::error(Code::Io, message).help("take it out of the directory"));
+                }
+                kind if scope == ReadScope::Everything => found.note(directory, path, kind),
+                FileKind::File if is_yaml_name(&path) => found.names.push(path),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    fn bytes(&self, path: &Path, open: Opening) -> Result<FileBytes> {
+        let read = open(self.tree, path).and_then(|file| {
+            let (executable, stamp) = (file.is_executable(), file.stamp());
+            file.read().map(|content| FileBytes { content, executable, stamp })
+        });
+        read.map_err(|error| {
+            Diagnostic::error(Code::of_reading(&error), format!("{} cannot be read: {error}", path.display()))
+        })
+    }
+
+    fn yaml(&self, relative: PathBuf, path: PathBuf, open: Opening) -> Result<PackageFile> {
+        let named = |error: Diagnostic| {
+            Diagnostic::error(error.code(), format!("{}: {}", path.display(), error.message()))
+        };
+        let FileBytes { content: bytes, executable, stamp } = self.bytes(&path, open)?;
+        let source = self.sources.add(path.clone(), decode(bytes).map_err(named)?);
+        let reading = self.reading.of_file(&path);
+        let file = PackageFile::parse(relative, path, source, reading, self.sources)?;
+        Ok(PackageFile { executable, stamp, ..file })
+    }
+
+    fn file(&self, relative: PathBuf, path: PathBuf) -> Result<ReadFile> {
+        let FileBytes { content: bytes, executable, stamp } =
+            self.bytes(&path, |tree, path| tree.open(path))?;
+        let (mut problem, reading) = (None, self.reading.of_file(&path));
+        if is_yaml_name(&relative) {
+            let parsed = decode(bytes.clone()).and_then(|text| {
+                let source = self.sources.add(path.clone(), text);
+                PackageFile::parse(relative.clone(), path.clone(), source, reading, self.sources)
+            });
+            match parsed {
+                Ok(file) => return Ok(ReadFile::Yaml(PackageFile { executable, stamp, ..file })),
+                Err(error) => problem = Some(error),
+            }
+        }
+        let text = text_of(&bytes).unwrap_or_default();
+        let source = self.sources.add(path.clone(), text);
+        Ok(ReadFile::Other(OtherFile {
+            relative,
+            path,
+            content: bytes.into(),
+            executable,
+            stamp,
+            problem,
+            source,
+        }))
+    }
+}
+
+/// What is in a file, and what it is to the disk.
+struct FileBytes {
+    content: Vec<u8>,
+    executable: bool,
+    stamp: Option<FileStamp>,
+}
+
+/// What is found in a directory.
+#[derive(Default)]
+struct FoundFiles {
+    names: Vec<PathBuf>,
+    left_alone: Vec<PathBuf>,
+}
+
+impl FoundFiles {
+    fn note(&mut self, directory: &Path, path: PathBuf, kind: FileKind) {
+        if path.iter().any(|name| name == JOURNAL) {
+            return;
+        }
+        let of_git = path.iter().any(|name| name == ".git");
+        match kind {
+            _ if of_git && path.file_name().is_some_and(|name| name != ".git") => {}
+            FileKind::File if !of_git => self.names.push(path),
+            FileKind::Directory if !of_git => {}
+            _ => self.left_alone.push(directory.join(path)),
+        }
+    }
+}
+
+/// Whether a file is one of manifests by its name.
+pub(super) fn is_yaml_name(path: &Path) -> bool {
+    matches!(path.extension().and_then(|e| e.to_str()), Some("yaml" | "yml" | "json"))
+}
+
+/// The text of a file that is one: git, too, holds files with a NUL for binary.
+pub(super) fn text_of(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+}

@@ -1,0 +1,99 @@
+//! Files that the kustomizations of a package name: a merge can leave a name without its file, or a file that was
+//! built without its name, and the build would say nothing of the latter.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+use super::change::{ChangedFile, ChangedPackage};
+use super::read::Package;
+use smp_merge::schema::KUSTOMIZATION_PATHS;
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::{Reading, SourceMap, is_kustomization};
+use smp_text::yaml::{Node, ParseOptions, parse_documents};
+
+/// The files and directories that kustomizations name, with one that does.
+type NamedPaths = BTreeMap<PathBuf, PathBuf>;
+
+/// What was whole before and is not any more.
+pub(super) fn loose_ends(updated: &Package, dest: &Package, changed: &ChangedPackage) -> Vec<Diagnostic> {
+    let of_package = |package: &Package| {
+        let files = package.files().iter();
+        named(files.map(|file| (file.relative.as_path(), file.documents.as_slice())))
+    };
+    let (of_updated, before) = (of_package(updated), of_package(dest));
+    if of_updated.is_empty() && before.is_empty() {
+        return Vec::new();
+    }
+    let left: Vec<(&Path, Vec<Node>)> = changed.files.iter().filter_map(documents).collect();
+    let after = named(left.iter().map(|(path, documents)| (*path, documents.as_slice())));
+    let there = changed.files.iter().filter(|file| file.content.is_some());
+    let there: BTreeSet<PathBuf> = there.map(|file| file.relative.clone()).chain(dest.links()).collect();
+    let [in_updated, in_dest] = [updated, dest].map(|package| {
+        package.paths().map(Path::to_path_buf).chain(package.links()).collect::<BTreeSet<_>>()
+    });
+    let missing = after.iter().filter(|(path, _)| !has(&there, path));
+    // What was not there before, either, is no matter of the merge.
+    let missing = missing.filter(|(path, _)| !before.contains_key(*path) || has(&in_dest, path));
+    let missing = missing.map(|(path, by)| {
+        format!("{} names {}, which is not there after the merge", by.display(), path.display())
+    });
+    let is_unnamed = |path: &PathBuf| has(&there, path) && !after.contains_key(path);
+    let was_built = before.keys().filter(|path| has(&in_dest, path) && !has(&in_updated, path));
+    let would_be = of_updated.keys().filter(|path| has(&in_updated, path) && !has(&in_dest, path));
+    let unnamed: BTreeSet<_> = was_built.chain(would_be).filter(|path| is_unnamed(path)).collect();
+    let unnamed = unnamed.into_iter();
+    let unnamed =
+        unnamed.map(|path| format!("{} is named by no kustomization after the merge", path.display()));
+    let warning = |message| Diagnostic::warning(Code::NoMatch, message);
+    missing.chain(unnamed).map(|message| warning(message).help("mend the kustomization")).collect()
+}
+
+/// Whether there is a file of that path, or a directory with one.
+fn has(files: &BTreeSet<PathBuf>, path: &Path) -> bool {
+    files.range(path.to_path_buf()..).next().is_some_and(|file| file.starts_with(path))
+}
+
+/// The documents of a kustomization.
+fn documents(file: &ChangedFile) -> Option<(&Path, Vec<Node>)> {
+    let text = file.text().filter(|_| is_kustomization(&file.relative))?;
+    let sources = SourceMap::default();
+    let id = sources.add(file.relative.clone(), text);
+    let options = ParseOptions { reading: Reading::Kustomize, ..ParseOptions::default() };
+    Some((&file.relative, parse_documents(&sources, id, options).ok()?))
+}
+
+fn named<'f>(files: impl Iterator<Item = (&'f Path, &'f [Node])>) -> NamedPaths {
+    let mut named = NamedPaths::new();
+    for (path, documents) in files.filter(|(path, _)| is_kustomization(path)) {
+        let directory = path.parent().unwrap_or(Path::new(""));
+        for text in documents.iter().flat_map(paths_in) {
+            if let Some(target) = below_root(&directory.join(text)) {
+                named.entry(target).or_insert_with(|| path.to_path_buf());
+            }
+        }
+    }
+    named
+}
+
+/// The local paths that a kustomization names.
+fn paths_in(kustomization: &Node) -> impl Iterator<Item = &str> {
+    let entries = |name: &str| kustomization.get(name).and_then(Node::as_list).into_iter().flatten();
+    let listed = KUSTOMIZATION_PATHS.into_iter().flat_map(entries).filter_map(Node::as_str);
+    let patches = entries("patches").filter_map(|patch| patch.get("path")?.as_str());
+    let is_local = |text: &&str| !text.contains(['\n', ':', '?']) && !text.starts_with("github.com/");
+    listed.chain(patches).filter(is_local)
+}
+
+/// A path without `.` and `..`; none where it leads out of the package.
+pub(super) fn below_root(path: &Path) -> Option<PathBuf> {
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir if !real.pop() => return None,
+            Component::CurDir | Component::ParentDir => {}
+            Component::Normal(name) => real.push(name),
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(real).filter(|path| !path.as_os_str().is_empty())
+}

@@ -1,0 +1,109 @@
+//! What of a Secret nobody shall see in a report.
+
+use serde_json::Value;
+
+use super::manifest::{GroupKindName, manifests};
+use super::read::Package;
+use smp_text::path::{FieldPath, PathElement};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Node, Value as NodeValue};
+
+const HIDDEN: &str = "***";
+
+/// Where the values of a Secret stand; the annotation is kubectl's copy of all of them.
+const VALUES: [&[&str]; 4] = [
+    &["data"],
+    &["stringData"],
+    &["items"],
+    &["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"],
+];
+
+/// Whether it is a Secret.
+pub(super) fn is_secret(names: &GroupKindName) -> bool {
+    names.group.is_empty() && matches!(names.kind.as_str(), "Secret" | "SecretList")
+}
+
+/// Whether it is of a kind that holds no secrets: no Secret, nothing that one is made of, no kubeconfig.
+pub(super) fn is_known_plain(names: &GroupKindName) -> bool {
+    let kind = names.kind.as_str();
+    let holds_secrets = matches!(kind, "" | "List" | "Kustomization" | "Component" | "Config");
+    !holds_secrets && !is_secret(names) && !kind.ends_with("Generator")
+}
+
+impl Package {
+    /// Whether a Secret is among its manifests.
+    #[must_use]
+    pub fn has_secrets(&self) -> bool {
+        manifests(self).iter().any(|manifest| is_secret(manifest.key.names()))
+    }
+}
+
+/// Masks the scalars of a value that stand where messages show nothing.
+pub(super) fn mask_hidden(value: &mut Node, sources: &SourceMap) {
+    let is_hidden = !value.is_null() && !sources.may_show(value.span());
+    match &mut value.value {
+        NodeValue::Map(map) => map.iter_mut().for_each(|(_, value)| mask_hidden(value, sources)),
+        NodeValue::List(list) => list.iter_mut().for_each(|entry| mask_hidden(entry, sources)),
+        NodeValue::Scalar(_) if is_hidden => *value = Node::string(HIDDEN),
+        NodeValue::Scalar(_) => {}
+    }
+}
+
+/// Masks what is secret in the value that a field of a Secret has.
+pub(super) fn mask(value: &mut Value, field: &FieldPath) {
+    if matches!(field.elements(), [PathElement::Field(name), ..] if name == "items") {
+        *value = Value::from(HIDDEN);
+        return;
+    }
+    for place in VALUES {
+        let names = field.elements().iter().zip(place).all(|(element, name)| match element {
+            PathElement::Field(field) => field == name,
+            _ => false,
+        });
+        if names {
+            mask_below(value, place.get(field.elements().len()..).unwrap_or_default());
+        }
+    }
+}
+
+/// Masks what stands at a path below a value.
+fn mask_below(value: &mut Value, path: &[&str]) {
+    match (value, path) {
+        (Value::Object(fields), [name, rest @ ..]) => {
+            if let Some(value) = fields.get_mut(*name) {
+                mask_below(value, rest);
+            }
+        }
+        (_, [_, ..]) | (Value::Null, []) => {}
+        (Value::Object(fields), []) => fields.values_mut().for_each(|value| mask_below(value, &[])),
+        (value, []) => *value = Value::from(HIDDEN),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn masked(mut value: Value, path: &[&str]) -> Value {
+        let field: FieldPath = path.iter().map(|name| PathElement::Field((*name).into())).collect();
+        mask(&mut value, &field);
+        value
+    }
+
+    #[test]
+    fn values_are_hidden_wherever_the_field_begins() {
+        assert_eq!(masked(json!("x"), &["data", "password"]), json!("***"));
+        assert_eq!(masked(json!({"a": "x", "b": null}), &["stringData"]), json!({"a": "***", "b": null}));
+        let whole = json!({"kind": "Secret", "data": {"a": "x"}, "type": "Opaque"});
+        assert_eq!(masked(whole, &[]), json!({"kind": "Secret", "data": {"a": "***"}, "type": "Opaque"}));
+        let last = "kubectl.kubernetes.io/last-applied-configuration";
+        assert_eq!(masked(json!("{}"), &["metadata", "annotations", last]), json!("***"));
+        assert_eq!(
+            masked(json!({"x": "y", last: "{}"}), &["metadata", "annotations"]),
+            json!({"x": "y", last: "***"})
+        );
+        assert_eq!(masked(json!("Opaque"), &["type"]), json!("Opaque"));
+        assert_eq!(masked(json!(["x"]), &["data"]), json!("***"));
+    }
+}

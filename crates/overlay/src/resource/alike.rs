@@ -1,0 +1,329 @@
+//! Which resource was probably meant by a name that is nobody's.
+//!
+//! How alike two names are is known in `yaml`.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use super::{ResId, Resource, ResourceSet};
+use smp_merge::schema::Schema;
+use smp_text::source::Span;
+use smp_text::yaml::nearest;
+
+/// Up to how many names of a kind are all looked at. Of more only those are that stand next to a name when they are
+/// sorted by their beginnings, or by their ends: a base of thousands is no reason to compare each with each.
+const FEW: usize = 64;
+
+/// Kinds of which one is easily taken for another: a workload moved from one to the other, say.
+const FAMILIES: [&[&str]; 5] = [
+    &["DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"],
+    &["CronJob", "Job"],
+    &["ConfigMap", "Secret"],
+    &["ClusterRole", "Role"],
+    &["ClusterRoleBinding", "RoleBinding"],
+];
+
+/// The one among kinds that is of the same family as another.
+fn relative<'n>(kind: &str, kinds: &[&'n str]) -> Option<&'n str> {
+    let family = FAMILIES.iter().find(|family| family.contains(&kind))?;
+    family.iter().find_map(|member| kinds.iter().find(|known| *known == member).copied())
+}
+
+/// How many of them on each side.
+const NEIGHBOURS: usize = 8;
+
+/// Resources among which those are found that are like another.
+#[derive(Debug, Default)]
+pub struct Alike {
+    /// By kind.
+    names: FxHashMap<SmolStr, Names>,
+    /// By name: the kinds of which there is one.
+    kinds: FxHashMap<SmolStr, FxHashMap<SmolStr, Known>>,
+}
+
+/// One of them, and where it stands.
+#[derive(Debug, Clone)]
+pub struct Known {
+    pub(crate) id: ResId,
+    pub(crate) at: Span,
+}
+
+/// Names, for a search of those that are alike.
+#[derive(Debug, Default)]
+pub struct SimilarNames {
+    by_beginning: BTreeSet<SmolStr>,
+    /// Each name backwards.
+    by_end: BTreeSet<SmolStr>,
+}
+
+fn backwards(name: &str) -> SmolStr {
+    name.chars().rev().collect()
+}
+
+impl SimilarNames {
+    fn add(&mut self, name: &SmolStr) {
+        self.by_end.insert(backwards(name));
+        self.by_beginning.insert(name.clone());
+    }
+
+    /// The one that is most alike, if one is alike enough.
+    pub fn nearest(&self, name: &str) -> Option<SmolStr> {
+        let candidates: Vec<SmolStr> = if self.by_beginning.len() <= FEW {
+            self.by_beginning.iter().cloned().collect()
+        } else {
+            let end = backwards(name);
+            let ends = neighbours(&self.by_end, &end).map(|name| backwards(name));
+            neighbours(&self.by_beginning, name).cloned().chain(ends).collect()
+        };
+        let candidates: Vec<&str> = candidates.iter().map(SmolStr::as_str).collect();
+        nearest(name, &candidates).map(SmolStr::from)
+    }
+}
+
+impl<'n> FromIterator<&'n SmolStr> for SimilarNames {
+    fn from_iter<I: IntoIterator<Item = &'n SmolStr>>(names: I) -> Self {
+        let mut similar = Self::default();
+        names.into_iter().for_each(|name| similar.add(name));
+        similar
+    }
+}
+
+/// The names of a kind, and what has them.
+#[derive(Debug, Default)]
+struct Names {
+    known: FxHashMap<SmolStr, Known>,
+    similar: SimilarNames,
+}
+
+impl Names {
+    fn add(&mut self, known: Known) {
+        self.similar.add(&known.id.name);
+        self.known.entry(known.id.name.clone()).or_insert(known);
+    }
+
+    /// The one that is most alike, if one is alike enough.
+    fn nearest(&self, name: &str) -> Option<&Known> {
+        self.known.get(&self.similar.nearest(name)?)
+    }
+}
+
+fn neighbours<'n>(names: &'n BTreeSet<SmolStr>, name: &str) -> impl Iterator<Item = &'n SmolStr> {
+    let behind = names.range::<str, _>((Bound::Included(name), Bound::Unbounded)).take(NEIGHBOURS);
+    let before = names.range::<str, _>((Bound::Unbounded, Bound::Excluded(name))).rev().take(NEIGHBOURS);
+    behind.chain(before)
+}
+
+impl Alike {
+    /// Takes note of resources, by what they are called and were called before: who refers to one may use either.
+    pub(crate) fn of<'r>(resources: impl IntoIterator<Item = &'r Resource>) -> Self {
+        let mut alike = Self::default();
+        for resource in resources {
+            let at = resource.node().span().at_start();
+            resource.ids().rev().filter(|id| !id.name.is_empty()).for_each(|id| alike.add(id, at));
+        }
+        alike
+    }
+
+    fn add(&mut self, id: &ResId, at: Span) {
+        let known = Known { id: id.clone(), at };
+        self.names.entry(id.gvk.kind.clone()).or_default().add(known.clone());
+        let kinds = self.kinds.entry(id.name.clone()).or_default();
+        kinds.entry(id.gvk.kind.clone()).or_insert(known);
+    }
+
+    /// The kind that is most like another, which nothing has.
+    fn nearest_kind(&self, kind: &str) -> Option<&str> {
+        let kinds: BTreeSet<&str> = self.names.keys().map(SmolStr::as_str).collect();
+        if kinds.contains(kind) {
+            return None;
+        }
+        nearest(kind, &kinds.into_iter().collect::<Vec<_>>())
+    }
+
+    /// The one that is most like an id: one of its name in another namespace or of a similar kind, or one of its kind
+    /// with a similar name. Of two kinds that the schema knows none is a mistake for the other, unless they are of one
+    /// family. What is empty in the
+    /// id fits anything.
+    pub(crate) fn nearest(&self, id: &ResId, schema: &Schema) -> Option<&Known> {
+        let (kind, name) = (&id.gvk.kind, &id.name);
+        if name.is_empty() {
+            return None;
+        }
+        if let Some(kinds) = self.kinds.get(name) {
+            if let Some(elsewhere) = kinds.get(kind) {
+                return Some(elsewhere);
+            }
+            let names: Vec<&str> = kinds.keys().map(SmolStr::as_str).collect();
+            let is_unknown = schema.kind(&id.gvk).is_none();
+            let may_be_wrong = |near: &&str| {
+                is_unknown || kinds.get(*near).is_some_and(|known| schema.kind(&known.id.gvk).is_none())
+            };
+            let near = nearest(kind, &names).filter(may_be_wrong).or_else(|| relative(kind, &names));
+            if let Some(known) = near.and_then(|kind| kinds.get(kind)) {
+                return Some(known);
+            }
+        }
+        self.names.get(kind)?.nearest(name)
+    }
+}
+
+impl Alike {
+    /// One of the kind of an id whose name begins or ends with the id's, or the other way round: `web` for `web-prod`.
+    pub(crate) fn longer_or_shorter(&self, id: &ResId) -> Option<&Known> {
+        let (names, name) = (&self.names.get(&id.gvk.kind)?.known, id.name.as_str());
+        let parts = |at: usize| [&name[..at], &name[at + 1..]];
+        // The longest part first.
+        let mut shorter: Vec<&str> = name.match_indices('-').flat_map(|(at, _)| parts(at)).collect();
+        shorter.sort_unstable_by_key(|part| std::cmp::Reverse(part.len()));
+        if let Some(known) = shorter.into_iter().find_map(|part| names.get(part)) {
+            return Some(known);
+        }
+        let is_longer = |known: &str| {
+            let rest = known.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+            rest.or_else(|| known.strip_suffix(name)?.strip_suffix('-')).is_some()
+        };
+        let mut longer = names.keys().filter(|_| names.len() <= FEW && !name.is_empty());
+        names.get(longer.find(|known| is_longer(known))?)
+    }
+}
+
+impl Known {
+    /// "did you mean ...?", with that in which it differs from an id.
+    pub(crate) fn suggestion(&self, id: &ResId) -> String {
+        // What selects says no more than it must.
+        let selects = id.gvk.version.is_empty();
+        // A former id says `default` where nothing is written.
+        let same = self.id.namespace == id.namespace || self.id.same_namespace(id);
+        let differs = match (same, self.id.namespace.as_str()) {
+            _ if selects && (id.namespace.is_empty() || self.id.namespace == id.namespace) => String::new(),
+            _ if self.id.gvk.group != id.gvk.group => {
+                format!(" of apiVersion `{}`", self.id.gvk.api_version())
+            }
+            (true, _) => String::new(),
+            (false, "") => " without a namespace".into(),
+            (false, namespace) => format!(" in namespace `{namespace}`"),
+        };
+        format!("did you mean {} `{}`{differs}?", self.id.gvk.kind, self.id.name)
+    }
+}
+
+/// The part of an id that is most likely the wrong one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrongPart {
+    /// Group and version.
+    ApiVersion,
+    /// The kind.
+    Kind,
+    /// The name.
+    Name,
+    /// The namespace.
+    Namespace,
+}
+
+/// Finds what was probably meant; the resources are indexed for the first mistake.
+pub struct Likely<'s> {
+    schema: &'s Schema,
+    index: OnceCell<Alike>,
+}
+
+impl<'s> Likely<'s> {
+    pub(crate) fn new(schema: &'s Schema) -> Self {
+        Self { schema, index: OnceCell::new() }
+    }
+
+    /// In which part an id that nobody has differs from the one that is most like it; its name when there is none.
+    pub(crate) fn wrong_part(&self, set: &ResourceSet, id: &ResId) -> WrongPart {
+        let index = self.index.get_or_init(|| Alike::of(set));
+        match index.nearest(id, self.schema) {
+            Some(known) if known.id.name != id.name => WrongPart::Name,
+            Some(known) if known.id.gvk.kind != id.gvk.kind => WrongPart::Kind,
+            Some(known) if known.id.gvk != id.gvk => WrongPart::ApiVersion,
+            Some(_) => WrongPart::Namespace,
+            None => WrongPart::Name,
+        }
+    }
+
+    /// Where the resource stands that is meant by an id that nobody has.
+    pub(crate) fn place(&self, set: &ResourceSet, id: &ResId) -> Option<Span> {
+        let index = self.index.get_or_init(|| Alike::of(set));
+        index.nearest(id, self.schema).map(|known| known.at).filter(|_| !id.name.is_empty())
+    }
+
+    /// "did you mean ...?" for an id that nobody has.
+    pub(crate) fn suggestion(&self, set: &ResourceSet, id: &ResId) -> Option<String> {
+        let index = self.index.get_or_init(|| Alike::of(set));
+        if id.name.is_empty() {
+            return index.nearest_kind(&id.gvk.kind).map(|kind| format!("did you mean the kind `{kind}`?"));
+        }
+        index.nearest(id, self.schema).map(|known| known.suggestion(id))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smp_text::source::SourceMap;
+    use smp_text::yaml::{ParseOptions, parse_documents};
+
+    fn resources(text: &str) -> Vec<Resource> {
+        let sources = SourceMap::default();
+        let id = sources.add("a.yaml", text);
+        let nodes = parse_documents(&sources, id, ParseOptions::default()).expect("YAML");
+        nodes.into_iter().map(|node| Resource::new(node, &Schema::embedded()).expect("a resource")).collect()
+    }
+
+    fn manifest(kind: &str, name: &str) -> String {
+        format!("{{apiVersion: apps/v1, kind: {kind}, metadata: {{name: {name}}}}}\n---\n")
+    }
+
+    #[test]
+    fn the_one_that_was_meant_is_found_among_few_and_many() {
+        for count in [0, 5000] {
+            let many: String = (0..count).map(|i| manifest("Deployment", &format!("w{i}-service"))).collect();
+            let base = resources(&format!(
+                "{many}{}{{apiVersion: v1, kind: Service, metadata: {{name: db, namespace: shop}}}}\n",
+                manifest("Deployment", "payment-gateway")
+            ));
+            let alike = Alike::of(&base);
+            let table = [
+                (
+                    "apps/v1",
+                    "Deployment",
+                    "payment-gatway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
+                (
+                    "apps/v1",
+                    "Deployment",
+                    "paiment-gateway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
+                (
+                    "apps/v1",
+                    "Deploymnt",
+                    "payment-gateway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
+                ("v1", "Service", "db", Some("did you mean Service `db` in namespace `shop`?")),
+                (
+                    "apps/v1",
+                    "StatefulSet",
+                    "payment-gateway",
+                    Some("did you mean Deployment `payment-gateway`?"),
+                ),
+                ("apps/v1", "ControllerRevision", "payment-gateway", None),
+                ("apps/v1", "Deployment", "something-else-altogether", None),
+            ];
+            for (version, kind, name, want) in table {
+                let text = format!("{{apiVersion: {version}, kind: {kind}, metadata: {{name: {name}}}}}\n");
+                let id = resources(&text).remove(0).id().clone();
+                let found = alike.nearest(&id, &Schema::embedded()).map(|known| known.suggestion(&id));
+                assert_eq!(found.as_deref(), want, "{kind} {name} of {count}");
+            }
+        }
+    }
+}

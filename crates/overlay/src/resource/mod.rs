@@ -1,0 +1,38 @@
+//! Resources: manifests with an identity, sets of them, and what selects among them.
+//!
+//! Knows what identifies a manifest and where names, labels and annotations stand in it; knows
+//! nothing of kustomizations or of how resources are changed.
+
+mod absorb;
+mod alike;
+mod build_annotations;
+mod changes;
+mod copied;
+mod former;
+mod generated;
+mod held_secrets;
+mod id;
+mod index;
+mod manifest;
+mod object_words;
+mod order;
+mod origin;
+mod selector;
+mod set;
+mod shared;
+
+pub use alike::{Alike, Known, Likely, SimilarNames, WrongPart};
+pub(crate) use build_annotations::INTERNAL;
+pub(crate) use copied::Copied;
+pub use former::FormerIds;
+pub(crate) use generated::{Behavior, Generated, base64_lines};
+pub use held_secrets::HeldSecrets;
+pub use id::ResId;
+pub use manifest::Resource;
+pub use manifest::flatten_lists;
+pub use object_words::{ObjectWords, is_kind};
+pub(crate) use order::{compare_ids, compare_kinds, kind_rank};
+pub(crate) use origin::Origin;
+pub use selector::{LabelSelector, Pattern, Selector};
+pub use set::ResourceSet;
+pub(crate) use shared::part_scalars;

@@ -1,0 +1,464 @@
+//! An ordered set of resources with look-up by id, name and kind.
+
+use std::mem;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::changes::SetChanges;
+use super::copied::Copied;
+use super::id::ResId;
+use super::index::Indices;
+use super::manifest::Resource;
+use super::selector::Selector;
+use smp_merge::cause::{Cause, Touched, Writer};
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// Resources in the order in which they were added; no two have the same id.
+///
+/// ```
+/// use smp_overlay::resource::{Resource, ResourceSet};
+/// use smp_merge::schema::Schema;
+///
+/// let schema = Schema::embedded();
+/// let mut set = ResourceSet::new();
+/// for name in ["web", "log"] {
+///     let text = format!("{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: {name}, namespace: shop}}}}");
+///     set.append(Resource::new(text.parse()?, &schema)?)?;
+/// }
+/// let found: Vec<_> = set.by_name("log").collect();
+/// assert_eq!(found, [1]);
+/// assert_eq!(set.as_slice()[1].id().to_string(), "Deployment.apps log in namespace shop");
+/// let again = Resource::new(set.as_slice()[0].node().clone(), &schema)?;
+/// assert!(set.append(again).is_err(), "there is one already");
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+///
+/// What [`ResourceSet::update`] and [`ResourceSet::append`] do, the indices follow; whatever else may change
+/// ids drops them, and they are made anew when they are next needed.
+#[derive(Debug, Clone, Default)]
+pub struct ResourceSet {
+    resources: Vec<Resource>,
+    indices: Indices,
+    copied: Copied,
+    /// Whether ids may have changed since they were last known to be distinct.
+    ids_changed: bool,
+    /// What has changed since histories were last brought up to date; none when nobody wants them.
+    changes: Option<SetChanges>,
+}
+
+impl ResourceSet {
+    /// An empty set.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of resources.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.resources.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.resources.is_empty()
+    }
+
+    /// The resources in order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Resource] {
+        &self.resources
+    }
+
+    /// The resources in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Resource> {
+        self.resources.iter()
+    }
+
+    /// The resources, to change all of them, sort or filter. Equal ids are found by [`ResourceSet::check_ids`].
+    pub fn resources_mut(&mut self) -> &mut Vec<Resource> {
+        self.indices = Indices::default();
+        self.ids_changed = true;
+        if let Some(changes) = &mut self.changes {
+            changes.all();
+        }
+        &mut self.resources
+    }
+
+    /// How much was copied into its resources.
+    #[must_use]
+    pub fn copied(&self) -> Copied {
+        self.copied
+    }
+
+    /// Takes note of how much has been copied by now.
+    pub fn set_copied(&mut self, copied: Copied) {
+        self.copied = copied;
+    }
+
+    /// Takes note of what may go into each of as many resources, by its bytes.
+    ///
+    /// # Errors
+    /// It is more than a build may copy.
+    pub fn count_copies(&mut self, bytes: usize, resources: usize) -> Result<()> {
+        self.copied.add_to_each(bytes, resources)
+    }
+
+    /// SetChanges the resource at a position, and returns what `change` does; none when there is no such position.
+    ///
+    /// A resource that is empty afterwards is deleted: nothing finds it any more, though it keeps its place
+    /// until [`ResourceSet::remove_empty`].
+    pub fn update<R>(&mut self, position: usize, change: impl FnOnce(&mut Resource) -> R) -> Option<R> {
+        self.update_touched(position, |resource| (change(resource), Touched::All))
+    }
+
+    /// Changes a resource as [`ResourceSet::update`] does. The change returns the values that it may have changed, so that
+    /// the history of the others is not compared.
+    pub(crate) fn update_touched<R>(
+        &mut self,
+        position: usize,
+        change: impl FnOnce(&mut Resource) -> (R, Touched),
+    ) -> Option<R> {
+        let resource = self.resources.get_mut(position)?;
+        let (id, previous) = (resource.id().clone(), resource.previous.clone());
+        let (done, touched) = change(resource);
+        if let Some(changes) = &mut self.changes {
+            changes.one(position, touched);
+        }
+        if *resource.id() != id || *resource.previous != *previous {
+            self.indices.add(position, resource);
+            self.ids_changed = true;
+        }
+        Some(done)
+    }
+
+    /// Takes out the resources of which nothing is left.
+    pub fn remove_empty(&mut self) {
+        if self.resources.iter().any(Resource::is_empty) {
+            self.drop_empty();
+        }
+    }
+
+    /// Removes the resources that `is_dropped` holds for. The value on `path` is why: what wrote it removed them.
+    pub fn remove_for(&mut self, path: &[&str], is_dropped: impl Fn(&Resource) -> bool) {
+        let dropped: Vec<Resource> =
+            self.resources_mut().extract_if(.., |resource| is_dropped(resource)).collect();
+        let Some(changes) = &mut self.changes else { return };
+        for resource in dropped {
+            let writes = resource.history.as_deref().and_then(|history| history.leaf(path));
+            let by = writes.and_then(|writes| writes.first()).map(|last| last.by.clone());
+            changes.removed(resource, by);
+        }
+    }
+
+    /// Reads all identities anew and drops what is empty.
+    pub fn sync(&mut self, schema: &Schema) {
+        for resource in self.resources_mut().iter_mut().filter(|resource| !resource.is_empty()) {
+            resource.sync(schema);
+        }
+        self.drop_empty();
+    }
+
+    fn drop_empty(&mut self) {
+        self.indices = Indices::default();
+        let positions: Vec<usize> = (0..self.len()).filter(|&i| self.resources[i].is_empty()).collect();
+        let gone: Vec<Resource> = self.resources.extract_if(.., |resource| resource.is_empty()).collect();
+        if let Some(changes) = &mut self.changes {
+            changes.dropped(&positions, gone);
+        }
+    }
+
+    /// Takes other resources in place of these, which a program made of them. Histories go on, if they are kept: what
+    /// had one of the positions in `kept` came back, and the rest is deleted.
+    pub fn replace(&mut self, others: Self, kept: &FxHashSet<usize>) {
+        let (before, changes) = (mem::take(&mut self.resources), self.changes.take());
+        *self = Self { changes, ..others };
+        if let Some(changes) = &mut self.changes {
+            let gone = before.into_iter().enumerate().filter(|(i, _)| !kept.contains(i));
+            changes.gone(gone.map(|(_, resource)| resource).collect());
+            changes.all();
+        }
+    }
+
+    /// Keeps histories from here on.
+    pub fn keep_histories(&mut self) {
+        self.changes.get_or_insert_default();
+    }
+
+    /// Whether histories are kept.
+    #[must_use]
+    pub fn has_histories(&self) -> bool {
+        self.changes.is_some()
+    }
+
+    /// Takes note in all histories of what a step made and changed, if they are kept.
+    pub fn note(&mut self, writer: &Arc<Writer>) {
+        if let Some(changes) = &mut self.changes {
+            changes.note(&mut self.resources, writer);
+        }
+    }
+
+    /// Takes note of a resource that was deleted before it was here.
+    pub fn note_deleted(&mut self, resource: Resource, by: &Arc<Writer>) {
+        if let Some(changes) = &mut self.changes {
+            changes.gone(vec![resource]);
+            changes.note(&mut [], by);
+        }
+    }
+
+    /// The resources that were deleted on the way, and what deleted each, if histories are kept.
+    pub fn deleted(&self) -> impl Iterator<Item = (&Resource, &Cause)> {
+        self.changes.iter().flat_map(SetChanges::deleted)
+    }
+
+    /// The steps that were noted, in the order in which they were taken, if histories are kept.
+    #[must_use]
+    pub fn writers(&self) -> &[Arc<Writer>] {
+        self.changes.as_ref().map(SetChanges::writers).unwrap_or_default()
+    }
+
+    /// The position of the resource that has this id now.
+    #[must_use]
+    pub fn position(&self, id: &ResId) -> Option<usize> {
+        let has_it = |i: &usize| self.resources.get(*i).is_some_and(|r| r.id() == id);
+        self.indices.by_id(&self.resources, id).iter().copied().rfind(has_it)
+    }
+
+    /// Whether another resource has the id of the one at a position.
+    #[must_use]
+    pub fn shares_id(&self, position: usize) -> bool {
+        let Some(id) = self.resources.get(position).map(Resource::id) else { return false };
+        let same = self.indices.by_id(&self.resources, id).iter().filter(|&&i| i != position);
+        same.copied().any(|i| self.is(i, |r| r.id() == id))
+    }
+
+    /// The positions of all resources that once had this id, ascending.
+    pub fn by_former_id(&self, id: &ResId) -> impl Iterator<Item = usize> {
+        let had_it = move |i: &usize| self.is(*i, |r| r.previous.contains(id));
+        self.indices.by_former_id(&self.resources, id).iter().copied().filter(had_it)
+    }
+
+    /// The positions of all resources that have or had this id, ascending.
+    #[must_use]
+    pub fn by_any_id(&self, id: &ResId) -> Vec<usize> {
+        let has_it = |i: &usize| self.is(*i, |r| r.id() == id);
+        let now = self.indices.by_id(&self.resources, id).iter().copied().filter(has_it);
+        let mut positions: Vec<usize> = now.chain(self.by_former_id(id)).collect();
+        positions.sort_unstable();
+        positions.dedup();
+        positions
+    }
+
+    /// The positions of all resources that have or had this name, ascending.
+    pub fn by_name(&self, name: &str) -> impl Iterator<Item = usize> {
+        let has_it = move |i: &usize| self.is(*i, |r| r.ids().any(|id| id.name == name));
+        self.indices.by_name(&self.resources, name).iter().copied().filter(has_it)
+    }
+
+    /// The positions of all resources that a selector fits, ascending.
+    #[must_use]
+    pub fn select(&self, selector: &Selector) -> Vec<usize> {
+        self.find(selector.name.exact(), selector.kind.exact(), |resource| selector.matches(resource))
+    }
+
+    /// The positions of all resources that fit, ascending. With a name, or else a kind, only those are
+    /// looked at that have or had it.
+    pub fn find(
+        &self,
+        name: Option<&str>,
+        kind: Option<&str>,
+        fits: impl Fn(&Resource) -> bool,
+    ) -> Vec<usize> {
+        let fits = |i: &usize| self.is(*i, &fits);
+        let candidates = match (name, kind) {
+            (Some(name), _) => self.indices.by_name(&self.resources, name),
+            (None, Some(kind)) => self.indices.by_kind(&self.resources, kind),
+            (None, None) => return (0..self.len()).filter(fits).collect(),
+        };
+        candidates.iter().copied().filter(fits).collect()
+    }
+
+    /// Whether there is something at a position, and it fits.
+    fn is(&self, position: usize, fits: impl Fn(&Resource) -> bool) -> bool {
+        self.resources.get(position).is_some_and(|resource| !resource.is_empty() && fits(resource))
+    }
+
+    /// Adds a resource at the end.
+    ///
+    /// # Errors
+    /// The id is there already; both places are named.
+    pub fn append(&mut self, resource: Resource) -> Result<()> {
+        if let Some(i) = self.position(resource.id()) {
+            return Err(self.duplicate(i, &resource));
+        }
+        self.indices.add(self.resources.len(), &resource);
+        if let Some(changes) = self.changes.as_mut().filter(|_| resource.history.is_none()) {
+            changes.one(self.resources.len(), Touched::All);
+        }
+        self.resources.push(resource);
+        Ok(())
+    }
+
+    /// Adds all resources of another set at the end.
+    ///
+    /// # Errors
+    /// An id is there already, or twice in the other set.
+    pub fn append_all(&mut self, mut other: Self) -> Result<()> {
+        let mut copied = self.copied;
+        copied.merge(other.copied);
+        let changes = SetChanges::joined(self.changes.take(), other.changes.take());
+        if self.is_empty() {
+            let checked = other.check_ids();
+            *self = Self { copied, changes, ..other };
+            return checked;
+        }
+        (self.copied, self.changes) = (copied, changes);
+        other.resources.into_iter().try_for_each(|r| self.append(r))
+    }
+
+    /// The positions of two resources with the same id: of the first one that has the id of an earlier one, and of that.
+    #[must_use]
+    pub fn equal_ids(&self) -> Option<[usize; 2]> {
+        let mut seen: FxHashMap<&ResId, usize> = FxHashMap::default();
+        let mut all = self.resources.iter().enumerate().filter(|(_, resource)| !resource.is_empty());
+        all.find_map(|(i, resource)| seen.insert(resource.id(), i).map(|first| [first, i]))
+    }
+
+    /// Checks that no two resources have the same id, which transformations can make equal.
+    ///
+    /// # Errors
+    /// Two have; both are named with their locations.
+    pub fn check_ids(&mut self) -> Result<()> {
+        if !self.ids_changed {
+            return Ok(());
+        }
+        if let Some([first, second]) = self.equal_ids() {
+            return Err(self.twins(first, &self.resources[second]).help(
+                "a prefix, suffix, namespace, patch, replacement or variable makes them equal: rename one of them, or \
+                 change what sets its name or namespace",
+            ));
+        }
+        self.ids_changed = false;
+        Ok(())
+    }
+
+    /// What is wrong with a resource that has the id of the one at a position.
+    pub(crate) fn duplicate(&self, first: usize, second: &Resource) -> Diagnostic {
+        self.twins(first, second).help("rename one, remove one, or make the second a patch of the first")
+    }
+
+    fn twins(&self, first: usize, second: &Resource) -> Diagnostic {
+        let (id, first) = (second.id(), &self.resources[first]);
+        let label = |which: &str, resource: &Resource| {
+            let mut original = resource.original_id().clone();
+            // Former ids name the default namespace, which manifests leave out.
+            if id.namespace.is_empty() && original.namespace == "default" {
+                original.namespace.clone_from(&id.namespace);
+            }
+            if original == *id { which.to_string() } else { format!("{which}, originally {original}") }
+        };
+        Diagnostic::error(Code::DuplicateResource, format!("there are two resources with the id {id}"))
+            .label(second.node().span().at_start(), label("the second one", second))
+            .label(first.node().span().at_start(), label("the first one", first))
+    }
+}
+
+impl<'s> IntoIterator for &'s ResourceSet {
+    type Item = &'s Resource;
+    type IntoIter = std::slice::Iter<'s, Resource>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl IntoIterator for ResourceSet {
+    type Item = Resource;
+    type IntoIter = std::vec::IntoIter<Resource>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.resources.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::Pattern;
+    use smp_text::source::SourceMap;
+    use smp_text::yaml::{Map, Node, ParseOptions, parse_documents};
+
+    const THREE: &str = "{apiVersion: v1, kind: A, metadata: {name: x}}\n---\n\
+                         {apiVersion: v1, kind: A, metadata: {name: y, namespace: n}}\n---\n\
+                         {apiVersion: v1, kind: B, metadata: {name: x}}\n";
+
+    fn set(text: &str) -> ResourceSet {
+        let sources = SourceMap::default();
+        let id = sources.add("t.yaml", text);
+        let mut set = ResourceSet::new();
+        for node in parse_documents(&sources, id, ParseOptions::default()).expect("YAML") {
+            set.append(Resource::new(node, &Schema::none()).expect("a resource")).expect("distinct");
+        }
+        set
+    }
+
+    /// What a selector finds, with the indices as they have become and with new ones.
+    fn selected(set: &ResourceSet, kind: &str, name: &str) -> Vec<usize> {
+        let pattern = |text| Pattern::new(text).expect("valid");
+        let selector = Selector { kind: pattern(kind), name: pattern(name), ..Selector::default() };
+        let found = set.select(&selector);
+        assert_eq!(found, set.clone().select(&selector), "as with new indices");
+        assert_eq!(found, set.find(None, None, |r| selector.matches(r)), "as without an index");
+        found
+    }
+
+    #[test]
+    fn selectors_find_the_same_with_an_index() {
+        let mut set = set(THREE);
+        assert_eq!(selected(&set, "", "x"), [0, 2]);
+        assert_eq!(selected(&set, "A", ""), [0, 1]);
+        assert_eq!(selected(&set, "A|B", "x|y"), [0, 1, 2]);
+        assert!(selected(&set, "B", "y").is_empty());
+        set.update(1, |r| {
+            r.store_previous_id();
+            r.set_name("z");
+        });
+        assert_eq!(selected(&set, "", "y"), [1], "the former name");
+        assert_eq!(selected(&set, "", "z"), [1], "the current name");
+    }
+
+    #[test]
+    fn indices_survive_updates() {
+        let mut set = set(THREE);
+        let id = |set: &ResourceSet, i: usize| set.as_slice()[i].id().clone();
+        let (first, second) = (id(&set, 0), id(&set, 1));
+        assert_eq!((set.position(&second), set.by_any_id(&second)), (Some(1), vec![1]));
+        set.update(1, |r| {
+            r.store_previous_id();
+            r.set_name("a");
+        });
+        assert_eq!((set.position(&second), set.by_any_id(&second)), (None, vec![1]));
+        assert_eq!(set.position(&id(&set, 1)), Some(1));
+        set.update(0, |r| r.previous.push(second.clone()));
+        assert_eq!(set.by_any_id(&second), [0, 1]);
+        assert_eq!((set.by_name("x").collect::<Vec<_>>(), set.by_name("y").count()), (vec![0, 2], 2));
+        // A name that was changed without being remembered is nobody's.
+        set.update(2, |r| r.set_name("q"));
+        assert_eq!(set.by_name("x").collect::<Vec<_>>(), [0]);
+        // Two of one id: the last one counts.
+        set.update(2, |r| {
+            r.set_name("x");
+            r.set_kind("A", &Schema::none());
+        });
+        assert_eq!((set.position(&first), set.by_any_id(&first)), (Some(2), vec![0, 2]));
+        assert_eq!([0, 1, 2].map(|i| set.shares_id(i)), [true, false, true]);
+        set.update(2, |r| *r.node_mut() = Node::map(Map::new()));
+        assert_eq!(set.by_any_id(&first), [0], "the other was deleted");
+        set.remove_empty();
+        assert_eq!((set.len(), set.position(&first)), (2, Some(0)));
+        assert_eq!(set.update(7, |_| ()), None);
+    }
+}

@@ -1,0 +1,365 @@
+//! The cache of schemas that servers gave: compiled graphs, addressed by the hash that the server
+//! itself has for the document.
+//!
+//! Entries never change, so clusters share them. Beside them a small record says which server had
+//! which hashes, and when; with it the cache answers without a network. Everything is written to a
+//! temporary file and renamed; what cannot be read is dropped and counts as absent. Knows nothing of
+//! how documents are fetched.
+
+mod contents;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
+
+use smp_files::{Store, key, user_cache};
+use smp_merge::schema::MAGIC;
+use smp_merge::schema::named_kinds;
+use smp_merge::schema::{Gvk, TypeGraph};
+use smp_merge::schema::{NamedKind, SchemaSource};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// The key of a record's hash for a document that has all group-versions, as OpenAPI v2 has.
+pub const ALL_GROUPS: &str = "*";
+
+/// A directory with compiled schemas.
+#[derive(Debug, Clone)]
+pub struct SchemaCache {
+    store: Store,
+}
+
+/// The folder of the records.
+const SERVERS: &str = "servers";
+/// The folder of the compiled schemas.
+const DOCUMENTS: &str = "documents";
+
+/// A server, told apart from others that may be behind the same URL.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerId {
+    /// Its URL.
+    pub url: String,
+    /// A digest of all by which it is known to be the one that is meant: the URL, the certificates
+    /// that its own must descend from, the name that it must have, the proxy that leads to it.
+    pub identity: String,
+}
+
+impl ServerId {
+    /// A server of which no more is known than its URL and these parts.
+    #[must_use]
+    pub fn new(url: impl Into<String>, parts: &[&[u8]]) -> Self {
+        let url = url.into();
+        let identity = key(&[&[url.as_bytes()], parts].concat());
+        Self { url, identity }
+    }
+
+    /// Returns what a document of the server is kept by when its hash is not the hash of its text, but only the
+    /// server's word.
+    #[must_use]
+    pub fn own_hash(&self, hash: &str) -> String {
+        format!("{} {hash}", self.identity)
+    }
+}
+
+/// Which document a server had for each of its group-versions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerIndex {
+    /// The server.
+    pub server: ServerId,
+    /// When it said so.
+    pub fetched: SystemTime,
+    /// The hash per `apiVersion` (`apps/v1`, `v1`), or one for [`ALL_GROUPS`].
+    pub hashes: BTreeMap<String, String>,
+    /// What kinds are called beside their own name, per `apps/v1 Deployment`: the plural first, then singular and short
+    /// names. As its discovery said last, which documents do not; of what was never asked for there are none.
+    #[serde(default)]
+    pub names: BTreeMap<String, Vec<SmolStr>>,
+}
+
+impl ServerIndex {
+    /// What a server says now.
+    #[must_use]
+    pub fn now(server: ServerId, hashes: BTreeMap<String, String>) -> Self {
+        Self { server, fetched: SystemTime::now(), hashes, names: BTreeMap::new() }
+    }
+
+    /// The key of a kind's names.
+    #[must_use]
+    pub fn kind_key(gvk: &Gvk) -> String {
+        format!("{} {}", gvk.api_version(), gvk.kind)
+    }
+
+    /// A kind with all that it is called.
+    fn with_names(&self, mut kind: NamedKind) -> NamedKind {
+        kind.add_names(self.names.get(&Self::kind_key(&kind.gvk)).cloned().unwrap_or_default());
+        kind
+    }
+
+    /// The key and hash of the document that has a group-version.
+    #[must_use]
+    pub fn document(&self, api_version: &str) -> Option<(&str, &str)> {
+        let found = self.hashes.get_key_value(api_version).or_else(|| self.hashes.get_key_value(ALL_GROUPS));
+        found.map(|(key, hash)| (key.as_str(), hash.as_str()))
+    }
+}
+
+impl SchemaCache {
+    /// The cache in a directory with all caches of this program, or else in the user's.
+    ///
+    /// None when there is no such place, as for users without a home. Nothing is created yet.
+    #[must_use]
+    pub fn open(root: Option<PathBuf>) -> Option<Self> {
+        root.or_else(user_cache).map(|root| Self { store: Store::new(root.join("schema")) })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        self.store.directory()
+    }
+
+    /// The graph of a document, when it is here.
+    #[must_use]
+    pub fn get(&self, document: &str, hash: &str) -> Option<Arc<TypeGraph>> {
+        let name = entry(document, hash);
+        let graph = TypeGraph::from_bytes(self.store.read(&name).ok()?).ok();
+        if graph.is_none() {
+            // Another process may have replaced it just now; then one fetch is wasted, no more.
+            self.store.drop_file(&name);
+        } else {
+            self.store.touch(&name);
+        }
+        graph.map(Arc::new)
+    }
+
+    /// Returns the graph of a document of a server: kept by its hash, or by [`ServerId::own_hash`].
+    #[must_use]
+    pub fn get_of(&self, server: &ServerId, document: &str, hash: &str) -> Option<Arc<TypeGraph>> {
+        self.get(document, hash).or_else(|| self.get(document, &server.own_hash(hash)))
+    }
+
+    /// Keeps the graph of a document.
+    pub fn put(&self, document: &str, hash: &str, graph: &TypeGraph) -> Result<()> {
+        self.keep(&entry(document, hash), &[&graph.to_bytes()])
+    }
+
+    /// What a server said last.
+    #[must_use]
+    pub fn index(&self, server: &ServerId) -> Option<ServerIndex> {
+        self.read_index(&record(server)).filter(|index| index.server == *server)
+    }
+
+    /// Forgets what a server said: it says something else by now.
+    pub fn forget(&self, server: &ServerId) {
+        self.store.drop_file(&record(server));
+    }
+
+    /// Keeps what a server says.
+    pub fn put_index(&self, index: &ServerIndex) -> Result<()> {
+        let name = record(&index.server);
+        let text = serde_json::to_vec(index).map_err(|error| self.failed(&name, &error.into()))?;
+        self.keep(&name, &[&text])
+    }
+
+    /// The records of all servers, the newest first.
+    fn indexes(&self) -> Vec<ServerIndex> {
+        let folder = Path::new(SERVERS);
+        let names = self.store.names(folder).into_iter();
+        let mut all: Vec<_> = names.filter_map(|name| self.read_index(&folder.join(name))).collect();
+        all.sort_by(|a, b| b.fetched.cmp(&a.fetched).then_with(|| a.server.url.cmp(&b.server.url)));
+        all
+    }
+
+    fn keep(&self, name: &Path, parts: &[&[u8]]) -> Result<()> {
+        self.store.keep(name, parts).map_err(|error| self.failed(name, &error))
+    }
+
+    fn failed(&self, name: &Path, error: &std::io::Error) -> Diagnostic {
+        let path = self.directory().join(name);
+        Diagnostic::error(Code::Io, format!("cannot write to the schema cache {}: {error}", path.display()))
+    }
+
+    fn read_index(&self, name: &Path) -> Option<ServerIndex> {
+        let index = serde_json::from_slice(&self.store.read(name).ok()?);
+        if index.is_err() {
+            self.store.drop_file(name);
+        }
+        index.ok()
+    }
+}
+
+/// The layout's version is part of the name, so that programs of several versions get along. Servers choose
+/// the hashes, so they are no file names themselves.
+fn entry(document: &str, hash: &str) -> PathBuf {
+    Path::new(DOCUMENTS).join(key(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
+}
+
+fn record(server: &ServerId) -> PathBuf {
+    Path::new(SERVERS).join(format!("{}.json", server.identity))
+}
+
+/// The cache as a link of the chain.
+#[derive(Debug, Clone)]
+pub struct CacheSource {
+    cache: SchemaCache,
+    server: Option<ServerId>,
+}
+
+impl CacheSource {
+    /// Answers with what `server` said last, or without one with what any server said last.
+    #[must_use]
+    pub fn new(cache: SchemaCache, server: Option<ServerId>) -> Self {
+        Self { cache, server }
+    }
+}
+
+impl CacheSource {
+    fn indexes(&self) -> Vec<ServerIndex> {
+        match &self.server {
+            Some(server) => self.cache.index(server).into_iter().collect(),
+            None => self.cache.indexes(),
+        }
+    }
+}
+
+impl SchemaSource for CacheSource {
+    fn name(&self) -> &'static str {
+        "cache"
+    }
+
+    fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
+        let indexes = self.indexes();
+        let api_version = gvk.api_version();
+        let graphs = indexes.iter().filter_map(|index| {
+            let (document, hash) = index.document(&api_version)?;
+            self.cache.get_of(&index.server, document, hash)
+        });
+        Ok(graphs.into_iter().find(|graph| graph.kind(gvk).is_some()))
+    }
+
+    fn kinds(&self) -> Result<Vec<NamedKind>> {
+        let indexes = self.indexes();
+        let of = |index: &ServerIndex| -> Vec<NamedKind> {
+            let documents = index.hashes.iter();
+            let get = |(document, hash): (&String, &String)| self.cache.get_of(&index.server, document, hash);
+            let graphs = documents.filter_map(get);
+            let kinds = graphs.flat_map(|graph| named_kinds(&graph).collect::<Vec<_>>());
+            kinds.map(|kind| index.with_names(kind)).collect()
+        };
+        Ok(indexes.iter().flat_map(of).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Duration;
+
+    use super::*;
+    use smp_merge::schema::{KindDef, Model, TypeDef, TypeKind};
+
+    fn thing() -> Gvk {
+        Gvk::from_manifest("example.com/v1", "Thing")
+    }
+
+    fn graph(field: &str) -> TypeGraph {
+        let mut root = TypeDef::of(TypeKind::Object);
+        root.fields.insert(field.into(), TypeDef::of(TypeKind::String));
+        let kind = KindDef { root: Some(root), ..KindDef::default() };
+        Model { kinds: [(thing(), kind)].into(), ..Model::default() }.compile().expect("small")
+    }
+
+    fn cache() -> (tempfile::TempDir, SchemaCache) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let cache = SchemaCache::open(Some(directory.path().join("deep/schema"))).expect("given");
+        (directory, cache)
+    }
+
+    fn server(url: &str) -> ServerId {
+        ServerId::new(url, &[])
+    }
+
+    fn index(url: &str, hash: &str, age: u64) -> ServerIndex {
+        let hashes = [("example.com/v1".to_string(), hash.to_string())].into();
+        let fetched = SystemTime::now() - Duration::from_secs(age);
+        ServerIndex { fetched, ..ServerIndex::now(server(url), hashes) }
+    }
+
+    fn has(source: &CacheSource, field: &str) -> Option<bool> {
+        let graph = source.lookup(&thing()).expect("no error")?;
+        graph.kind(&thing()).map(|root| root.has_field(field))
+    }
+
+    #[test]
+    fn entries_are_told_apart_by_document_and_hash() {
+        let (_guard, cache) = cache();
+        assert!(cache.get("v1", "A").is_none());
+        cache.put("v1", "A", &graph("a")).expect("written");
+        cache.put("v1", "../../A", &graph("b")).expect("any hash will do");
+        assert_eq!(cache.get("v1", "A").expect("there").to_bytes(), graph("a").to_bytes());
+        assert_eq!(cache.get("v1", "../../A").expect("there").to_bytes(), graph("b").to_bytes());
+        assert!(cache.get("v2", "A").is_none() && cache.get("v1", "B").is_none());
+    }
+
+    #[test]
+    fn corrupt_entries_and_records_are_dropped() {
+        let (_guard, cache) = cache();
+        cache.put("v1", "A", &graph("a")).expect("written");
+        let path = cache.directory().join(entry("v1", "A"));
+        let good = fs::read(&path).expect("there");
+        for bad in [&good[..10], &good[..good.len() - 1], &[&good[..40], b"x", &good[41..]].concat()] {
+            fs::write(&path, bad).expect("writable");
+            assert!(cache.get("v1", "A").is_none());
+            assert!(!path.exists());
+        }
+        cache.put_index(&index("https://a", "A", 0)).expect("written");
+        let record = cache.directory().join(record(&server("https://a")));
+        fs::write(&record, "{").expect("writable");
+        assert_eq!(cache.index(&server("https://a")), None);
+        assert!(!record.exists());
+    }
+
+    #[test]
+    fn the_cache_answers_for_a_server_or_with_the_newest_record() {
+        let (_guard, cache) = cache();
+        for (server, hash, age) in [("https://a", "A", 60), ("https://b", "B", 30), ("https://c", "C", 5)] {
+            cache.put_index(&index(server, hash, age)).expect("written");
+        }
+        cache.put("example.com/v1", "A", &graph("a")).expect("written");
+        cache.put("example.com/v1", "B", &graph("b")).expect("written");
+        let of = |url: Option<&str>| CacheSource::new(cache.clone(), url.map(server));
+        assert_eq!(has(&of(Some("https://a")), "a"), Some(true));
+        assert_eq!(has(&of(Some("https://c")), "a"), None, "its document was never fetched");
+        assert_eq!(has(&of(None), "b"), Some(true), "the newest that is here");
+        cache.forget(&server("https://a"));
+        assert_eq!(has(&of(Some("https://a")), "a"), None, "it says something else by now");
+    }
+
+    #[test]
+    fn servers_behind_one_url_are_told_apart() {
+        let (_guard, cache) = cache();
+        let ids = [&b"one"[..], b"two"].map(|authority| ServerId::new("https://a", &[authority]));
+        for (id, hash) in ids.iter().zip(["A", "B"]) {
+            let index = ServerIndex { server: id.clone(), ..index("https://a", hash, 0) };
+            cache.put_index(&index).expect("written");
+            cache.put("example.com/v1", hash, &graph(&hash.to_lowercase())).expect("written");
+        }
+        let of = |id: &ServerId| CacheSource::new(cache.clone(), Some(id.clone()));
+        assert_eq!(has(&of(&ids[0]), "a"), Some(true));
+        assert_eq!(has(&of(&ids[1]), "b"), Some(true));
+        assert_eq!(has(&of(&server("https://a")), "a"), None);
+    }
+
+    #[test]
+    fn one_document_may_have_all_groups() {
+        let (_guard, cache) = cache();
+        let hashes = [(ALL_GROUPS.to_string(), "H".to_string())].into();
+        cache.put_index(&ServerIndex::now(server("https://a"), hashes)).expect("written");
+        cache.put(ALL_GROUPS, "H", &graph("a")).expect("written");
+        assert_eq!(has(&CacheSource::new(cache, Some(server("https://a"))), "a"), Some(true));
+    }
+}

@@ -1,0 +1,103 @@
+//! ConfigMaps made from literals, files and env files.
+
+use super::Files;
+use super::generator::{DataPair, GeneratedManifest, GeneratorArgs, GeneratorOptions, sorted, string};
+use crate::resource::{Resource, base64_lines};
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::yaml::{Map, Node};
+
+/// Makes a ConfigMap. Text goes to `data`, anything else in base64 to `binaryData`.
+///
+/// # Errors
+/// No name, malformed sources, unreadable files, a key that comes twice.
+pub fn config_map(
+    args: &GeneratorArgs,
+    global: Option<&GeneratorOptions>,
+    files: &dyn Files,
+    schema: &Schema,
+) -> Result<Warned<Resource>> {
+    if let Some(kind) = args.secret_type.as_ref().filter(|_| !args.own_file) {
+        return Err(Diagnostic::error(Code::UnknownField, "a ConfigMap has no type")
+            .at(kind.span)
+            .field("type")
+            .help("remove the field, or use `secretGenerator`"));
+    }
+    let mut manifest = GeneratedManifest::new("ConfigMap", args, global)?;
+    Ok(sorted(args, files)?.and_then(|pairs| {
+        let (mut data, mut binary) = (Map::new(), Map::new());
+        for DataPair { key, value, written, .. } in pairs {
+            match String::from_utf8(value) {
+                Ok(text) => data.push(key.as_str(), string(text, written)),
+                Err(error) => binary.push(key.as_str(), string(base64_lines(error.as_bytes()), written)),
+            }
+        }
+        for (field, values) in [("data", data), ("binaryData", binary)] {
+            if !values.is_empty() {
+                manifest.push(field, Node::map(values));
+            }
+        }
+        manifest.finish(schema)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{SomeFiles, generator_args, nodes};
+    use super::*;
+    use crate::resource::{Behavior, Generated};
+
+    fn make(text: &str) -> Result<Warned<Resource>> {
+        config_map(&generator_args(text), None, &SomeFiles, &Schema::none())
+    }
+
+    #[test]
+    fn a_config_map() {
+        let Warned { value: made, warnings } = make(
+            "{name: '1', namespace: ns, literals: ['b=2'], files: [dir/text, k=bin], envs: [x.env], behavior: merge,
+              options: {labels: {l: x}, annotations: {a: z}, immutable: true, disableNameSuffixHash: true}}",
+        )
+        .expect("made");
+        let want = nodes(
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: '1', namespace: ns, labels: {l: x}, annotations: {a: z}},
+              data: {E: '1', F: '2', b: '2', text: \"two\\nlines\\n\"},
+              binaryData: {k: \"//////////////////////////////////////////////////////////////////////\\n//////////\\n\"},
+              immutable: true}",
+        );
+        assert_eq!(made.node(), &want[0]);
+        assert_eq!(made.generated, Some(Generated { behavior: Behavior::Merge, name_hash: false }));
+        assert_eq!(made.id().name, "1");
+        assert!(warnings.is_empty());
+    }
+
+    #[test]
+    fn what_goes_wrong() {
+        for text in [
+            "{literals: [a=b]}",
+            "{name: a, literals: [a=b, a=c]}",
+            "{name: a, literals: [E=b], envs: [x.env]}",
+            "{name: a, envs: [x.env], env: x.env}",
+            "{name: a, files: [nothing]}",
+            "{name: a, files: [dir/text, text=bin]}",
+            "{name: a, literals: [novalue]}",
+        ] {
+            let error = make(text).expect_err(text);
+            assert!(!error.labels().is_empty(), "{text}: {error} has no place");
+        }
+    }
+
+    #[test]
+    fn what_is_warned_of() {
+        let Warned { value: made, warnings } =
+            make("{name: a, behavior: mrege, literals: ['a b=c']}").expect("made");
+        assert_eq!(made.generated.unwrap_or_default().behavior, Behavior::Unspecified);
+        let messages: Vec<_> = warnings.iter().map(Diagnostic::message).collect();
+        assert_eq!(
+            messages,
+            [
+                "the API server will refuse the key of a literal of `a`",
+                "there is no behavior `mrege`; it counts as `create`"
+            ]
+        );
+    }
+}

@@ -1,0 +1,33 @@
+//! Fields that name other resources.
+
+use serde::Deserialize;
+use smol_str::SmolStr;
+
+use super::spec::{FieldSpec, selects};
+use smp_merge::schema::Gvk;
+
+/// A kind, and the fields of other kinds that name resources of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct NameBackReference {
+    /// The API group that is referred to; empty for any.
+    pub group: SmolStr,
+    /// The version that is referred to; empty for any.
+    pub version: SmolStr,
+    /// The kind that is referred to; empty for any.
+    pub kind: SmolStr,
+    /// The fields that hold the name.
+    pub field_specs: Vec<FieldSpec>,
+}
+
+impl NameBackReference {
+    pub(super) fn parts(&self) -> [&str; 3] {
+        [&self.group, &self.version, &self.kind]
+    }
+
+    /// Whether a kind is the one that is referred to.
+    #[must_use]
+    pub fn refers_to(&self, gvk: &Gvk) -> bool {
+        selects(self.parts(), gvk)
+    }
+}

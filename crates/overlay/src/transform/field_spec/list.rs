@@ -1,0 +1,252 @@
+//! Lists of field specs and of back references: merged, sorted, and asked for the fields of a kind.
+//!
+//! Knows nothing of what is written into the fields.
+
+use std::slice;
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Deserializer};
+use smol_str::SmolStr;
+
+use super::back_reference::NameBackReference;
+use super::merge::{merge_references, merge_specs};
+use super::path::SpecPath;
+use super::spec::FieldSpec;
+use crate::resource::compare_kinds;
+use smp_merge::schema::Gvk;
+use smp_text::diagnostic::Result;
+
+/// A list of field specs.
+pub type FieldSpecs = SpecList<FieldSpec>;
+
+/// A list of back references.
+pub type NameReferences = SpecList<NameBackReference>;
+
+/// A list of what names fields; cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct SpecList<S>(Arc<Specs<S>>);
+
+#[derive(Debug, Default)]
+struct Specs<S> {
+    list: Vec<S>,
+    /// Whether it is a list that kustomize has built in, whose merge with itself need not be computed.
+    builtin: bool,
+    fields: OnceLock<FieldIndex>,
+}
+
+/// What can stand in a [`SpecList`].
+pub trait ListedSpec: Clone {
+    /// Group, version and kind by which a list is sorted.
+    fn sort_key(&self) -> [&str; 3];
+
+    /// The fields that it names.
+    fn fields(&self) -> &[FieldSpec];
+
+    /// The entries of a list and those of another one that are new.
+    ///
+    /// # Errors
+    /// Specs of one field that do not agree on whether it is created.
+    fn merge(own: &[Self], incoming: &[Self]) -> Result<Vec<Self>>;
+}
+
+impl ListedSpec for FieldSpec {
+    fn sort_key(&self) -> [&str; 3] {
+        [&self.group, &self.version, &self.kind]
+    }
+
+    fn fields(&self) -> &[FieldSpec] {
+        slice::from_ref(self)
+    }
+
+    fn merge(own: &[Self], incoming: &[Self]) -> Result<Vec<Self>> {
+        merge_specs(own, incoming)
+    }
+}
+
+impl ListedSpec for NameBackReference {
+    fn sort_key(&self) -> [&str; 3] {
+        self.parts()
+    }
+
+    fn fields(&self) -> &[FieldSpec] {
+        &self.field_specs
+    }
+
+    fn merge(own: &[Self], incoming: &[Self]) -> Result<Vec<Self>> {
+        merge_references(own, incoming)
+    }
+}
+
+impl<S> From<Vec<S>> for SpecList<S> {
+    fn from(list: Vec<S>) -> Self {
+        Self(Arc::new(Specs { list, builtin: false, fields: OnceLock::new() }))
+    }
+}
+
+impl<'de, S: Deserialize<'de>> Deserialize<'de> for SpecList<S> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        Option::<Vec<S>>::deserialize(deserializer).map(|list| list.unwrap_or_default().into())
+    }
+}
+
+impl<S> SpecList<S> {
+    /// The entries in order.
+    #[must_use]
+    pub fn as_slice(&self) -> &[S] {
+        &self.0.list
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.list.is_empty()
+    }
+}
+
+impl<S: ListedSpec> SpecList<S> {
+    /// A list that kustomize has built in, which agrees with itself.
+    pub(in crate::transform) fn builtin(list: Vec<S>) -> Self {
+        let list = Self::from(list).sorted().as_slice().to_vec();
+        Self(Arc::new(Specs { list, builtin: true, fields: OnceLock::new() }))
+    }
+
+    /// These entries and those of `other` that are new.
+    ///
+    /// # Errors
+    /// Two specs of the same field that do not agree on whether it is created.
+    pub fn merge(&self, other: &Self) -> Result<Self> {
+        if other.is_empty() || (self.0.builtin && Arc::ptr_eq(&self.0, &other.0)) {
+            return Ok(self.clone());
+        }
+        if self.is_empty() && other.0.builtin {
+            return Ok(other.clone());
+        }
+        S::merge(self.as_slice(), other.as_slice()).map(Self::from)
+    }
+
+    /// These entries and one more, unless it is there.
+    ///
+    /// # Errors
+    /// As [`SpecList::merge`].
+    pub fn with(&self, spec: S) -> Result<Self> {
+        self.merge(&vec![spec].into())
+    }
+
+    /// In kustomize's order of kinds, in which merged lists are kept.
+    #[must_use]
+    pub fn sorted(self) -> Self {
+        let order = |a: &S, b: &S| compare_kinds(a.sort_key(), b.sort_key());
+        if self.0.builtin || self.0.list.is_sorted_by(|a, b| order(a, b).is_le()) {
+            return self;
+        }
+        let mut list = self.0.list.clone();
+        list.sort_by(order);
+        list.into()
+    }
+
+    /// The positions among all fields of those that may be fields of a kind, in order.
+    pub(super) fn positions(&self, kind: &str) -> impl Iterator<Item = usize> {
+        let fields = self.0.fields.get_or_init(|| FieldIndex::new(&self.0.list));
+        let own = fields.by_kind.get(kind).map_or(&[][..], Vec::as_slice);
+        merged(own, &fields.of_any_kind)
+    }
+
+    /// The field at a position among all fields.
+    pub(super) fn field(&self, position: usize) -> Option<SpecField<'_, S>> {
+        let fields = self.0.fields.get_or_init(|| FieldIndex::new(&self.0.list));
+        let (entry, spec, path) = fields.all.get(position)?;
+        let entry = self.0.list.get(*entry)?;
+        Some(SpecField { entry, spec: entry.fields().get(*spec)?, path })
+    }
+
+    /// The fields of a kind, in order.
+    pub(in crate::transform) fn fields_of<'c>(
+        &'c self,
+        gvk: &'c Gvk,
+    ) -> impl Iterator<Item = SpecField<'c, S>> {
+        let fields = self.positions(&gvk.kind).filter_map(|i| self.field(i));
+        fields.filter(|field| field.spec.selects(gvk))
+    }
+}
+
+/// A field that an entry of a list names.
+#[derive(Debug)]
+pub(in crate::transform) struct SpecField<'c, S> {
+    /// The entry.
+    pub entry: &'c S,
+    /// The field.
+    pub spec: &'c FieldSpec,
+    /// Its path, taken apart.
+    pub path: &'c SpecPath,
+}
+
+/// All fields of a list in order, by their entries and positions in these; and by kind.
+#[derive(Debug)]
+struct FieldIndex {
+    all: Vec<(usize, usize, SpecPath)>,
+    by_kind: FxHashMap<SmolStr, Vec<usize>>,
+    of_any_kind: Vec<usize>,
+}
+
+impl FieldIndex {
+    fn new(list: &[impl ListedSpec]) -> Self {
+        let specs = || list.iter().flat_map(ListedSpec::fields);
+        let (by_kind, of_any_kind) = index_by_kind(specs().map(|s| &s.kind));
+        let mut all = Vec::with_capacity(specs().count());
+        for (i, entry) in list.iter().enumerate() {
+            all.extend(entry.fields().iter().enumerate().map(|(j, s)| (i, j, SpecPath::new(&s.path))));
+        }
+        Self { all, by_kind, of_any_kind }
+    }
+}
+
+/// Two ascending lists as one.
+fn merged<'p>(mut own: &'p [usize], mut other: &'p [usize]) -> impl Iterator<Item = usize> + 'p {
+    std::iter::from_fn(move || {
+        let next = match (own.first(), other.first()) {
+            (Some(a), Some(b)) if b < a => &mut other,
+            (Some(_), _) => &mut own,
+            (None, _) => &mut other,
+        };
+        let (first, rest) = next.split_first()?;
+        *next = rest;
+        Some(*first)
+    })
+}
+
+/// The positions of each kind, and those of any kind, each in order.
+fn index_by_kind<'k>(
+    kinds: impl Iterator<Item = &'k SmolStr>,
+) -> (FxHashMap<SmolStr, Vec<usize>>, Vec<usize>) {
+    let mut by_kind: FxHashMap<SmolStr, Vec<usize>> = FxHashMap::default();
+    let mut of_any_kind = Vec::new();
+    for (i, kind) in kinds.enumerate() {
+        if kind.is_empty() {
+            of_any_kind.push(i);
+        } else {
+            by_kind.entry(kind.clone()).or_default().push(i);
+        }
+    }
+    (by_kind, of_any_kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_sorted_and_found() {
+        let kinds = ["Zoo", "", "Deployment", "MutatingWebhookConfiguration", "Namespace", "Zoo"];
+        let specs = FieldSpecs::from(
+            kinds.map(|kind| FieldSpec { kind: kind.into(), ..FieldSpec::of_all("p") }).to_vec(),
+        );
+        let sorted: Vec<_> = specs.clone().sorted().as_slice().iter().map(|s| s.kind.clone()).collect();
+        // No kind is `~K`, which sorts behind letters.
+        assert_eq!(sorted, ["Namespace", "Deployment", "Zoo", "Zoo", "", "MutatingWebhookConfiguration"]);
+        let positions = |kind| specs.positions(kind).collect::<Vec<_>>();
+        assert_eq!(positions("Zoo"), [0, 1, 5]);
+        assert_eq!(positions("Deployment"), [1, 2]);
+        assert_eq!(positions("Other"), [1]);
+    }
+}

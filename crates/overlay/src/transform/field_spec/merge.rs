@@ -1,0 +1,176 @@
+//! kustomize's merge of field specs and back references.
+
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use super::back_reference::NameBackReference;
+use super::spec::FieldSpec;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// The specs of both lists: what is there already is skipped, by the first that stands for it.
+pub(super) fn merge_specs(own: &[FieldSpec], incoming: &[FieldSpec]) -> Result<Vec<FieldSpec>> {
+    let mut list = own.to_vec();
+    let mut first = (incoming.len() > FEW).then(FirstSpecs::default);
+    for spec in incoming {
+        let standing = match &mut first {
+            Some(first) => first.that_stands_for(spec, &list),
+            None => list.iter().position(|own| own.stands_for(spec)),
+        };
+        match standing {
+            Some(i) if list[i].create != spec.create => return Err(conflict(&list[i], spec)),
+            Some(_) => {}
+            None => list.push(spec.clone()),
+        }
+    }
+    Ok(list)
+}
+
+/// Up to this many specs are looked for one by one.
+const FEW: usize = 8;
+
+/// Path, group, version and kind; those that do not count are empty.
+type Selected = [SmolStr; 4];
+
+/// Finds the first spec of a growing list that stands for another one.
+///
+/// What counts is what the other one names, of group, version and kind: for each of these choices there is an index.
+#[derive(Debug, Default)]
+struct FirstSpecs([(FxHashMap<Selected, usize>, usize); 8]);
+
+impl FirstSpecs {
+    fn that_stands_for(&mut self, spec: &FieldSpec, list: &[FieldSpec]) -> Option<usize> {
+        let named = [&spec.group, &spec.version, &spec.kind].map(|text| !text.is_empty());
+        let selected = |spec: &FieldSpec| {
+            let part =
+                |is_named: bool, text: &SmolStr| if is_named { text.clone() } else { SmolStr::default() };
+            let [group, version, kind] = named;
+            [
+                spec.path.clone(),
+                part(group, &spec.group),
+                part(version, &spec.version),
+                part(kind, &spec.kind),
+            ]
+        };
+        let choice = named.iter().fold(0, |choice, is_named| choice * 2 + usize::from(*is_named));
+        let (index, indexed) = &mut self.0[choice];
+        for (i, own) in list.iter().enumerate().skip(*indexed) {
+            index.entry(selected(own)).or_insert(i);
+        }
+        *indexed = list.len();
+        index.get(&selected(spec)).copied()
+    }
+}
+
+/// The back references of both lists; those to one kind become one, with the fields of both.
+pub(super) fn merge_references(
+    own: &[NameBackReference],
+    incoming: &[NameBackReference],
+) -> Result<Vec<NameBackReference>> {
+    let mut list = own.to_vec();
+    let mut by_kind: FxHashMap<[&str; 3], Vec<usize>> = FxHashMap::default();
+    for (i, reference) in own.iter().enumerate() {
+        by_kind.entry(reference.parts()).or_default().push(i);
+    }
+    // What is to be merged into each, gathered, so that each is merged once.
+    let mut fields: FxHashMap<usize, Vec<FieldSpec>> = FxHashMap::default();
+    for incoming in incoming {
+        match by_kind.entry(incoming.parts()) {
+            Entry::Occupied(same) => {
+                for i in same.get() {
+                    fields.entry(*i).or_default().extend_from_slice(&incoming.field_specs);
+                }
+            }
+            Entry::Vacant(new) => {
+                new.insert(vec![list.len()]);
+                list.push(incoming.clone());
+            }
+        }
+    }
+    for (i, reference) in list.iter_mut().enumerate() {
+        if let Some(more) = fields.get(&i) {
+            reference.field_specs = merge_specs(&reference.field_specs, more)?;
+        }
+    }
+    Ok(list)
+}
+
+fn conflict(own: &FieldSpec, incoming: &FieldSpec) -> Diagnostic {
+    let kind = |s: &FieldSpec| if s.kind.is_empty() { "all kinds".to_string() } else { s.kind.to_string() };
+    let message = format!(
+        "conflicting field specs for `{}`: one for {} says `create: {}`, one for {} says `create: {}`",
+        own.path,
+        kind(own),
+        own.create,
+        kind(incoming),
+        incoming.create
+    );
+    Diagnostic::error(Code::InvalidValue, message)
+        .help("give both the same `create`, or leave out the one that the other covers")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(kind: &str, path: &str, create: bool) -> FieldSpec {
+        FieldSpec { kind: kind.into(), create, ..FieldSpec::of_all(path) }
+    }
+
+    #[test]
+    fn lists_are_merged() {
+        let own = [spec("A", "p", true), spec("", "q", false)];
+        let more = |spec: FieldSpec| merge_specs(&own, &[spec]).map(|all| all.len()).map_err(|d| d.code());
+        assert_eq!(more(spec("A", "p", true)), Ok(2));
+        assert_eq!(more(spec("B", "p", true)), Ok(3));
+        assert_eq!(more(spec("A", "r", true)), Ok(3));
+        // The wider one is lost; the narrower one is kept beside the wider.
+        assert_eq!(more(spec("", "p", true)), Ok(2));
+        assert_eq!(more(spec("A", "q", false)), Ok(3));
+        assert_eq!(more(spec("", "p", false)), Err(Code::InvalidValue));
+    }
+
+    #[test]
+    fn many_specs_are_merged_as_few_are() {
+        let parts = ["", "a", "b"];
+        let mut all = Vec::new();
+        for (i, path) in ["p", "q", "p"].into_iter().enumerate() {
+            for kind in parts {
+                for group in parts {
+                    all.push(FieldSpec { group: group.into(), ..spec(kind, path, path == "p") });
+                    all.push(FieldSpec { version: parts[i].into(), ..spec(kind, path, path == "p") });
+                }
+            }
+        }
+        all.reverse();
+        all.rotate_left(17);
+        let mut one_by_one = Vec::new();
+        for spec in &all {
+            one_by_one = merge_specs(&one_by_one, std::slice::from_ref(spec)).expect("agree");
+        }
+        assert!(one_by_one.len() > FEW && one_by_one.len() < all.len());
+        assert_eq!(merge_specs(&[], &all).expect("agree"), one_by_one);
+    }
+
+    #[test]
+    fn references_to_one_kind_become_one() {
+        let reference = |kind: &str, paths: &[&str]| NameBackReference {
+            kind: kind.into(),
+            field_specs: paths.iter().map(|path| spec("", path, false)).collect(),
+            ..NameBackReference::default()
+        };
+        let own = [reference("A", &["p"]), reference("B", &["p"])];
+        let more = [
+            reference("A", &["q"]),
+            reference("C", &["p"]),
+            reference("C", &["p", "r"]),
+            reference("A", &["p"]),
+        ];
+        let merged = merge_references(&own, &more).expect("agree");
+        assert_eq!(
+            merged,
+            [reference("A", &["p", "q"]), reference("B", &["p"]), reference("C", &["p", "r"])]
+        );
+    }
+}

@@ -1,0 +1,254 @@
+//! The paths of field specs: how a field is found, and what is made on the way.
+//!
+//! Knows nothing of kinds and specs.
+
+use smol_str::SmolStr;
+
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::{Map, Node, Style, Tag, Value};
+
+/// What a missing or null field at the end of a path becomes; missing maps on the way are made, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::transform) enum Create {
+    /// Nothing: it stays as it is.
+    Never,
+    /// A scalar with this tag.
+    Scalar(Tag),
+    /// A map.
+    Map,
+}
+
+impl Create {
+    /// What a field becomes that others are to be found in.
+    fn on_the_way(self) -> Self {
+        if self == Self::Never { self } else { Self::Map }
+    }
+}
+
+/// What is done with a field that was found.
+pub(in crate::transform) type SetField<'f> = dyn FnMut(&mut Node) -> Result<()> + 'f;
+
+/// How many names a path may have: what it creates must not nest deeper than trees may.
+const MAX_NAMES: usize = 200;
+
+/// A path, taken apart.
+#[derive(Debug)]
+pub(in crate::transform) struct SpecPath(Vec<FieldName>);
+
+#[derive(Debug)]
+struct FieldName {
+    name: SmolStr,
+    /// Whether it ended with `[]`.
+    list: bool,
+    fault: Option<Fault>,
+}
+
+/// What is wrong with a name.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    /// It is none that can be used there.
+    Name(&'static str),
+    /// There are too many of them.
+    TooMany,
+}
+
+impl Fault {
+    fn diagnostic(self) -> Diagnostic {
+        match self {
+            Self::Name(message) => Diagnostic::error(Code::InvalidValue, message),
+            Self::TooMany => {
+                let message = format!("this path has more than {MAX_NAMES} names");
+                Diagnostic::error(Code::LimitExceeded, message)
+            }
+        }
+    }
+}
+
+impl SpecPath {
+    pub(super) fn new(text: &str) -> Self {
+        let names = split(text);
+        if names.len() > MAX_NAMES {
+            let fault = Some(Fault::TooMany);
+            return Self(vec![FieldName { name: SmolStr::default(), list: false, fault }]);
+        }
+        Self(names.iter().map(|name| FieldName::new(name)).collect())
+    }
+
+    /// Calls `set` on each field that the path leads to.
+    pub(in crate::transform) fn visit(
+        &self,
+        node: &mut Node,
+        create: Create,
+        set: &mut SetField<'_>,
+    ) -> Result<()> {
+        visit(&self.0, node, create, set)
+    }
+}
+
+fn visit(names: &[FieldName], node: &mut Node, create: Create, set: &mut SetField<'_>) -> Result<()> {
+    let Some((name, rest)) = names.split_first() else { return set(node) };
+    if let Some(map) = node.as_map_mut() {
+        let here = if rest.is_empty() { create } else { create.on_the_way() };
+        return match name.field(map, here)? {
+            Some(field) => visit(rest, field, create, set),
+            None => Ok(()),
+        };
+    }
+    if let Some(list) = node.as_list_mut() {
+        return list.iter_mut().try_for_each(|entry| visit(names, entry, create, set));
+    }
+    if node.is_null() {
+        return Ok(());
+    }
+    let message =
+        format!("expected a map or a list with the field `{}`, found {}", name.name, node.type_name());
+    Err(Diagnostic::error(Code::WrongType, message).at(node.span()))
+}
+
+impl FieldName {
+    fn new(text: &str) -> Self {
+        let (name, list) = text.strip_suffix("[]").map_or((text, false), |name| (name, true));
+        let name = name.trim();
+        // kustomize reads these as places in a list, and a list is never where a name is needed.
+        let fault = match name {
+            "" => Some("a field name in the path is empty"),
+            "*" => Some("`*` cannot be used in the path of a field spec"),
+            "-" => Some("list positions cannot be used in the path of a field spec"),
+            _ if name.parse::<i64>().is_ok() || (name.starts_with('[') && name.ends_with(']')) => {
+                Some("list positions cannot be used in the path of a field spec")
+            }
+            _ => None,
+        };
+        Self { name: name.into(), list, fault: fault.map(Fault::Name) }
+    }
+
+    /// The field of that name, made or given its shape when it is to be created.
+    fn field<'m>(&self, map: &'m mut Map, create: Create) -> Result<Option<&'m mut Node>> {
+        if let Some(fault) = self.fault {
+            return Err(fault.diagnostic());
+        }
+        let at = match map.position(&self.name) {
+            Some(at) => at,
+            None if create == Create::Never || self.list => return Ok(None),
+            None => {
+                map.push(self.name.clone(), Node::plain(""));
+                map.len() - 1
+            }
+        };
+        let Some(entry) = map.entries_mut().get_mut(at) else { return Ok(None) };
+        let node = &mut entry.value;
+        if node.is_null() {
+            match create {
+                // A null where a list belongs becomes an empty list, even when nothing is created.
+                _ if self.list => reshape(node, Value::List(Vec::new())),
+                Create::Never => {}
+                Create::Map => reshape(node, Value::Map(Map::new())),
+                Create::Scalar(tag) => node.meta.tag = tag,
+            }
+        }
+        Ok(Some(node))
+    }
+}
+
+fn reshape(node: &mut Node, value: Value) {
+    node.value = value;
+    node.meta.tag = Tag::None;
+    node.meta.style = Style::Block;
+}
+
+/// Splits at slashes that have no backslash before them; one slash at the start is left out.
+fn split(path: &str) -> Vec<String> {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    let mut names: Vec<String> = Vec::new();
+    for part in path.split('/') {
+        match names.last_mut() {
+            Some(last) if last.ends_with('\\') => {
+                last.pop();
+                last.push('/');
+                last.push_str(part);
+            }
+            _ => names.push(part.to_string()),
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::set::{set_entries, set_scalar};
+    use super::*;
+    use crate::transform::testing::nodes;
+    use smp_text::yaml::to_yaml;
+
+    #[test]
+    fn paths_are_split_at_slashes() {
+        let table: [(&str, &[&str]); 7] = [
+            ("a/b", &["a", "b"]),
+            ("/a/b", &["a", "b"]),
+            (r"a/b\/c/d", &["a", "b/c", "d"]),
+            ("", &[""]),
+            ("a//b", &["a", "", "b"]),
+            ("a/", &["a", ""]),
+            (r"a\/", &["a/"]),
+        ];
+        for (path, want) in table {
+            assert_eq!(split(path), want, "{path}");
+        }
+    }
+
+    /// Sets a field to the string `new`, or says what went wrong.
+    fn set_at(path: &str, create: Create, manifest: &str) -> std::result::Result<String, Code> {
+        let mut node = nodes(manifest).remove(0);
+        let mut set = |field: &mut Node| match create {
+            Create::Map => {
+                set_entries(field, &[("k".into(), SmolStr::new("new").into())].into(), None).map(|_| ())
+            }
+            _ => set_scalar(field, "new".into(), Tag::Str),
+        };
+        SpecPath::new(path).visit(&mut node, create, &mut set).map_err(|d| d.code())?;
+        Ok(to_yaml(&node).expect("printable").trim_end().to_string())
+    }
+
+    #[test]
+    fn fields_are_found_and_made() {
+        use Create::{Map, Never};
+        let scalar = Create::Scalar(Tag::Str);
+        let table = [
+            ("a/b", Never, "{a: {b: 1}}", Ok("a:\n  b: new")),
+            (
+                "a/b",
+                Never,
+                "{a: [{b: 1}, {c: 1}, [{b: 2}], null]}",
+                Ok("a:\n- b: new\n- c: 1\n- - b: new\n- null"),
+            ),
+            ("a/b", Never, "{x: 1}", Ok("x: 1")),
+            ("a/b", Never, "{a: null}", Ok("a: null")),
+            ("a/b", scalar, "{x: 1}", Ok("a:\n  b: new\nx: 1")),
+            ("a/b", scalar, "{a: null}", Ok("a:\n  b: new")),
+            ("a/b", scalar, "{a: {b: null}}", Ok("a:\n  b: new")),
+            ("a/b", scalar, "{a: [{b: 1}, {}]}", Ok("a:\n- b: new\n- b: new")),
+            ("a/b", Map, "{x: 1}", Ok("a:\n  b:\n    k: new\nx: 1")),
+            ("a/b", Map, "{a: {b: {k: 1, l: 2}}}", Ok("a:\n  b:\n    k: new\n    l: 2")),
+            ("a/b", Map, "{a: {b: null}}", Ok("a:\n  b:\n    k: new")),
+            ("a[]/b", scalar, "{x: 1}", Ok("x: 1")),
+            ("a[]/b", scalar, "{a: [{}]}", Ok("a:\n- b: new")),
+            ("a[]/b", Never, "{a: null}", Ok("a: []")),
+            ("a[]/b", scalar, "{a: {c: 1}}", Ok("a:\n  b: new\n  c: 1")),
+            ("a/b", scalar, "{a: 1}", Err(Code::WrongType)),
+            ("a/b", scalar, "{a: {b: {}}}", Err(Code::WrongType)),
+            ("a/b", Map, "{a: {b: [k]}}", Err(Code::WrongType)),
+            ("a//b", scalar, "{a: {b: 1}}", Err(Code::InvalidValue)),
+            ("", scalar, "{a: 1}", Err(Code::InvalidValue)),
+            ("a/0", Never, "{a: {'0': 1}}", Err(Code::InvalidValue)),
+            ("a/-/b", Never, "{a: [1]}", Err(Code::WrongType)),
+            ("a/*", Never, "{a: {}}", Err(Code::InvalidValue)),
+            ("a/0", Never, "{b: 1}", Ok("b: 1")),
+        ];
+        for (path, create, manifest, want) in table {
+            let got = set_at(path, create, manifest);
+            assert_eq!(got.as_deref().map_err(|e| *e), want, "{path} {create:?} {manifest}");
+        }
+        let endless = "a/".repeat(10_000);
+        assert_eq!(set_at(&endless, scalar, "{a: 1}"), Err(Code::LimitExceeded));
+    }
+}

@@ -1,0 +1,279 @@
+//! Keys and values from literals, files and env files, for ConfigMaps and Secrets.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+
+use super::args::GeneratorArgs;
+use crate::transform::Files;
+use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::gocompat;
+use smp_text::source::{SourceId, Span};
+use smp_text::yaml::Spanned;
+
+/// A key, its value in bytes, and the place that asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::transform) struct DataPair {
+    /// The key.
+    pub(in crate::transform) key: String,
+    /// The value.
+    pub(in crate::transform) value: Vec<u8>,
+    /// The literal, or the path of the file.
+    pub(in crate::transform) span: Span,
+    /// Where the value stands: in its file where that is known as a text, else as `span`.
+    pub(in crate::transform) written: Span,
+    /// What it comes from.
+    from: PairOrigin,
+}
+
+/// What a pair comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PairOrigin {
+    Literal,
+    /// A line, from 1, of an env file.
+    Line(usize),
+    File,
+}
+
+impl DataPair {
+    /// The key as a message may name it. What is taken for the key of a literal, or of a line, may be a part of
+    /// a secret.
+    fn key_shown(&self) -> String {
+        match self.from {
+            PairOrigin::Literal => "the key of a literal".to_string(),
+            PairOrigin::Line(line) => format!("the key of line {line} of an env file"),
+            PairOrigin::File => format!("the key `{}`", self.key),
+        }
+    }
+}
+
+impl GeneratorArgs {
+    /// The paths of the files that it reads; of a malformed entry none.
+    pub fn named_files(&self) -> impl Iterator<Item = Spanned<String>> {
+        let of_file = |source: &Spanned<String>| {
+            let (_, path) = file_source(source).ok()?;
+            Some(Spanned::new(path.to_string(), source.span))
+        };
+        let env = self.env.iter().filter(|path| !path.is_empty() && !self.own_file);
+        self.envs.iter().chain(env).cloned().chain(self.files.iter().filter_map(of_file))
+    }
+}
+
+/// All pairs of a generator, sorted by key.
+///
+/// # Errors
+/// As [`load`].
+pub(in crate::transform) fn sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
+    let mut pairs = load(args, files)?;
+    pairs.value.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(pairs)
+}
+
+/// All pairs of a generator: env files, then literals, then files.
+///
+/// Keys that the API server refuses are warned of; kustomize says nothing.
+///
+/// # Errors
+/// Malformed sources, unreadable files, a key that comes twice.
+fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
+    let (mut pairs, mut warnings) = (Vec::new(), Vec::new());
+    // kustomize moves the one `env` behind the many `envs`, but not in a generator's own file.
+    let env = args.env.as_ref().filter(|path| !path.is_empty());
+    if let Some(path) = env.filter(|_| args.own_file) {
+        let message = "`env` is not read here; kustomize v5.8 reads only `envs`";
+        let help = format!("write `envs: [{}]`", **path);
+        warnings.push(Diagnostic::warning(Code::Unsupported, message).at(path.span).help(help));
+    }
+    for path in args.envs.iter().chain(env.filter(|_| !args.own_file)) {
+        let content = read(path, path, files)?;
+        pairs.extend(env_file(&content, path, files.text_of(path, &content))?);
+    }
+    for source in &args.literals {
+        pairs.push(literal(source)?);
+    }
+    for source in &args.files {
+        let (key, path) = file_source(source)?;
+        let value = read(path, source, files)?;
+        let written = files.text_of(path, &value).map_or(source.span, |text| Span::new(text, 0, value.len()));
+        pairs.push(DataPair { key: key.into(), value, span: source.span, written, from: PairOrigin::File });
+    }
+    warnings.extend(check(args, &pairs)?);
+    Ok(Warned { value: pairs, warnings })
+}
+
+/// Reads the file that an entry names. What stands there by mistake may be a literal, which no message repeats.
+fn read(path: &str, entry: &Spanned<String>, files: &dyn Files) -> Result<Vec<u8>> {
+    files.read(path, entry.span).map_err(|error| {
+        let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+        let is_ending = (1..=10).contains(&ending.len()) && ending.bytes().all(|b| b.is_ascii_lowercase());
+        if is_ending || !entry.contains('=') {
+            return error;
+        }
+        Diagnostic::error(error.code(), "the file that this entry names cannot be read")
+            .at(entry.span)
+            .help("here stands a path, or key=path; a key and its value go under `literals`")
+    })
+}
+
+/// Looks for keys that come twice, and warns of those that the API server refuses.
+fn check(args: &GeneratorArgs, pairs: &[DataPair]) -> Result<Vec<Diagnostic>> {
+    let mut warnings = Vec::new();
+    let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
+    for pair in pairs {
+        if let Some(first) = seen.insert(&pair.key, pair.span) {
+            let message = format!("`{}` gets {} twice", *args.name, pair.key_shown());
+            return Err(Diagnostic::error(Code::DuplicateKey, message)
+                .label(pair.span, "again here")
+                .label(first, "first here")
+                .help("remove one of the two"));
+        }
+        if !is_data_key(&pair.key) {
+            let message = format!("the API server will refuse {} of `{}`", pair.key_shown(), *args.name);
+            let help = "keys are made of letters, digits, `-`, `_` and `.`, at most 253 of them";
+            warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(pair.span).help(help));
+        }
+    }
+    Ok(warnings)
+}
+
+/// What Kubernetes accepts as a key of ConfigMaps and Secrets.
+fn is_data_key(key: &str) -> bool {
+    let chars = key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
+    chars && !key.is_empty() && key.len() <= 253 && key != "." && !key.starts_with("..")
+}
+
+/// `key=value`; quotes around the whole value are dropped.
+fn literal(source: &Spanned<String>) -> Result<DataPair> {
+    let Some((key, value)) = source.split_once('=').filter(|(key, _)| !key.is_empty()) else {
+        let lacks = if source.contains('=') { "no key before its `=`" } else { "no `=`" };
+        return Err(Diagnostic::error(Code::InvalidValue, format!("this literal has {lacks}"))
+            .at(source.span)
+            .help("write it as key=value"));
+    };
+    let value = match value.as_bytes() {
+        [b'"', inner @ .., b'"'] | [b'\'', inner @ .., b'\''] => inner,
+        all => all,
+    };
+    let (span, from) = (source.span, PairOrigin::Literal);
+    Ok(DataPair { key: key.into(), value: value.to_vec(), span, written: span, from })
+}
+
+/// `path`, whose last part is the key, or `key=path`.
+fn file_source(source: &Spanned<String>) -> Result<(Cow<'_, str>, &str)> {
+    // What stands here by mistake may be a literal, which no message repeats.
+    let wrong = |message: &str| {
+        Err(Diagnostic::error(Code::InvalidValue, format!("this entry {message}"))
+            .at(source.span)
+            .help("write the path of a file, or key=path; a key and its value go under `literals`"))
+    };
+    match source.split_once('=') {
+        None => Ok((gocompat::path::base(source).into(), source)),
+        Some((_, path)) if path.contains('=') => wrong("has more than one `=`"),
+        Some(("", _)) => wrong("has no key before the `=`"),
+        Some((_, "")) => wrong("has no path behind the `=`"),
+        Some((key, path)) => Ok((key.into(), path)),
+    }
+}
+
+/// The lines of an env file: `KEY=value`, or `KEY` for an empty value. Values are taken as they
+/// stand, with quotes and blanks.
+fn env_file(content: &[u8], path: &Spanned<String>, text: Option<SourceId>) -> Result<Vec<DataPair>> {
+    let (mut pairs, mut next) = (Vec::new(), 0);
+    for (i, line) in content.split(|&b| b == b'\n').enumerate() {
+        let start = next;
+        next += line.len() + 1;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let end = start + line.len();
+        let Ok(line) = str::from_utf8(line) else {
+            let message = format!("line {} of the env file {} is not valid UTF-8", i + 1, **path);
+            return Err(Diagnostic::error(Code::Syntax, message)
+                .at(path.span)
+                .help("use `files` for binary content"));
+        };
+        let line = if i == 0 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
+        // Go's `unicode.IsSpace`, which the peer trims by, knows the same blanks as Rust.
+        let line = line.trim_start();
+        if line.starts_with('#') {
+            continue;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, ""));
+        // A line without a key counts as empty.
+        if !key.is_empty() {
+            let from = PairOrigin::Line(i + 1);
+            let written = text.map_or(path.span, |text| Span::new(text, end - value.len(), end));
+            pairs.push(DataPair { key: key.into(), value: value.into(), span: path.span, written, from });
+        }
+    }
+    Ok(pairs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(pair: &DataPair) -> (String, String) {
+        (pair.key.clone(), String::from_utf8(pair.value.clone()).expect("a text"))
+    }
+
+    #[test]
+    fn literals() {
+        let table = [
+            ("a=b", Some(("a", "b"))),
+            ("a=", Some(("a", ""))),
+            ("a=b=c", Some(("a", "b=c"))),
+            ("a=\"x y\"", Some(("a", "x y"))),
+            ("a='x\"'", Some(("a", "x\""))),
+            ("a='x\"", Some(("a", "'x\""))),
+            ("a=\"", Some(("a", "\""))),
+            ("a=\"\"", Some(("a", ""))),
+            (" a = b ", Some((" a ", " b "))),
+            ("a", None),
+            ("=b", None),
+            ("", None),
+        ];
+        for (source, want) in table {
+            let got = literal(&source.to_string().into()).ok().map(|p| text(&p));
+            assert_eq!(got, want.map(|(k, v)| (k.to_string(), v.to_string())), "{source:?}");
+        }
+    }
+
+    #[test]
+    fn file_sources() {
+        let table = [
+            ("a/b.txt", Some(("b.txt", "a/b.txt"))),
+            ("a/", Some(("a", "a/"))),
+            ("/", Some(("/", "/"))),
+            ("", Some((".", ""))),
+            ("k=a/b", Some(("k", "a/b"))),
+            ("=a", None),
+            ("k=", None),
+            ("k=a=b", None),
+            ("=", None),
+        ];
+        for (source, want) in table {
+            let source: Spanned<String> = source.to_string().into();
+            let got = file_source(&source).ok();
+            assert_eq!(got.as_ref().map(|(k, p)| (k.as_ref(), *p)), want, "{source:?}");
+        }
+    }
+
+    #[test]
+    fn env_files() {
+        let content = "\u{feff}A=1\r\n  B = \"2\" \n\n=no key\n# C=3\n\tD\n\u{feff}E=1\u{a0}\nF=\r\r";
+        let pairs = env_file(content.as_bytes(), &"x.env".to_string().into(), None).expect("valid");
+        let got: Vec<_> = pairs.iter().map(text).collect();
+        let want = [("A", "1"), ("B ", " \"2\" "), ("D", ""), ("\u{feff}E", "1\u{a0}"), ("F", "\r")];
+        assert_eq!(got, want.map(|(k, v)| (k.to_string(), v.to_string())));
+        assert!(env_file(b"A=\xff", &"x.env".to_string().into(), None).is_err());
+    }
+
+    #[test]
+    fn keys_that_the_server_takes() {
+        for key in ["a", ".a", "a..b", "-", "A_1.x"] {
+            assert!(is_data_key(key), "{key}");
+        }
+        for key in ["", ".", "..", "..a", "a b", "é"] {
+            assert!(!is_data_key(key), "{key}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The manifest of a generated ConfigMap or Secret, field by field.
+
+use super::args::{GeneratorArgs, GeneratorOptions};
+use crate::resource::{Behavior, Generated, Resource};
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
+use smp_text::source::Span;
+use smp_text::yaml::{Map, Node, Spanned, Style, nearest};
+
+/// A manifest that is being generated.
+pub(in crate::transform) struct GeneratedManifest<'a> {
+    map: Map,
+    args: &'a GeneratorArgs,
+    options: GeneratorOptions,
+}
+
+impl<'a> GeneratedManifest<'a> {
+    /// A manifest with its metadata; `global` are the options of all generators.
+    ///
+    /// # Errors
+    /// No name.
+    pub(in crate::transform) fn new(
+        kind: &str,
+        args: &'a GeneratorArgs,
+        global: Option<&GeneratorOptions>,
+    ) -> Result<Self> {
+        if args.name.is_empty() {
+            return Err(Diagnostic::error(
+                Code::MissingField,
+                format!("a generated {kind} must have a name"),
+            )
+            .at(args.place())
+            .help("add `name:` to the generator"));
+        }
+        let options = args.options.completed_by(global);
+        let mut map = Map::new();
+        map.push("apiVersion", Node::plain("v1"));
+        map.push("kind", Node::plain(kind));
+        map.push("metadata", Node::map(metadata(args, &options)));
+        Ok(Self { map, args, options })
+    }
+
+    /// Adds a field.
+    pub(in crate::transform) fn push(&mut self, field: &str, value: Node) {
+        self.map.push(field, value);
+    }
+
+    /// The resource, which says how it joins others of its id.
+    pub(in crate::transform) fn finish(mut self, schema: &Schema) -> Warned<Resource> {
+        let immutable = self.options.immutable;
+        if *immutable {
+            self.map.push("immutable", Node::from(true).with_span(immutable.span));
+        }
+        let node = Node::map(self.map).with_span(self.args.place());
+        let name_hash = !self.options.disable_name_suffix_hash;
+        behavior(&self.args.behavior).map(|behavior| {
+            let mut resource = Resource::unchecked(node, schema);
+            resource.generated = Some(Generated { behavior, name_hash });
+            resource
+        })
+    }
+}
+
+fn metadata(args: &GeneratorArgs, options: &GeneratorOptions) -> Map {
+    let mut metadata = Map::new();
+    metadata.push("name", string(args.name.value.clone(), args.name.span));
+    if !args.namespace.is_empty() {
+        metadata.push("namespace", string(args.namespace.value.clone(), args.namespace.span));
+    }
+    for (field, pairs) in [("labels", &options.labels), ("annotations", &options.annotations)] {
+        if !pairs.is_empty() {
+            let pairs = pairs.iter().map(|(k, v)| (k.as_str(), Node::string(v.as_str()).with_span(v.span)));
+            metadata.push(field, Node::map(pairs.collect()));
+        }
+    }
+    metadata
+}
+
+/// A string that stands, for messages, where it was asked for.
+pub(in crate::transform) fn string(text: String, span: Span) -> Node {
+    let block = text.contains('\n');
+    let mut node = Node::string(text).with_span(span);
+    if block {
+        node.meta.style = Style::Literal;
+    }
+    node
+}
+
+/// What a generated resource does when it exists; kustomize takes a word that it does not know
+/// for "nothing was said".
+fn behavior(text: &Spanned<String>) -> Warned<Behavior> {
+    let behavior = Behavior::named(text);
+    let mut warnings = Vec::new();
+    if behavior.is_none() && !text.is_empty() {
+        // What is like none of them may stand there by mistake, and be secret.
+        let word = nearest(text, &["create", "replace", "merge"]).map(|_| format!(" `{}`", **text));
+        let word = word.unwrap_or_else(|| " like this".into());
+        let message = format!("there is no behavior{word}; it counts as `create`");
+        let help = "possible are `create`, `replace` and `merge`";
+        warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(text.span).help(help));
+    }
+    Warned { value: behavior.unwrap_or_default(), warnings }
+}

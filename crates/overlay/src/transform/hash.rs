@@ -1,0 +1,115 @@
+//! Hashes of content in the names of generated resources.
+
+use sha2::{Digest, Sha256};
+
+use crate::resource::ResourceSet;
+use smp_text::diagnostic::Result;
+use smp_text::yaml::{Map, Node, to_json};
+
+/// Appends the hash of their content to the names of generated resources that want it.
+///
+/// The names from before stay known, so that references can follow.
+///
+/// # Errors
+/// Content that is no JSON, such as infinity.
+pub fn name_hashes(set: &mut ResourceSet) -> Result<()> {
+    let wanted = |r: &&mut crate::resource::Resource| r.generated.is_some_and(|g| g.name_hash);
+    for resource in set.resources_mut().iter_mut().filter(wanted) {
+        let hash = content_hash(resource.node()).map_err(|d| d.resource(resource.id()))?;
+        let name = format!("{}-{hash}", resource.id().name);
+        resource.store_previous_id();
+        resource.set_name(&name);
+    }
+    Ok(())
+}
+
+/// The ten characters that stand for the content of a ConfigMap or Secret, as kustomize computes them.
+///
+/// Of other kinds the whole manifest counts. There kustomize hashes its parser's nodes, so that the
+/// hash changes with a comment or an empty line; this one does not.
+///
+/// # Errors
+/// Content that is no JSON, such as infinity.
+pub fn content_hash(node: &Node) -> Result<String> {
+    let json = match node.get("kind").and_then(Node::as_str) {
+        Some(kind @ "ConfigMap") => to_json(&content(node, kind, &["data"], "binaryData"))?,
+        Some(kind @ "Secret") => to_json(&content(node, kind, &["data", "type"], "stringData"))?,
+        _ => to_json(node)?,
+    };
+    Ok(encode(&Sha256::digest(json)))
+}
+
+/// What is hashed of a ConfigMap or Secret. The name is always empty, since kustomize looks for it in
+/// the wrong place; what is not there is an empty string, but for `optional`, which counts only as a map.
+fn content(node: &Node, kind: &str, fields: &[&str], optional: &str) -> Node {
+    let mut map: Map = [("kind", Node::string(kind)), ("name", Node::string(""))].into_iter().collect();
+    for field in fields {
+        // Whatever a scalar is, its text counts as a string.
+        let value = match node.get(field) {
+            None => Node::string(""),
+            Some(value) => {
+                value.scalar_text().map_or_else(|| value.clone(), |text| Node::string(text.clone()))
+            }
+        };
+        map.push(*field, value);
+    }
+    if let Some(value) = node.get(optional).filter(|v| v.as_map().is_some()) {
+        map.push(optional, value.clone());
+    }
+    Node::map(map)
+}
+
+/// The first ten hexadecimal digits, without vowels and what looks like them.
+fn encode(digest: &[u8]) -> String {
+    let digit = |nibble: u8| match char::from_digit(u32::from(nibble), 16).unwrap_or_default() {
+        '0' => 'g',
+        '1' => 'h',
+        '3' => 'k',
+        'a' => 'm',
+        'e' => 't',
+        other => other,
+    };
+    digest.iter().take(5).flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{names, nodes, set};
+    use super::*;
+    use crate::resource::Generated;
+
+    #[test]
+    fn hashes_of_content() {
+        // From kustomize 5.8.3.
+        let table = [
+            ("kind: ConfigMap", "6ct58987ht"),
+            ("kind: ConfigMap\nmetadata: {name: x, labels: {a: b}}\ndata: {a: b}", "4h2mbtbbt6"),
+            ("kind: ConfigMap\ndata: {x: '<a>&\"é'}", "2hfd4hg9gd"),
+            ("kind: ConfigMap\nbinaryData: {bin.dat: //4AYmlu}", "cmdh6chtm5"),
+            ("kind: ConfigMap\nbinaryData: {bin.dat: //4AYmlu}\ndata: {a: b}", "gcd2m8k88d"),
+            ("kind: ConfigMap\nbinaryData: null\ndata: {a: b}", "4h2mbtbbt6"),
+            ("kind: Secret\ntype: Opaque\ndata: {}", "46f8b28mk5"),
+            ("kind: Secret\ntype: Opaque\ndata: {a: Yg==}", "k695gkmbtk"),
+            ("kind: Secret\ntype: kubernetes.io/tls\ndata: {a: Yg==}", "92982c4m8f"),
+        ];
+        for (text, want) in table {
+            assert_eq!(content_hash(&nodes(text)[0]).expect("hashes"), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_names_that_want_one() {
+        let mut set = set("
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}
+");
+        set.resources_mut()[0].generated = Some(Generated { name_hash: true, ..Generated::default() });
+        set.resources_mut()[1].generated = Some(Generated::default());
+        name_hashes(&mut set).expect("hashes");
+        assert_eq!(names(&set), ["a-6ct58987ht", "b", "c"]);
+        assert_eq!(set.as_slice()[0].previous[0].name, "a");
+    }
+}

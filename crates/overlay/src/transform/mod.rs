@@ -1,0 +1,66 @@
+//! What changes or makes resources: one file for each of kustomize's transformers and generators.
+//!
+//! What they stand on has folders: `field_spec` (which fields are changed), `value_path` (values by the paths
+//! of kyaml), `references` (what a name or variable means), `generator` and `config`. Knows resources and the
+//! configuration of one transformer; knows nothing of kustomization files, directories or the order of
+//! steps. The little that has to be read from files comes through [`Files`].
+
+// Transformers and generators.
+mod annotations;
+mod config_map;
+mod hash;
+mod iam_policy;
+mod images;
+mod labels;
+mod name_reference;
+mod namespace;
+mod patches;
+mod prefix_suffix;
+mod replacements;
+mod replicas;
+mod secret;
+mod sort;
+mod value_add;
+mod vars;
+
+// What they stand on.
+mod config;
+mod entries;
+mod field_spec;
+mod files;
+mod generator;
+mod references;
+#[cfg(test)]
+mod testing;
+mod value_path;
+
+pub use annotations::annotations;
+pub(crate) use config::{SelectorArgs, TransformerConfig, config_of_crds};
+pub use config_map::config_map;
+pub(crate) use entries::AfterEntry;
+pub use field_spec::{FieldSpec, FieldSpecs, NameBackReference, NameReferences, SpecList};
+pub use files::Files;
+pub use generator::GeneratorArgs;
+pub(crate) use generator::{GeneratorMetadata, GeneratorOptions};
+pub use hash::content_hash;
+pub(crate) use hash::name_hashes;
+pub(crate) use iam_policy::{IamPolicy, iam_policy};
+pub use images::{Image, images};
+pub(crate) use labels::LabelArgs;
+pub use labels::labels;
+pub(crate) use name_reference::name_references;
+pub(crate) use namespace::SubjectMode;
+pub use namespace::{Namespace, namespace};
+pub use patches::{Patch, patches};
+pub use patches::{
+    PatchContext, is_path_of_patch, patches_by_entry, patches_json6902, patches_strategic_merge,
+};
+pub use prefix_suffix::name_prefix;
+pub(crate) use prefix_suffix::name_suffix;
+pub use replacements::replacements;
+pub(crate) use replacements::{Replacement, load_replacements, replacements_by_entry};
+pub use replicas::{Replica, replicas};
+pub use secret::secret;
+pub use sort::{LegacySortOptions, SortOptions, SortOrder, sort};
+pub(crate) use value_add::{ValueAdd, value_add};
+pub(crate) use vars::{Var, VarSet, bind_vars, resolve_vars, var_places};

@@ -1,0 +1,272 @@
+//! References by name, which follow changes of names and namespaces.
+
+use super::field_spec::NameReferences;
+use super::references::{CandidatePlaces, Candidates, UpdatedReferences, update_references};
+use crate::resource::ResourceSet;
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::Result;
+use smp_text::yaml::Node;
+
+/// Writes the present names of resources wherever others use a former one.
+///
+/// Each reference is read with the former names, namespaces, prefixes and suffixes of all resources;
+/// which names resources have meanwhile is decided before the first reference is written, so the
+/// order of the resources does not matter. The ids of referrers are kept in `referred_by`.
+///
+/// # Errors
+/// A name that may mean several resources; a field that is no reference.
+pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schema: &Schema) -> Result<()> {
+    if references.is_empty() {
+        return Ok(());
+    }
+    let mut copied = set.copied();
+    let resources = set.resources_mut();
+    // Apart from their manifests, resources can be looked at while manifests are changed.
+    let places = resources.iter().map(CandidatePlaces::of).collect();
+    let mut nodes: Vec<Node> =
+        resources.iter_mut().map(|r| std::mem::replace(r.node_mut(), Node::null())).collect();
+    let candidates = Candidates::new(resources, places);
+    let updates = resources.iter().zip(&mut nodes);
+    let updates = updates.map(|(resource, node)| update_references(&candidates, resource, node, references));
+    let updated: Result<Vec<UpdatedReferences>> = updates.collect();
+    for (resource, node) in resources.iter_mut().zip(nodes) {
+        *resource.node_mut() = node;
+    }
+    for (i, updated) in updated?.into_iter().enumerate() {
+        let Some(referrer) = resources.get_mut(i) else { continue };
+        let id = referrer.id().clone();
+        if updated.changes_shared {
+            referrer.spread_shared();
+        }
+        referrer.sync(schema);
+        for target in updated.targets {
+            if let Some(target) = resources.get_mut(target) {
+                target.referred_by.push(id.clone());
+                copied.add_to_each(target.id().name.len(), 1)?;
+            }
+        }
+    }
+    set.set_copied(copied);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::TransformerConfig;
+    use super::super::hash::name_hashes;
+    use super::super::namespace::{Namespace, namespace};
+    use super::super::prefix_suffix::{name_prefix, name_suffix};
+    use super::super::testing::{at, set};
+    use super::*;
+    use crate::resource::Generated;
+    use smp_text::diagnostic::Code;
+
+    fn prefixed(prefix: &str, text: &str) -> ResourceSet {
+        let mut set = set(text);
+        name_prefix(&mut set, prefix, &TransformerConfig::builtin().name_prefix, &Schema::kustomize())
+            .expect("prefix");
+        set
+    }
+
+    fn moved(to: &str, mut set: ResourceSet) -> ResourceSet {
+        let config = Namespace { namespace: smol_str::SmolStr::new(to).into(), ..Namespace::default() };
+        namespace(&mut set, &config, &TransformerConfig::builtin().namespace, &Schema::kustomize())
+            .expect("moves");
+        set
+    }
+
+    fn joined(sets: impl IntoIterator<Item = ResourceSet>) -> ResourceSet {
+        let mut all = ResourceSet::new();
+        sets.into_iter().for_each(|set| all.append_all(set).expect("ids of their own"));
+        all
+    }
+
+    fn update(set: &mut ResourceSet) -> Result<()> {
+        name_references(set, &TransformerConfig::builtin().name_reference, &Schema::kustomize())
+    }
+
+    const POD: &str = "
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  serviceAccountName: default
+  volumes: [{configMap: {name: c}}, {secret: {secretName: c}}, {configMap: {name: other}}]
+";
+    const MAP: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}";
+
+    fn volume(set: &ResourceSet, i: usize) -> String {
+        at(set, i, "spec.volumes.0.configMap.name")
+    }
+
+    #[test]
+    fn names_in_fields() {
+        let mut set = prefixed("a-", &format!("{POD}---\n{MAP}"));
+        set.resources_mut()[1].generated = Some(Generated { name_hash: true, ..Generated::default() });
+        name_hashes(&mut set).expect("hashes");
+        update(&mut set).expect("updates");
+        assert_eq!(volume(&set, 0), "a-c-6ct58987ht");
+        assert_eq!(at(&set, 0, "spec.volumes.1.secret.secretName"), "c");
+        assert_eq!(at(&set, 0, "spec.volumes.2.configMap.name"), "other");
+        let referrers: Vec<_> = set.as_slice()[1].referred_by.iter().map(ToString::to_string).collect();
+        assert_eq!(referrers, ["Pod a-p"]);
+    }
+
+    #[test]
+    fn prefixes_tell_candidates_apart() {
+        let both = |prefix: &str| prefixed(prefix, &format!("{POD}---\n{MAP}"));
+        let mut set = joined([both("a-"), both("b-")]);
+        name_suffix(&mut set, "-x", &TransformerConfig::builtin().name_suffix, &Schema::kustomize())
+            .expect("suffix");
+        update(&mut set).expect("updates");
+        assert_eq!((volume(&set, 0).as_str(), volume(&set, 2).as_str()), ("a-c-x", "b-c-x"));
+    }
+
+    #[test]
+    fn several_that_fit() {
+        // A cluster-scoped referrer sees all namespaces.
+        let role = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: r}
+rules: [{resourceNames: [c, d]}]
+";
+        let map = |namespace: &str| MAP.replace("name: c", &format!("name: c, namespace: {namespace}"));
+        let maps = format!("{}\n---\n{}", map("x"), map("y"));
+        let mut set = joined([prefixed("a-", role), prefixed("a-", &maps)]);
+        update(&mut set).expect("updates");
+        assert_eq!(at(&set, 0, "rules.0.resourceNames"), "- a-c\n- d");
+        assert_eq!(set.as_slice()[1].referred_by.len(), 1, "the first is taken");
+        assert!(set.as_slice()[2].referred_by.is_empty());
+        // Names that differ leave it open which one is meant.
+        let mut set = joined([prefixed("a-", role), prefixed("a-", &maps)]);
+        set.resources_mut()[2].set_name("a-e");
+        let error = update(&mut set).expect_err("a-c or a-e");
+        assert_eq!((error.code(), error.labels().len()), (Code::Ambiguous, 3));
+        assert_eq!(error.field_path(), Some("rules/resourceNames"));
+        assert_eq!(at(&set, 0, "rules.0.resourceNames"), "- c\n- d", "the manifests are still there");
+    }
+
+    #[test]
+    fn a_referrer_without_prefix_means_none_of_several() {
+        let mut set = joined([set(POD), prefixed("a-", MAP), prefixed("b-", MAP)]);
+        update(&mut set).expect("nothing to update");
+        assert_eq!(volume(&set, 0), "c");
+        let mut set = joined([super::super::testing::set(POD), prefixed("a-", MAP)]);
+        update(&mut set).expect("updates");
+        assert_eq!(volume(&set, 0), "a-c", "one alone needs no prefix in common");
+    }
+
+    #[test]
+    fn namespaces_keep_candidates_apart() {
+        let pod = |namespace: &str| POD.replace("name: p", &format!("name: p, namespace: {namespace}"));
+        let map = |namespace: &str| MAP.replace("name: c", &format!("name: c, namespace: {namespace}"));
+        let one =
+            |namespace: &str, prefix| prefixed(prefix, &format!("{}---\n{}", pod(namespace), map(namespace)));
+        let mut set = joined([one("x", "a-"), one("y", "b-"), set(&pod("z"))]);
+        update(&mut set).expect("updates");
+        assert_eq!([0, 2, 4].map(|i| volume(&set, i)), ["a-c", "b-c", "c"]);
+    }
+
+    const BINDING: &str = "
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: b, namespace: one}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ROLE, name: r}
+subjects:
+- {kind: ServiceAccount, name: s, namespace: two}
+- {kind: ServiceAccount, name: s}
+- {kind: User, name: nobody}
+";
+    const ROLES: &str = "
+{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r, namespace: one}}
+---
+{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: s, namespace: two}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: s, namespace: one}}
+";
+
+    #[test]
+    fn bindings_name_roles_and_accounts() {
+        for (kind, want) in [("Role", "a-r"), ("ClusterRole", "b-r")] {
+            let roles: Vec<_> = ROLES.split("---").collect();
+            let mut set = joined([
+                set(&BINDING.replace("ROLE", kind)),
+                prefixed("a-", roles[0]),
+                prefixed("b-", roles[1]),
+                prefixed("c-", roles[2]),
+                prefixed("d-", roles[3]),
+            ]);
+            update(&mut set).expect("updates");
+            assert_eq!(at(&set, 0, "roleRef.name"), want);
+            assert_eq!(at(&set, 0, "subjects.0"), "kind: ServiceAccount\nname: c-s\nnamespace: two");
+        }
+    }
+
+    #[test]
+    fn accounts_move_with_their_namespace() {
+        let account = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: s, namespace: two}}";
+        let binding = BINDING.replace("- {kind: ServiceAccount, name: s}\n", "");
+        let mut set = moved("new", joined([set(&binding), set(account)]));
+        update(&mut set).expect("updates");
+        assert_eq!(at(&set, 0, "subjects.0.namespace"), "new");
+        // The present namespace is understood when nothing was there at first.
+        let binding = binding.replace("namespace: two", "namespace: new").replace("Role", "ClusterRole");
+        let mut set = joined([super::super::testing::set(&binding), moved("new", prefixed("a-", account))]);
+        update(&mut set).expect("updates");
+        assert_eq!(at(&set, 0, "subjects.0"), "kind: ServiceAccount\nname: a-s\nnamespace: new");
+    }
+
+    #[test]
+    fn a_namespace_is_added_to_maps() {
+        let hook = "
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: h}
+webhooks: [{clientConfig: {service: {name: s}}}, {clientConfig: {url: x}}]
+";
+        let service = "{apiVersion: v1, kind: Service, metadata: {name: s}}";
+        let mut set = moved("123", joined([set(hook), set(service)]));
+        update(&mut set).expect("updates");
+        assert_eq!(at(&set, 0, "webhooks.0.clientConfig.service"), "name: s\nnamespace: \"123\"");
+    }
+
+    #[test]
+    fn a_field_that_is_listed_twice_is_updated_twice() {
+        // kustomize 5.8.3 lists the secrets of Ingress twice.
+        let mut set = prefixed(
+            "p-",
+            "
+{apiVersion: v1, kind: Secret, metadata: {name: a}}
+---
+{apiVersion: v1, kind: Secret, metadata: {name: p-a}}
+---
+{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: i}, spec: {tls: [{secretName: a}]}}
+",
+        );
+        update(&mut set).expect("updates");
+        assert_eq!(at(&set, 2, "spec.tls.0.secretName"), "p-p-a");
+    }
+
+    #[test]
+    fn what_is_no_reference() {
+        let binding = |subjects: &str| {
+            format!(
+                "{{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {{name: b}}, subjects: {subjects}}}"
+            )
+        };
+        let table = [
+            ("[{kind: User}]", Err(Code::MissingField)),
+            ("[[x]]", Err(Code::WrongType)),
+            ("[{kind: ServiceAccount, name: a, namespace: null}]", Err(Code::WrongType)),
+            ("[null, {kind: User, name: null}]", Ok(())),
+            ("[name]", Ok(())),
+            ("null", Ok(())),
+        ];
+        for (subjects, want) in table {
+            assert_eq!(update(&mut set(&binding(subjects))).map_err(|d| d.code()), want, "{subjects}");
+        }
+    }
+}

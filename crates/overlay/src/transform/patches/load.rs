@@ -1,0 +1,226 @@
+//! What a patch is: nothing, strategic merge patches, or a JSON patch.
+
+use std::path::PathBuf;
+
+use super::args::{Patch, PatchContext};
+use crate::resource::{Resource, flatten_lists};
+use smp_merge::patch::{JsonPatch, parse_json_patch};
+use smp_text::diagnostic::{Code, Diagnostic, Label, Result, Warned};
+use smp_text::source::{SourceId, Span};
+use smp_text::yaml::{
+    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, Value, add_within, as_yaml_1_1,
+    check_directives, check_field_names, decode, parse_documents,
+};
+
+/// A patch after reading.
+pub(super) enum PatchBody {
+    /// No document, or only empty ones.
+    Nothing,
+    /// StrategicPatch merge patches, with kind and name.
+    Strategic(Vec<Resource>),
+    /// Operations of RFC 6902.
+    Json(JsonPatch),
+}
+
+/// Reads an entry of `patches`.
+///
+/// # Errors
+/// Neither or both of path and text, an unreadable file, a text that is no patch.
+pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<PatchBody>> {
+    let source = match (patch.patch.trim(), patch.path.as_str()) {
+        ("", "") => return Err(neither().at(patch.place())),
+        ("", _) => file(&patch.path, context)?,
+        (text, "") => inline(text, patch.patch.span, context),
+        _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
+    };
+    let Warned { value: documents, mut warnings } = documents(source, context)?;
+    let value = if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
+        warnings.extend(paths_without_slash(operations));
+        PatchBody::Json(json_patch(operations)?)
+    } else {
+        let documents = strategic(documents, context)?;
+        if documents.is_empty() { PatchBody::Nothing } else { PatchBody::Strategic(documents) }
+    };
+    Ok(Warned { value, warnings })
+}
+
+/// Reads an entry of `patchesJson6902`.
+///
+/// # Errors
+/// No target or one without a name, neither or both of path and text, an unreadable file, a text
+/// that is no list of operations.
+pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<JsonPatch>> {
+    if patch.target.as_ref().is_none_or(|target| target.name.is_empty()) {
+        return Err(Diagnostic::error(Code::MissingField, "the `target` needs a name")
+            .at(patch.target.as_ref().map_or(patch.place(), |target| target.span))
+            .help("use `patches` to change several resources at once"));
+    }
+    let source = match (patch.patch.as_str(), patch.path.as_str()) {
+        ("", "") => return Err(neither().at(patch.place())),
+        ("", _) => file(&patch.path, context)?,
+        (text, "") => inline(text, patch.patch.span, context),
+        _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
+    };
+    let Warned { value: documents, mut warnings } = documents(source, context)?;
+    match documents.first() {
+        Some(operations) if is_operations(operations) => {
+            warnings.extend(paths_without_slash(operations));
+            Ok(Warned { value: json_patch(operations)?, warnings })
+        }
+        other => {
+            let found = other.map_or("nothing", Node::type_name);
+            let at = other.map_or(Span::default(), Node::span);
+            Err(Diagnostic::error(Code::WrongType, format!("expected a list of operations, found {found}"))
+                .at(if at.is_none() { patch.place() } else { at })
+                .help("strategic merge patches go under `patches`"))
+        }
+    }
+}
+
+/// Reads an entry of `patchesStrategicMerge`.
+///
+/// # Errors
+/// What is neither the path of a readable file nor a strategic merge patch.
+pub(super) fn path_or_text(
+    patch: &Spanned<String>,
+    context: &PatchContext<'_>,
+) -> Result<Warned<Vec<Resource>>> {
+    let source = if is_path(patch) { file(patch, context)? } else { inline(patch, patch.span, context) };
+    let Warned { value, warnings } = documents(source, context)?;
+    Ok(Warned { value: strategic(value, context)?, warnings })
+}
+
+/// Whether an entry of `patchesStrategicMerge` is the path of a file, and not the patch itself.
+#[must_use]
+pub fn is_path(patch: &str) -> bool {
+    // A path is a scalar when it is read as YAML, and so no patch.
+    !patch.is_empty() && !patch.contains('\n') && !patch.trim_start().starts_with('{')
+}
+
+fn neither() -> Diagnostic {
+    Diagnostic::error(Code::MissingField, "this patch has neither `patch` nor `path`")
+        .help("write the patch under `patch`, or name its file under `path`")
+}
+
+fn both() -> Diagnostic {
+    Diagnostic::error(Code::InvalidValue, "a patch cannot have both `patch` and `path`")
+        .help("remove one of the two")
+}
+
+fn file(path: &Spanned<String>, context: &PatchContext<'_>) -> Result<SourceId> {
+    let text = decode(context.files.read(path, path.span)?).map_err(|error| error.at(path.span))?;
+    Ok(context.sources.add(context.files.name(path), text))
+}
+
+/// A text that stands in the kustomization, where its places are told.
+fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
+    let place = context.sources.describe(at);
+    let name = place.map_or_else(|| "<patch>".to_string(), |place| format!("<patch at {place}>"));
+    add_within(context.sources, PathBuf::from(name), text, at)
+}
+
+/// The documents of a patch.
+///
+/// As in kustomize operations may have a key twice, of which the last one counts, and keys that are
+/// no strings; strategic merge patches may have a key twice, of which the first one counts. Both are
+/// warned of, since the rest is lost.
+fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<Node>>> {
+    check_json(source, context)?;
+    check_directives(context.sources, source, Separation::AtMarkers)?;
+    let read = |duplicate_keys| {
+        let options = ParseOptions { duplicate_keys, ..ParseOptions::default() }.of_patch();
+        parse_documents(context.sources, source, options)
+    };
+    let error = match read(DuplicateKeys::Deny) {
+        Ok(documents) => return Ok(documents.into()),
+        Err(error) => error,
+    };
+    let operations = read(DuplicateKeys::LastWins).ok();
+    let is_repeated = error.code() == Code::DuplicateKey;
+    if let Some(value) = operations.filter(|all| all.first().is_some_and(is_operations)) {
+        let warnings = is_repeated.then(|| only_one_counts(&error, "last")).into_iter().collect();
+        return Ok(Warned { value, warnings });
+    }
+    if !is_repeated {
+        return Err(error);
+    }
+    let value = read(DuplicateKeys::FirstWins)?;
+    Ok(Warned { value, warnings: vec![only_one_counts(&error, "first")] })
+}
+
+/// The error that a key stands twice as a warning, where one of the two is taken.
+fn only_one_counts(error: &Diagnostic, which: &str) -> Diagnostic {
+    let message = format!("{}; only the {which} one counts", error.message());
+    let warning = Diagnostic::warning(error.code(), message);
+    let labelled = |warning: Diagnostic, label: &Label| warning.label(label.span, label.text.as_str());
+    error.labels().iter().fold(warning, labelled).help("remove one of the two")
+}
+
+/// kustomize takes a text that begins with `[` for JSON, and reads it as nothing else.
+fn check_json(source: SourceId, context: &PatchContext<'_>) -> Result<()> {
+    let Some(source_text) = context.sources.get(source) else { return Ok(()) };
+    let text = source_text.text();
+    if !text.starts_with('[') {
+        return Ok(());
+    }
+    serde_json::from_str::<serde::de::IgnoredAny>(text).map(drop).map_err(|error| {
+        let message = format!("a patch that begins with `[` must be JSON: {error}");
+        Diagnostic::error(Code::Syntax, message)
+            .at(Span::new(source, 0, 1))
+            .help("write each operation as an entry of a list that begins with `- `")
+    })
+}
+
+fn is_operations(node: &Node) -> bool {
+    node.as_list().is_some_and(|list| !list.is_empty())
+}
+
+/// Operations are typed as go-yaml v2 types them, other than manifests and strategic patches.
+fn json_patch(operations: &Node) -> Result<JsonPatch> {
+    parse_json_patch(&as_yaml_1_1(operations))
+}
+
+/// Warnings of paths whose first name is lost, since it stands where a path begins.
+fn paths_without_slash(operations: &Node) -> Vec<Diagnostic> {
+    let paths = operations
+        .as_list()
+        .into_iter()
+        .flatten()
+        .flat_map(|operation| ["path", "from"].into_iter().filter_map(|field| operation.get(field)));
+    let is_odd = |path: &&Node| path.as_str().is_some_and(|text| !text.is_empty() && !text.starts_with('/'));
+    let warning = |path: &Node| {
+        let text = path.as_str().unwrap_or_default();
+        let message =
+            format!("the path `{text}` does not begin with `/`, and what is before its first `/` is lost");
+        let warning = Diagnostic::warning(Code::InvalidValue, message).at(path.span());
+        warning.help(format!("write `/{text}`"))
+    };
+    paths.filter(is_odd).map(warning).collect()
+}
+
+fn strategic(documents: Vec<Node>, context: &PatchContext<'_>) -> Result<Vec<Resource>> {
+    let nothing = |node: &Node| match &node.value {
+        Value::Map(map) => map.is_empty(),
+        Value::List(list) => list.is_empty(),
+        Value::Scalar(_) => node.is_null(),
+    };
+    let documents: Vec<Node> = documents.into_iter().filter(|node| !nothing(node)).collect();
+    if let Some(wrong) = documents.iter().find(|node| node.as_map().is_none()) {
+        let message =
+            format!("expected a strategic merge patch or a list of operations, found {}", wrong.type_name());
+        return Err(Diagnostic::error(Code::WrongType, message).at(wrong.span()));
+    }
+    if let Some(operation) = documents.iter().filter_map(Node::as_map).find(|map| is_operation(map)) {
+        let at = operation.entries().first().map_or(Span::default(), |entry| entry.key.meta.span);
+        return Err(Diagnostic::error(Code::WrongType, "a JSON patch must be a list of operations")
+            .at(at)
+            .help("begin each operation with `- `"));
+    }
+    check_field_names(&documents)?;
+    flatten_lists(documents)?.into_iter().map(|node| Resource::new(node, context.schema)).collect()
+}
+
+/// Whether this is an operation that someone forgot to put in a list.
+fn is_operation(map: &Map) -> bool {
+    map.contains_key("op") && map.contains_key("path") && !map.contains_key("kind")
+}

@@ -1,0 +1,168 @@
+//! Name prefixes and suffixes.
+
+use smol_str::{SmolStr, format_smolstr};
+
+use super::field_spec::{Create, FieldSpecs, selects, set_scalar};
+use crate::resource::{Resource, ResourceSet};
+use smp_merge::schema::{Gvk, Schema};
+use smp_text::diagnostic::Result;
+use smp_text::yaml::{Node, Spanned, Tag};
+
+/// The field whose change makes a new id.
+const NAME: &str = "metadata/name";
+
+/// Puts a prefix before names; the names from before stay known, so that references can follow.
+///
+/// # Errors
+/// A field that is no scalar.
+pub fn name_prefix<'p>(
+    set: &mut ResourceSet,
+    prefix: impl Into<Spanned<&'p str>>,
+    specs: &FieldSpecs,
+    schema: &Schema,
+) -> Result<()> {
+    add(
+        set,
+        prefix.into(),
+        specs,
+        schema,
+        &Affix {
+            history: |resource| &mut resource.prefixes,
+            join: |affix, name| format_smolstr!("{affix}{name}"),
+        },
+    )
+}
+
+/// Puts a suffix behind names; otherwise as [`name_prefix`].
+///
+/// # Errors
+/// A field that is no scalar.
+pub fn name_suffix<'s>(
+    set: &mut ResourceSet,
+    suffix: impl Into<Spanned<&'s str>>,
+    specs: &FieldSpecs,
+    schema: &Schema,
+) -> Result<()> {
+    add(
+        set,
+        suffix.into(),
+        specs,
+        schema,
+        &Affix {
+            history: |resource| &mut resource.suffixes,
+            join: |affix, name| format_smolstr!("{name}{affix}"),
+        },
+    )
+}
+
+/// In what prefixes and suffixes differ.
+struct Affix {
+    history: fn(&mut Resource) -> &mut Vec<SmolStr>,
+    join: fn(&str, &str) -> SmolStr,
+}
+
+/// Kinds whose names mean something outside the cluster's objects, and so stay.
+fn keeps_its_name(original: &Gvk) -> bool {
+    selects(["", "", "CustomResourceDefinition"], original)
+        || selects(["apiregistration.k8s.io", "", "APIService"], original)
+        || selects(["", "", "Namespace"], original)
+}
+
+fn add(
+    set: &mut ResourceSet,
+    affix: Spanned<&str>,
+    specs: &FieldSpecs,
+    schema: &Schema,
+    how: &Affix,
+) -> Result<()> {
+    if affix.is_empty() {
+        return Ok(());
+    }
+    set.count_copies(affix.len(), set.len())?;
+    for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
+        let original = resource.original_id().gvk.clone();
+        if keeps_its_name(&original) {
+            continue;
+        }
+        // One by one: each spec that names the name makes an id of its own.
+        for (i, spec) in specs.as_slice().iter().enumerate().filter(|(_, s)| s.selects(&original)) {
+            if spec.path == NAME {
+                // A comma makes two of it, as in the annotation where kustomize keeps them.
+                (how.history)(resource).extend(affix.split(',').map(SmolStr::new));
+                resource.store_previous_id();
+            }
+            let mut set = |field: &mut Node| {
+                let name = field.scalar_text().cloned().unwrap_or_default();
+                let joined = (how.join)(affix.value, &name);
+                set_scalar(field, Spanned::new(joined.as_str(), affix.span), Tag::Undecided)
+            };
+            specs.visit_one(i, resource, Create::Scalar(Tag::Str), &mut set)?;
+            resource.sync(schema);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::TransformerConfig;
+    use super::super::field_spec::FieldSpec;
+    use super::super::testing::{at, names, set};
+    use super::*;
+
+    const SOME: &str = "
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: \"1\"}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: n}}
+---
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: c}}
+---
+{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: s}}
+---
+{apiVersion: x.io/v1, kind: APIService, metadata: {name: t}}
+";
+
+    #[test]
+    fn names_and_their_history() {
+        let mut set = set(SOME);
+        let (config, schema) = (TransformerConfig::builtin(), Schema::kustomize());
+        name_prefix(&mut set, "p-", &config.name_prefix, &schema).expect("prefix");
+        name_prefix(&mut set, "q-", &config.name_prefix, &schema).expect("prefix");
+        name_suffix(&mut set, "-s", &config.name_suffix, &schema).expect("suffix");
+        assert_eq!(names(&set), ["q-p-a-s", "q-p-1-s", "n", "c", "s", "q-p-t-s"]);
+        let first = &set.as_slice()[0];
+        assert_eq!(
+            (first.prefixes.as_slice(), first.suffixes.as_slice()),
+            (&["p-".into(), "q-".into()][..], &["-s".into()][..])
+        );
+        let former: Vec<_> = first.previous.iter().map(|id| id.name.as_str()).collect();
+        assert_eq!(former, ["a", "p-a", "q-p-a"]);
+        assert!(set.as_slice()[2].previous.is_empty());
+    }
+
+    #[test]
+    fn quotes_stay_and_so_does_what_they_mean() {
+        let mut set = set("
+{apiVersion: v1, kind: ConfigMap, metadata: {name: \"2\"}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: 3}}
+");
+        name_prefix(&mut set, "1", &TransformerConfig::builtin().name_prefix, &Schema::kustomize())
+            .expect("prefix");
+        assert_eq!(
+            (at(&set, 0, "metadata.name").as_str(), at(&set, 1, "metadata.name").as_str()),
+            ("\"12\"", "13")
+        );
+    }
+
+    #[test]
+    fn other_fields_make_no_new_id() {
+        let mut set = set("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: y}}");
+        let specs = FieldSpecs::from(vec![FieldSpec::of_all("data/x"), FieldSpec::created_in_all("data/z")]);
+        name_suffix(&mut set, "-s", &specs, &Schema::kustomize()).expect("suffix");
+        assert_eq!(at(&set, 0, "data"), "x: y-s\nz: -s");
+        assert!(set.as_slice()[0].previous.is_empty() && set.as_slice()[0].suffixes.is_empty());
+    }
+}

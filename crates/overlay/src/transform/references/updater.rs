@@ -1,0 +1,172 @@
+//! The references of one manifest: each is read, looked up, and written anew when its target is called
+//! otherwise now.
+
+use smol_str::SmolStr;
+
+use super::candidates::{CandidatePlaces, Candidates, NamespaceBeside, Reference, Referrer};
+use crate::resource::{ResId, Resource};
+use crate::transform::field_spec::{Create, NameBackReference, NameReferences, SpecField, overwrite};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::yaml::{Map, Node, Spanned, Tag, Value};
+
+/// A field that names resources of a kind.
+type ReferenceField<'c> = SpecField<'c, NameBackReference>;
+
+/// What became of the references of one manifest.
+#[derive(Default)]
+pub(in crate::transform) struct UpdatedReferences {
+    /// The positions of what it refers to.
+    pub(in crate::transform) targets: Vec<usize>,
+    /// Whether a field with a reference is one with others.
+    pub(in crate::transform) changes_shared: bool,
+}
+
+/// Updates the references of a resource in its manifest, which stands apart from it.
+///
+/// # Errors
+/// A name that may mean several resources; a field that is no reference.
+pub(in crate::transform) fn update_references<'r>(
+    candidates: &Candidates<'r>,
+    resource: &'r Resource,
+    node: &mut Node,
+    references: &NameReferences,
+) -> Result<UpdatedReferences> {
+    let mut fields = references.fields_of(&resource.original_id().gvk).peekable();
+    if fields.peek().is_none() {
+        return Ok(UpdatedReferences::default());
+    }
+    let bound = bound_namespaces(node, resource.id()).map_err(|d| d.resource(resource.id()))?;
+    let referrer = Referrer { resource, bound };
+    let mut updater = ReferenceUpdater { candidates, referrer, updated: UpdatedReferences::default() };
+    for field in fields {
+        updater.update(node, &field).map_err(|d| d.field(&field.spec.path).resource(resource.id()))?;
+    }
+    let mut updated = updater.updated;
+    updated.targets.sort_unstable();
+    updated.targets.dedup();
+    Ok(updated)
+}
+
+/// The namespaces of the service accounts that a RoleBinding names.
+fn bound_namespaces(node: &Node, id: &ResId) -> Result<Vec<SmolStr>> {
+    let mut namespaces = Vec::new();
+    if id.gvk.kind != "RoleBinding" || id.cluster_scoped {
+        return Ok(namespaces);
+    }
+    let subjects = node.get("subjects").and_then(Node::as_list).into_iter().flatten();
+    for subject in subjects.filter(|s| s.get("kind").and_then(Node::as_str) == Some("ServiceAccount")) {
+        let Some(namespace) = subject.get("namespace") else { continue };
+        let name = namespace.as_str().ok_or_else(|| {
+            let message = format!("the namespace of a service account is {}", namespace.type_name());
+            Diagnostic::error(Code::WrongType, message).at(namespace.span()).field("subjects")
+        })?;
+        namespaces.push(name.into());
+    }
+    Ok(namespaces)
+}
+
+/// Group and kind of a `roleRef`; none when one is missing.
+fn role_of(node: &Node) -> Option<(SmolStr, SmolStr)> {
+    let role = node.get("roleRef")?;
+    let text = |field| Some(role.get(field)?.scalar_text().cloned().unwrap_or_default());
+    Some((text("apiGroup")?, text("kind")?))
+}
+
+struct ReferenceUpdater<'c, 'r> {
+    candidates: &'c Candidates<'r>,
+    referrer: Referrer<'r>,
+    updated: UpdatedReferences,
+}
+
+impl ReferenceUpdater<'_, '_> {
+    /// Updates the references in one field.
+    ///
+    /// # Errors
+    /// A name that may mean several resources; a field that is no reference.
+    fn update(&mut self, node: &mut Node, field: &ReferenceField<'_>) -> Result<()> {
+        let role = if field.spec.path.ends_with("roleRef/name") { role_of(node) } else { None };
+        field.path.visit(node, Create::Never, &mut |field_node| match &mut field_node.value {
+            Value::List(list) => list.iter_mut().try_for_each(|entry| self.one(entry, field, role.as_ref())),
+            _ => self.one(field_node, field, role.as_ref()),
+        })
+    }
+
+    /// A name, or a map with a name and perhaps a namespace.
+    fn one(
+        &mut self,
+        node: &mut Node,
+        field: &ReferenceField<'_>,
+        role: Option<&(SmolStr, SmolStr)>,
+    ) -> Result<()> {
+        if node.is_null() {
+            return Ok(());
+        }
+        let span = node.span();
+        match &mut node.value {
+            Value::Scalar(name) => {
+                let name = name.clone();
+                self.updated.changes_shared |= node.meta.shared != 0;
+                let reference = Reference {
+                    name: &name,
+                    namespace: NamespaceBeside::Impossible,
+                    target: field.entry,
+                    role,
+                };
+                self.name(node, &reference).map_err(|d| d.at(span))
+            }
+            Value::Map(map) => self.map(map, field, role).map_err(|d| d.at(span)),
+            Value::List(_) => {
+                let message = "expected a name, or a map with a name, found a list";
+                Err(Diagnostic::error(Code::WrongType, message).at(span))
+            }
+        }
+    }
+
+    fn name(&mut self, node: &mut Node, reference: &Reference<'_>) -> Result<()> {
+        let Some((id, places)) = self.find(reference)? else { return Ok(()) };
+        if id.name != reference.name {
+            overwrite(node, Spanned::new(id.name.as_str(), places.name), Tag::Undecided);
+        }
+        Ok(())
+    }
+
+    fn map(
+        &mut self,
+        map: &mut Map,
+        field: &ReferenceField<'_>,
+        role: Option<&(SmolStr, SmolStr)>,
+    ) -> Result<()> {
+        let text = |node: &Node| node.scalar_text().cloned().unwrap_or_default();
+        let name = map.get("name").map(text).ok_or_else(|| {
+            Diagnostic::error(Code::MissingField, "there is no `name` in this reference")
+                .help("every reference needs a `name`; or the field spec names the wrong field")
+        })?;
+        let namespace = map.get("namespace").map(text);
+        let beside = namespace.as_deref().map_or(NamespaceBeside::Absent, NamespaceBeside::Given);
+        let reference = Reference { name: &name, namespace: beside, target: field.entry, role };
+        let Some((id, places)) = self.find(&reference)? else { return Ok(()) };
+        if id.name == name && id.namespace.is_empty() {
+            return Ok(());
+        }
+        if let Some(node) = map.get_mut("name") {
+            overwrite(node, Spanned::new(id.name.as_str(), places.name), Tag::Undecided);
+        }
+        if !id.namespace.is_empty() {
+            let namespace = Spanned::new(id.namespace.as_str(), places.namespace);
+            match map.get_mut("namespace") {
+                Some(node) => overwrite(node, namespace, Tag::Undecided),
+                None => map.push("namespace", Node::string(id.namespace.clone()).with_span(places.namespace)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The id of what is meant, which is remembered, and where its names stand.
+    fn find(&mut self, reference: &Reference<'_>) -> Result<Option<(ResId, CandidatePlaces)>> {
+        let found = self.candidates.find(&self.referrer, reference)?;
+        let Some(i) = found else { return Ok(None) };
+        self.updated.targets.push(i);
+        let found = self.candidates.resources().get(i);
+        Ok(found.map(|resource| (resource.id().clone(), self.candidates.places(i))))
+    }
+}

@@ -1,0 +1,51 @@
+//! Replacements that stand in files of their own.
+
+use super::args::Replacement;
+use crate::transform::Files;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{
+    DecodeOptions, DuplicateKeys, Node, ParseOptions, Spanned, Value, decode, from_node_with, parse_documents,
+};
+
+/// Reads the replacements that stand in files of their own; the others are returned as they are.
+///
+/// # Errors
+/// Unreadable files, malformed replacements, a path beside other fields.
+pub fn load_replacements(
+    replacements: &[Replacement],
+    files: &dyn Files,
+    sources: &SourceMap,
+) -> Result<Vec<Replacement>> {
+    let mut loaded = Vec::with_capacity(replacements.len());
+    for replacement in replacements {
+        if replacement.path.is_empty() {
+            loaded.push(replacement.clone());
+        } else if replacement.is_empty() {
+            loaded.extend(read_file(&replacement.path, files, sources)?);
+        } else {
+            let message = "a replacement with a `path` cannot have other fields";
+            return Err(Diagnostic::error(Code::InvalidValue, message)
+                .at(replacement.path.span)
+                .help("move what stands here into the file, or into an entry of its own"));
+        }
+    }
+    Ok(loaded)
+}
+
+fn read_file(path: &Spanned<String>, files: &dyn Files, sources: &SourceMap) -> Result<Vec<Replacement>> {
+    let text = decode(files.read(path, path.span)?).map_err(|error| error.at(path.span))?;
+    let id = sources.add(files.name(path), text);
+    let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+    let document = parse_documents(sources, id, options)?.into_iter().next().unwrap_or_else(Node::null);
+    match &document.value {
+        Value::Map(_) => Ok(vec![from_node_with(&document, DecodeOptions::lenient())?]),
+        Value::List(_) => from_node_with(&document, DecodeOptions::lenient()),
+        Value::Scalar(_) => {
+            let message = format!("expected a replacement or a list of them, found {}", document.type_name());
+            Err(Diagnostic::error(Code::WrongType, message)
+                .at(if document.span().is_none() { path.span } else { document.span() })
+                .note(format!("in the file {}", **path)))
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Replacements: values of some fields copied to others.
+//!
+//! `select` and `value` find sources and targets; `copy` writes values to fields.
+
+mod args;
+mod copy;
+mod load;
+mod replaced;
+mod select;
+mod value;
+
+pub use args::{FieldOptions, Replacement, ReplacementTarget};
+pub use load::load_replacements;
+
+use rustc_hash::FxHashMap;
+
+use crate::resource::{Likely, Resource, ResourceSet};
+use crate::transform::AfterEntry;
+use crate::transform::config::SelectorArgs;
+use crate::transform::value_path::{TreePositions, check_length, split_dotted};
+use smp_merge::cause::Touched;
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::{Code, Diagnostic, Excerpt, Problems, Result};
+use smp_text::source::Span;
+use smp_text::yaml::Spanned;
+
+use args::DEFAULT_FIELD;
+use copy::{FieldTarget, WriteNotes};
+use replaced::ReplacedFields;
+use select::TargetSelector;
+use value::SourceValue;
+
+/// Makes replacements in order, and returns what is odd about them. Targets that select nothing and
+/// values that get lost are warned of; kustomize says nothing.
+///
+/// # Errors
+/// No source or target, a source that is not exactly one field, a target field that is not there,
+/// a value that does not fit the type of a field.
+pub fn replacements(
+    set: &mut ResourceSet,
+    replacements: &[Replacement],
+    schema: &Schema,
+) -> Result<Vec<Diagnostic>> {
+    replacements_by_entry(set, [replacements], schema, &mut |_, _| {})
+}
+
+/// Applies the replacements of several entries; `after` is called after each entry.
+///
+/// # Errors
+/// As [`replacements`].
+pub(crate) fn replacements_by_entry<'e>(
+    set: &mut ResourceSet,
+    entries: impl IntoIterator<Item = &'e [Replacement]>,
+    schema: &Schema,
+    after: AfterEntry<'_>,
+) -> Result<Vec<Diagnostic>> {
+    let mut warnings = Vec::new();
+    let (mut problems, likely) = (Problems::default(), Likely::new(schema));
+    let (positions, replaced) = (FxHashMap::default(), ReplacedFields::default());
+    let mut run = ReplacementRun { set, schema, likely: &likely, positions, replaced };
+    for (i, entry) in entries.into_iter().enumerate() {
+        for replacement in entry {
+            run.one(replacement, &mut problems, &mut warnings);
+        }
+        after(run.set, i);
+    }
+    problems.or(warnings)
+}
+
+/// Replacements on their way over a set of resources.
+struct ReplacementRun<'r> {
+    set: &'r mut ResourceSet,
+    schema: &'r Schema,
+    likely: &'r Likely<'r>,
+    /// The positions of fields in changed resources, by the positions of the resources.
+    positions: FxHashMap<usize, TreePositions>,
+    replaced: ReplacedFields,
+}
+
+impl ReplacementRun<'_> {
+    fn one(&mut self, replacement: &Replacement, problems: &mut Problems, warnings: &mut Vec<Diagnostic>) {
+        self.replaced.next();
+        let value = SourceValue::of(replacement, self.set, self.likely, &mut self.replaced)
+            .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error });
+        let Some(mut value) = problems.value_of(value) else { return };
+        for target in &replacement.targets {
+            let applied = self.apply(&mut value, target);
+            // The text of a replacement may contain a secret, so it is not shown.
+            let labelled = |warning: Diagnostic| {
+                warning.label_with(replacement.place(), "the replacement", Excerpt::Hidden)
+            };
+            warnings.extend(problems.value_of(applied).into_iter().flatten().map(labelled));
+        }
+    }
+
+    fn apply(
+        &mut self,
+        value: &mut SourceValue,
+        target: &Spanned<ReplacementTarget>,
+    ) -> Result<Vec<Diagnostic>> {
+        let selectors = target.select.as_ref().into_iter().chain(&target.reject);
+        if selectors.into_iter().any(SelectorArgs::looks_at_labels) {
+            self.replaced.forget();
+        }
+        let selected = TargetSelector::new(target)?.positions(self.set);
+        if selected.is_empty() {
+            let message = "this target selects no resource, so the value is not copied";
+            let id = target.select.as_ref().map(SelectorArgs::id).unwrap_or_default();
+            let part = self.likely.wrong_part(self.set, &id);
+            let wrong = target.select.as_ref().map(|select| select.place_of(part));
+            let place = wrong.filter(|span| !span.is_none()).unwrap_or(target.span);
+            let warning = Diagnostic::warning(Code::UnmatchedReplacement, message).at(place);
+            let meant = self.likely.place(self.set, &id).unwrap_or_default();
+            let warning = warning.label(meant, "perhaps this one is meant");
+            let likely = self.likely.suggestion(self.set, &id);
+            return Ok(vec![match likely {
+                Some(likely) => warning.help(likely),
+                None => warning,
+            }]);
+        }
+        let fields = TargetFields::of(target)?;
+        let (mut warnings, mut copied, mut writes) = (Vec::new(), self.set.copied(), Vec::new());
+        for i in selected {
+            let positions = self.positions.entry(i).or_default();
+            let written = self.set.update_touched(i, |resource| {
+                // A write to a shared scalar changes the others, too.
+                let mut touched =
+                    if resource.has_shared() { Touched::All } else { Touched::Paths(Vec::new()) };
+                let (copied, writes, touched_here) = (&mut copied, &mut writes, &mut touched);
+                let mut notes = WriteNotes { copied, positions, writes, touched: touched_here };
+                let written = fields.write(value, i, resource, (&mut notes, &mut self.replaced));
+                resource.sync(self.schema);
+                (written, touched)
+            });
+            warnings.extend(written.unwrap_or_else(|| Ok(Vec::new()))?);
+        }
+        self.set.set_copied(copied);
+        Ok(warnings)
+    }
+}
+
+/// The fields of each selected resource that get the value.
+struct TargetFields<'t> {
+    /// Each as written, its place, and its parts.
+    paths: Vec<(&'t str, Span, Vec<String>)>,
+    options: &'t FieldOptions,
+}
+
+impl<'t> TargetFields<'t> {
+    fn of(target: &'t Spanned<ReplacementTarget>) -> Result<Self> {
+        let path = |path: &'t str, span| {
+            let parts = split_dotted(path);
+            check_length(&parts).map_err(|error| error.at(span))?;
+            Ok((path, span, parts))
+        };
+        let paths = if target.field_paths.is_empty() {
+            vec![path(DEFAULT_FIELD, target.span)?]
+        } else {
+            target.field_paths.iter().map(|p| path(p.as_str(), p.span)).collect::<Result<_>>()?
+        };
+        Ok(Self { paths, options: &target.options })
+    }
+
+    /// Writes the value to the fields of the resource at a position; returns what is odd about it.
+    fn write(
+        &self,
+        value: &mut SourceValue,
+        position: usize,
+        resource: &mut Resource,
+        (notes, replaced): (&mut WriteNotes<'_>, &mut ReplacedFields),
+    ) -> Result<Vec<Diagnostic>> {
+        let (id, start) = (resource.id().clone(), resource.node().span().at_start());
+        let mut warnings = Vec::new();
+        for (path, span, parts) in &self.paths {
+            let placed = |problem: Diagnostic| problem.at(*span).resource(&id).field(path);
+            let live = value.live_in(position).map(<[String]>::to_vec);
+            let mut write = |resource: &mut Resource| {
+                let to = FieldTarget { path: parts, options: self.options };
+                copy::copy(&mut value.node, live.as_deref(), resource.node_mut(), to, notes)
+            };
+            let meets_notes = matches!(parts.as_slice(), [first, second, ..] if first == "metadata" && second == "annotations");
+            let odd = if meets_notes { resource.with_build_annotations(write) } else { write(resource) };
+            if meets_notes && resource.has_build_annotations() {
+                // What stood for them was among the fields.
+                notes.positions.get_mut().clear();
+            }
+            let failed = |error: Diagnostic| {
+                let start = if error.labels().is_empty() { start } else { Span::default() };
+                placed(error).label(start, "in this resource")
+            };
+            warnings.extend(odd.map_err(failed)?.map(placed));
+            let lost = notes.writes.drain(..).filter_map(|write| replaced.write(position, *span, write));
+            warnings.extend(lost.map(|warning| warning.resource(&id).field(path)));
+            resource.spread_shared();
+            value.follow(position, resource);
+        }
+        Ok(warnings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transform::Files;
+    use smp_text::source::SourceMap;
+    use smp_text::yaml::{ParseOptions, from_node, parse_documents, parse_one, to_json};
+
+    const RESOURCES: &str = "\
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns, labels: {app: web}}, spec: {replicas: 3}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: cm, labels: {app: cm}}, data: {k: v}}
+";
+
+    struct OneFile(&'static str);
+
+    impl Files for OneFile {
+        fn read(&self, _path: &str, _at: Span) -> Result<Vec<u8>> {
+            Ok(self.0.into())
+        }
+    }
+
+    fn set() -> ResourceSet {
+        let sources = SourceMap::default();
+        let id = sources.add("r.yaml", RESOURCES);
+        let mut set = ResourceSet::new();
+        for node in parse_documents(&sources, id, ParseOptions::default()).expect("YAML") {
+            set.append(Resource::new(node, &Schema::none()).expect("a resource")).expect("distinct");
+        }
+        set
+    }
+
+    /// The names of the kinds that got `metadata.annotations.x`, or the error; `!` for a warning.
+    fn marked(text: &str) -> String {
+        let sources = SourceMap::default();
+        let id = sources.add("k.yaml", text);
+        let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
+        let replacement: Replacement = from_node(&node).expect("a replacement");
+        let mut set = set();
+        let warnings = match replacements(&mut set, &[replacement], &Schema::none()) {
+            Ok(warnings) => warnings,
+            Err(error) => {
+                assert!(!error.labels().is_empty(), "{error} has no place");
+                return format!("error: {}", error.message());
+            }
+        };
+        let marked = set.iter().filter(|r| r.annotation("x").is_some());
+        let kinds: Vec<&str> = marked.map(|r| r.id().gvk.kind.as_str()).collect();
+        kinds.join(" ") + if warnings.is_empty() { "" } else { "!" }
+    }
+
+    fn with_target(target: &str) -> String {
+        let field = "fieldPaths: [metadata.annotations.x], options: {create: true}";
+        marked(&format!("{{sourceValue: a, targets: [{{{target}, {field}}}]}}"))
+    }
+
+    #[test]
+    fn targets_are_selected() {
+        let table = [
+            ("select: {}", "Deployment Service ConfigMap"),
+            ("select: {kind: Depl.*}", "Deployment"),
+            ("select: {name: web}", "Deployment Service"),
+            ("select: {namespace: ns}", "Deployment"),
+            ("select: {namespace: default}", "!"),
+            ("select: {labelSelector: app}", "Deployment ConfigMap"),
+            ("select: {name: web}, reject: [{kind: Service}]", "Deployment"),
+            ("select: {name: web}, reject: [{}]", "Deployment Service"),
+            ("select: {}, reject: [{kind: Nope, labelSelector: app=cm}]", "Deployment Service"),
+            ("select: {kind: Nope}", "!"),
+            ("select: {kind: (}", "error: `(` is not a valid regular expression"),
+            ("reject: []", "error: this target does not say which resources are meant"),
+        ];
+        for (target, want) in table {
+            assert_eq!(with_target(target), want, "{target}");
+        }
+    }
+
+    #[test]
+    fn sources_are_one_field() {
+        let target = "targets: [{select: {kind: ConfigMap}, fieldPaths: [metadata.annotations.x], options: {create: true}}]";
+        let table = [
+            ("source: {kind: Service}", "ConfigMap"),
+            ("source: {kind: Deployment, fieldPath: spec.replicas}", "ConfigMap"),
+            ("source: {name: web, namespace: default}", "ConfigMap"),
+            ("source: {name: web}", "error: several resources are the source name=web"),
+            ("source: {kind: Serv.*}", "error: no resource is the source kind=Serv.*"),
+            ("source: {kind: Service, fieldPath: spec}", "error: the source has no value here"),
+            (
+                "source: {kind: Service}, sourceValue: a",
+                "error: `source` and `sourceValue` cannot both be given",
+            ),
+        ];
+        for (source, want) in table {
+            assert_eq!(marked(&format!("{{{source}, {target}}}")), want, "{source}");
+        }
+        assert_eq!(marked(&format!("{{{target}}}")), "error: this replacement has no source");
+        assert_eq!(marked("{sourceValue: a}"), "error: this replacement has no targets");
+    }
+
+    #[test]
+    fn the_name_is_the_field_when_none_is_given() {
+        let sources = SourceMap::default();
+        let text = "{source: {kind: ConfigMap}, targets: [{select: {kind: Service}}]}";
+        let id = sources.add("k.yaml", text);
+        let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
+        let mut set = set();
+        let replacement = from_node(&node).expect("a replacement");
+        replacements(&mut set, &[replacement], &Schema::none()).expect("made");
+        assert_eq!(set.as_slice()[1].id().name, "cm", "the identity follows");
+        assert!(to_json(set.as_slice()[1].node()).expect("JSON").contains(r#""name":"cm""#));
+    }
+
+    #[test]
+    fn files_have_one_or_several() {
+        let load = |content, replacement: &Replacement| {
+            load_replacements(std::slice::from_ref(replacement), &OneFile(content), &SourceMap::default())
+        };
+        let by_path = Replacement { path: "r.yaml".to_string().into(), ..Replacement::default() };
+        assert_eq!(load("{sourceValue: 1, unknown: x}", &by_path).expect("one").len(), 1);
+        assert_eq!(load("[{sourceValue: a}, {sourceValue: b}]", &by_path).expect("two").len(), 2);
+        assert!(load("text", &by_path).is_err() && load("", &by_path).is_err());
+        let targets = vec![Spanned::from(ReplacementTarget::default())];
+        assert!(load("[]", &Replacement { targets, ..by_path }).is_err());
+    }
+}

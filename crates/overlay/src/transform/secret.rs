@@ -1,0 +1,54 @@
+//! Secrets made from literals, files and env files.
+
+use super::Files;
+use super::generator::{GeneratedManifest, GeneratorArgs, GeneratorOptions, sorted, string};
+use crate::resource::{Resource, base64_lines};
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::{Result, Warned};
+use smp_text::yaml::{Map, Node};
+
+/// Makes a Secret. All values are in base64.
+///
+/// # Errors
+/// No name, malformed sources, unreadable files, a key that comes twice.
+pub fn secret(
+    args: &GeneratorArgs,
+    global: Option<&GeneratorOptions>,
+    files: &dyn Files,
+    schema: &Schema,
+) -> Result<Warned<Resource>> {
+    let mut manifest = GeneratedManifest::new("Secret", args, global)?;
+    let kind = args.secret_type.as_ref().filter(|kind| !kind.is_empty());
+    manifest.push("type", kind.map_or_else(|| Node::string("Opaque"), |k| string(k.value.clone(), k.span)));
+    Ok(sorted(args, files)?.and_then(|pairs| {
+        let mut data = Map::new();
+        for pair in &pairs {
+            data.push(pair.key.as_str(), string(base64_lines(&pair.value), pair.written));
+        }
+        manifest.push("data", Node::map(data));
+        manifest.finish(schema)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{SomeFiles, generator_args, nodes};
+    use super::*;
+    use crate::resource::{Behavior, Generated};
+
+    fn make(text: &str) -> Resource {
+        secret(&generator_args(text), None, &SomeFiles, &Schema::none()).expect("made").value
+    }
+
+    #[test]
+    fn a_secret() {
+        let made = make("{name: s, literals: [a=x], type: kubernetes.io/tls}");
+        let want =
+            "{apiVersion: v1, kind: Secret, metadata: {name: s}, type: kubernetes.io/tls, data: {a: eA==}}";
+        assert_eq!(made.node(), &nodes(want)[0]);
+        let empty = make("{name: s}");
+        let want = "{apiVersion: v1, kind: Secret, metadata: {name: s}, type: Opaque, data: {}}";
+        assert_eq!(empty.node(), &nodes(want)[0], "an empty Secret keeps its `data`");
+        assert_eq!(empty.generated, Some(Generated { behavior: Behavior::Unspecified, name_hash: true }));
+    }
+}

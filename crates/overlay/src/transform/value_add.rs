@@ -1,0 +1,258 @@
+//! `ValueAddTransformer`: one value for a field of many resources, or a part more for the file
+//! paths that stand there.
+
+use serde::Deserialize;
+
+use super::Files;
+use super::config::SelectorArgs;
+use super::namespace::namespace_of;
+use super::value_path::{NodeKind, check_length, lookup_create, split_slashed, text_of};
+use crate::resource::{Resource, ResourceSet};
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::gocompat;
+use smp_text::source::SourceMap;
+use smp_text::yaml::{
+    DecodeOptions, DuplicateKeys, Node, ParseOptions, Spanned, Tag, Value, decode, from_node_with,
+    parse_documents,
+};
+
+/// The configuration of a `ValueAddTransformer`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ValueAdd {
+    /// The value; the name of the kustomization's directory when empty.
+    pub value: Spanned<String>,
+    /// Where it goes.
+    pub targets: Vec<Spanned<ValueAddTarget>>,
+    /// A file with more `targets`.
+    pub target_file_path: Spanned<String>,
+}
+
+/// Where the value goes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ValueAddTarget {
+    /// Which resources; all when it is not given.
+    pub selector: Option<SelectorArgs>,
+    /// The field, with slashes between its parts.
+    pub field_path: Spanned<String>,
+    /// When it is not 0, the field holds a file path, and the value becomes its part of this
+    /// number, counted from 1.
+    pub file_path_position: i64,
+}
+
+impl ValueAdd {
+    /// These arguments with the targets of the file that they name; `root` stands in for a value
+    /// that is not given.
+    ///
+    /// # Errors
+    /// An unreadable file, no target, a target without a field.
+    pub fn loaded(mut self, root: &str, files: &dyn Files, sources: &SourceMap) -> Result<Self> {
+        let trimmed = self.value.trim();
+        self.value.value = if trimmed.is_empty() { root } else { trimmed }.to_string();
+        if !self.target_file_path.is_empty() {
+            self.targets.extend(read_targets(&self.target_file_path, files, sources)?);
+        }
+        if self.targets.is_empty() {
+            return Err(Diagnostic::error(Code::MissingField, "this transformer needs at least one target")
+                .at(self.value.span));
+        }
+        for target in &self.targets {
+            if target.field_path.is_empty() {
+                return Err(
+                    Diagnostic::error(Code::MissingField, "this target has no `fieldPath`").at(target.span)
+                );
+            }
+            if target.file_path_position < 0 {
+                let message = "`filePathPosition` cannot be negative";
+                return Err(Diagnostic::error(Code::InvalidValue, message).at(target.span));
+            }
+        }
+        Ok(self)
+    }
+}
+
+fn read_targets(
+    path: &Spanned<String>,
+    files: &dyn Files,
+    sources: &SourceMap,
+) -> Result<Vec<Spanned<ValueAddTarget>>> {
+    let text = decode(files.read(path, path.span)?).map_err(|error| error.at(path.span))?;
+    let id = sources.add(files.name(path), text);
+    let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+    let document = parse_documents(sources, id, options)?.into_iter().next().unwrap_or_else(Node::null);
+    let more: ValueAdd = from_node_with(&document, DecodeOptions::lenient())?;
+    Ok(more.targets)
+}
+
+/// Sets the value in all targets. Paths that lead into a null change nothing; warnings of these are
+/// returned.
+///
+/// # Errors
+/// Malformed selectors, fields that hold no scalar.
+pub fn value_add(set: &mut ResourceSet, config: &ValueAdd, schema: &Schema) -> Result<Vec<Diagnostic>> {
+    let mut warnings = Vec::new();
+    for target in &config.targets {
+        let selector = target.selector.as_ref().map(SelectorArgs::compile).transpose()?.unwrap_or_default();
+        let selected = set.select(&selector);
+        set.count_copies(config.value.len(), selected.len())?;
+        for i in selected {
+            let added = set.update(i, |resource| add_to(resource, &config.value, target, schema));
+            warnings.extend(added.transpose()?.flatten());
+        }
+    }
+    Ok(warnings)
+}
+
+/// Sets the value in one resource; returns a warning when there is no place for it.
+fn add_to(
+    resource: &mut Resource,
+    value: &Spanned<String>,
+    target: &ValueAddTarget,
+    schema: &Schema,
+) -> Result<Option<Diagnostic>> {
+    let id = resource.id().clone();
+    let placed =
+        |problem: Diagnostic| problem.at(target.field_path.span).resource(&id).field(&*target.field_path);
+    let added = add_to_field(resource, value, target).map_err(placed)?;
+    resource.sync(schema);
+    let message = "the path leads into a null, so the value is not set";
+    Ok((!added).then(|| placed(Diagnostic::warning(Code::UnmatchedReplacement, message))))
+}
+
+/// Returns whether there is a place for the value.
+fn add_to_field(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTarget) -> Result<bool> {
+    if *target.field_path == "metadata/namespace" {
+        namespace_of(resource, value.text())?;
+        return Ok(true);
+    }
+    let path = split_slashed(&target.field_path);
+    check_length(&path)?;
+    let of_annotations = target.field_path.trim_start_matches('/').starts_with("metadata/annotations/");
+    let set = |resource: &mut Resource| set_at(resource, &path, value, target);
+    if of_annotations { resource.with_build_annotations(set) } else { set(resource) }
+}
+
+fn set_at(
+    resource: &mut Resource,
+    path: &[String],
+    value: &Spanned<String>,
+    target: &ValueAddTarget,
+) -> Result<bool> {
+    let Some(field) = lookup_create(resource.node_mut(), path, NodeKind::Scalar)? else { return Ok(false) };
+    if !matches!(field.value, Value::Scalar(_)) {
+        let message = format!("expected a single value, found {}", field.type_name());
+        return Err(Diagnostic::error(Code::WrongType, message).at(field.span()));
+    }
+    let text = match usize::try_from(target.file_path_position) {
+        Ok(position @ 1..) => with_part(text_of(field), position - 1, value),
+        _ => value.value.clone(),
+    };
+    // The new text decides the type, as if it were written in the quotes of the old one.
+    field.value = Value::Scalar(text.into());
+    field.meta.tag = Tag::Undecided;
+    field.meta.span = value.span;
+    Ok(true)
+}
+
+/// A file path with one part more at a position, or at the end when it has fewer parts. An
+/// absolute path stays one.
+fn with_part(path: &str, position: usize, part: &str) -> String {
+    let mut parts = parts_of(path);
+    let mut position = position.min(parts.len());
+    let absolute = parts.first().is_some_and(|first| first.is_empty());
+    if absolute && position < parts.len() {
+        position += 1;
+    }
+    parts.insert(position, part);
+    match parts.as_slice() {
+        ["", rest @ ..] => format!("/{}", gocompat::path::join(rest)),
+        all => gocompat::path::join(all),
+    }
+}
+
+/// The parts of a path. The first is empty when the path is absolute.
+fn parts_of(path: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        let (directory, last) = match rest.rfind('/') {
+            Some(slash) => (&rest[..slash], &rest[slash + 1..]),
+            None => ("", rest),
+        };
+        let absolute = directory.is_empty() && rest.starts_with('/');
+        if !absolute || !last.is_empty() {
+            parts.push(last);
+        }
+        if absolute {
+            parts.push("");
+        }
+        rest = directory;
+    }
+    parts.reverse();
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smp_text::yaml::{parse_one, to_json};
+
+    #[test]
+    fn parts_are_put_into_paths() {
+        let table = [
+            ("", 0, "X"),
+            ("", 9, "X"),
+            ("/", 0, "/X"),
+            ("/", 5, "/X"),
+            ("pie", 0, "X/pie"),
+            ("/pie", 0, "/X/pie"),
+            ("pie", 1, "pie/X"),
+            ("/pie", 1, "/pie/X"),
+            ("a/b/c/d", 3, "a/b/c/X/d"),
+            ("/a/b/c/d", 3, "/a/b/c/X/d"),
+            ("a/b", 9, "a/b/X"),
+            ("a/./b/../c", 0, "X/a/c"),
+            ("../a", 1, "../X/a"),
+        ];
+        for (path, position, want) in table {
+            assert_eq!(with_part(path, position, "X"), want, "{path:?} at {position}");
+        }
+    }
+
+    #[test]
+    fn values_are_set() {
+        let table = [
+            ("spec/a", 0, "{spec: {}}", "{spec:{a:v}}"),
+            ("spec/l/[name=x]/a", 0, "{spec: {l: [{name: x, a: old}]}}", "{spec:{l:[{a:v,name:x}]}}"),
+            ("spec/a\\/b", 0, "{spec: {}}", "{spec:{a/b:v}}"),
+            ("spec/path", 2, "{spec: {path: /a/b}}", "{spec:{path:/a/v/b}}"),
+            ("spec/a", 0, "{spec: null}", "warned"),
+            ("spec", 0, "{spec: {}}", "error"),
+        ];
+        for (path, file_path_position, text, want) in table {
+            let sources = SourceMap::default();
+            let id = sources.add("t.yaml", text);
+            let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
+            let mut set = ResourceSet::new();
+            set.append(Resource::unchecked(node, &Schema::none())).expect("the first");
+            let target = ValueAddTarget {
+                field_path: path.to_string().into(),
+                file_path_position,
+                ..ValueAddTarget::default()
+            };
+            let config = ValueAdd {
+                value: "v".to_string().into(),
+                targets: vec![target.into()],
+                ..ValueAdd::default()
+            };
+            let got = match value_add(&mut set, &config, &Schema::none()).as_deref() {
+                Err(_) => "error".into(),
+                Ok([_]) => "warned".into(),
+                Ok(_) => to_json(set.as_slice()[0].node()).expect("JSON").replace('"', ""),
+            };
+            assert_eq!(got, want, "{path} in {text}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Text that is JSON or YAML itself, such as a file in a ConfigMap: read, changed, written back.
+
+use smol_str::SmolStr;
+
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::gocompat::json;
+use smp_text::source::{SourceMap, Span};
+use smp_text::yaml::{
+    Node, ParseOptions, Resolved, Tag, Value, as_read, parse_documents, resolve_plain, to_json,
+};
+
+/// Reads the first document of a text; none when it has no document.
+///
+/// # Errors
+/// Malformed YAML. Places would be those of the text alone, so there are none.
+pub(in crate::transform) fn read(text: &str) -> Result<Option<Node>> {
+    let sources = SourceMap::default();
+    let id = sources.add("", text);
+    let options = ParseOptions { comments: true, ..ParseOptions::default() };
+    let documents = parse_documents(&sources, id, options).map_err(|error| {
+        let wrong = Diagnostic::error(error.code(), error.message());
+        wrong.note("this is about the text in the field, which is read as YAML")
+    })?;
+    // An empty text has no document, other than an explicit null.
+    let first = documents.into_iter().next().filter(|node| !is_nothing(node));
+    Ok(first.map(|mut node| {
+        forget_places(&mut node);
+        node
+    }))
+}
+
+fn is_nothing(node: &Node) -> bool {
+    node.is_null() && node.scalar_text().is_some_and(SmolStr::is_empty)
+}
+
+/// The places in a text of its own mean nothing to others.
+fn forget_places(node: &mut Node) {
+    node.meta.span = Span::default();
+    match &mut node.value {
+        Value::Scalar(_) => {}
+        Value::List(list) => list.iter_mut().for_each(forget_places),
+        Value::Map(map) => {
+            for entry in map.entries_mut() {
+                entry.key.meta.span = Span::default();
+                forget_places(&mut entry.value);
+            }
+        }
+    }
+}
+
+/// Writes a changed document in the form of the text that it was read from: JSON on one line or
+/// indented by two, else YAML with its comments.
+///
+/// # Errors
+/// Values that JSON does not have.
+pub(in crate::transform) fn write(node: &Node, original: &str) -> Result<String> {
+    if !original.trim_start().starts_with(['{', '[']) {
+        let text = as_read(node);
+        // A comment at the very top stays apart from the first field, whose it is to the reader.
+        let (top, rest) = text.split_at(length_of_top(original).filter(|n| *n < text.len()).unwrap_or(0));
+        let apart = if top.is_empty() { "" } else { "\n" };
+        return Ok(format!("{top}{apart}{rest}").trim().to_string());
+    }
+    check_types(node)?;
+    let text = to_json(node)?;
+    let indented = original.contains('\n') && original.contains("  ");
+    Ok(if indented { json::indent(&text) } else { text })
+}
+
+/// The bytes of the comment lines at the top of a text that a blank line follows.
+fn length_of_top(text: &str) -> Option<usize> {
+    let lines = || text.lines().take_while(|line| line.starts_with('#'));
+    let comments = lines().count();
+    let blank = text.lines().nth(comments).is_some_and(|line| line.trim().is_empty());
+    (comments > 0 && blank).then(|| lines().map(|line| line.len() + 1).sum())
+}
+
+fn check_types(node: &Node) -> Result<()> {
+    match &node.value {
+        Value::Scalar(_) => check_type(node),
+        Value::List(list) => list.iter().try_for_each(check_types),
+        Value::Map(map) => map.iter().try_for_each(|(_, value)| check_types(value)),
+    }
+}
+
+/// Checks that the text of a scalar fits the tag that it has.
+///
+/// # Errors
+/// It does not. kustomize fails on it at the end of the build, without saying where.
+pub(in crate::transform) fn check_type(node: &Node) -> Result<()> {
+    let text = node.scalar_text().map_or("", |text| text.as_str());
+    let (fits, kind) = match (node.meta.tag, resolve_plain(text)) {
+        (Tag::Null, r) => (matches!(r, Resolved::Null), "null"),
+        (Tag::Bool, r) => (matches!(r, Resolved::Bool(_)), "a boolean"),
+        (Tag::Int, r) => (matches!(r, Resolved::Int(_) | Resolved::UInt(_)), "an integer"),
+        (Tag::Float, r) => (matches!(r, Resolved::Int(_) | Resolved::Float(_)), "a number"),
+        (Tag::Timestamp, r) => (matches!(r, Resolved::Timestamp(_)), "a date"),
+        _ => (true, ""),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(Diagnostic::error(Code::WrongType, format!("the field is {kind}, and the value is none"))
+        .label(node.span(), "the field that keeps its type")
+        .help("quote the value in the manifest of the target, or remove it and use `create: true`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_keeps_its_form() {
+        let one_line = r#"{"b": [1, {}], "a": "x: {\"<"}"#;
+        let node = read(one_line).expect("YAML").expect("a document");
+        assert_eq!(write(&node, one_line).expect("JSON"), r#"{"a":"x: {\"\u003c","b":[1,{}]}"#);
+        let lines = "{\n  \"b\": [1, {}]}";
+        let want = "{\n  \"a\": \"x: {\\\"\\u003c\",\n  \"b\": [\n    1,\n    {}\n  ]\n}";
+        assert_eq!(write(&node, lines).expect("JSON"), want);
+    }
+
+    #[test]
+    fn texts_without_documents() {
+        assert!(read("").expect("YAML").is_none());
+        assert!(read("# comment").expect("YAML").is_none());
+        assert!(read("null").expect("YAML").is_some_and(|n| n.is_null()));
+        assert!(read("a: [").is_err());
+    }
+}

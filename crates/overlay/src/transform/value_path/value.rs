@@ -1,0 +1,79 @@
+//! Values on a path: what they are, and what missing ones are created as.
+
+use super::parts::{entry_parts, is_entry};
+use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::gocompat::strconv;
+use smp_text::yaml::{Map, Node, Value};
+
+/// What a missing value is created as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::transform) enum NodeKind {
+    Scalar,
+    Map,
+    List,
+}
+
+impl NodeKind {
+    /// The same kind as another value.
+    pub(in crate::transform) fn like(node: &Node) -> Self {
+        match node.value {
+            Value::Scalar(_) => Self::Scalar,
+            Value::Map(_) => Self::Map,
+            Value::List(_) => Self::List,
+        }
+    }
+
+    pub(super) fn node(self) -> Node {
+        match self {
+            Self::Scalar => Node::undecided(""),
+            Self::Map => Node::map(Map::new()),
+            Self::List => Node::list(Vec::new()),
+        }
+    }
+
+    /// What has to be created so that `next` can be found in it; `leaf` when nothing follows.
+    pub(super) fn for_next(next: Option<&String>, leaf: Self) -> Self {
+        match next.map(String::as_str) {
+            None | Some("") => leaf,
+            Some(next) if is_entry(next) || strconv::atoi(next).is_some_and(|i| i >= 0) => Self::List,
+            Some(_) => Self::Map,
+        }
+    }
+}
+
+/// The text of a scalar; maps and lists have none.
+pub(in crate::transform) fn text_of(node: &Node) -> &str {
+    node.scalar_text().map_or("", |text| text.as_str())
+}
+
+fn wrong_kind(node: &Node, wanted: &str, part: &str) -> Diagnostic {
+    let message = format!("expected {wanted} to look for `{part}` in, found {}", node.type_name());
+    Diagnostic::error(Code::WrongType, message).at(node.span())
+}
+
+/// The entries of a list; null has none.
+pub(super) fn entries<'n>(node: &'n Node, part: &str) -> Result<&'n [Node]> {
+    match &node.value {
+        Value::List(list) => Ok(list),
+        _ if node.is_null() => Ok(&[]),
+        _ => Err(wrong_kind(node, "a list", part)),
+    }
+}
+
+/// The fields of a map; null has none.
+pub(super) fn fields<'n>(node: &'n Node, part: &str) -> Result<Option<&'n Map>> {
+    match &node.value {
+        Value::Map(map) => Ok(Some(map)),
+        _ if node.is_null() => Ok(None),
+        _ => Err(wrong_kind(node, "a map", part)),
+    }
+}
+
+/// The entry that `[name=value]` or `[=value]` describes.
+pub(super) fn new_entry(part: &str) -> Result<Node> {
+    let (name, value) = entry_parts(part)?;
+    if name.is_empty() {
+        return Ok(Node::undecided(value));
+    }
+    Ok(Node::map([(name, Node::undecided(value))].into_iter().collect()))
+}

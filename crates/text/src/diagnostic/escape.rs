@@ -1,0 +1,395 @@
+//! Escapes foreign text for each output format: terminals and logs, JSON, XML, Markdown, URIs, lists of paths.
+//!
+//! File names and names of resources come from repositories of others. None of them may steer a terminal, reverse the
+//! text around it, or become a command of the CI system that reads the log.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// Whether a character changes how the text around it is shown: control characters of both sets, breaks of
+/// lines, marks and overrides of direction, characters without a width, tags.
+pub(crate) fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Escapes such characters as YAML does (`\n`, `\x1b`, `\u202e`), and the `##name[` of a CI command.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    let is_ascii = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if (is_ascii || !text.chars().any(steers)) && !text.contains("##") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for (i, c) in text.char_indices() {
+        let code = u32::from(c);
+        // Writing to a string cannot fail.
+        let _ = match c {
+            '\n' => out.write_str("\\n"),
+            '\r' => out.write_str("\\r"),
+            '\t' => out.write_str("\\t"),
+            '#' if is_command(&text[i..]) => out.write_str("\\x23"),
+            _ if !steers(c) => out.write_char(c),
+            _ if code <= 0xff => write!(out, "\\x{code:02x}"),
+            _ if code <= 0xffff => write!(out, "\\u{code:04x}"),
+            _ => write!(out, "\\U{code:08x}"),
+        };
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a text begins with what Azure Pipelines, GitHub and TeamCity look for anywhere in a line: `##vso[`, `##[`.
+fn is_command(text: &str) -> bool {
+    let name = text.strip_prefix("##").unwrap_or_default();
+    name.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('[')
+}
+
+/// Escapes a text that is printed as a line of its own: a GitHub command (`::error::`) may not begin it.
+pub fn escaped_line(text: &str) -> Cow<'_, str> {
+    match guarded(text) {
+        Cow::Borrowed(text) => escaped(text),
+        Cow::Owned(text) => escaped(&text).into_owned().into(),
+    }
+}
+
+/// A line of which the `::` at its start is escaped; GitHub skips blanks before it.
+pub fn guarded(line: &str) -> Cow<'_, str> {
+    let start = line.trim_start_matches(|c: char| c.is_whitespace() || steers(c));
+    match start.strip_prefix("::") {
+        Some(rest) => format!("{}\\x3a:{rest}", &line[..line.len() - start.len()]).into(),
+        None => line.into(),
+    }
+}
+
+/// Escapes JSON, in whose strings alone such characters can stand: it means the same.
+pub fn escaped_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for (i, c) in json.char_indices() {
+        let is_layout = c == '\n';
+        if (steers(c) && !is_layout) || (c == '#' && is_command(&json[i..])) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Escapes a text of several lines for XML, in attributes and elements.
+pub fn escaped_xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (i, line) in text.split('\n').enumerate() {
+        if i > 0 {
+            out.push_str("&#10;");
+        }
+        for c in escaped_line(line).chars() {
+            match c {
+                '&' => out.push_str("&amp;"),
+                '<' => out.push_str("&lt;"),
+                '>' => out.push_str("&gt;"),
+                '"' => out.push_str("&quot;"),
+                // XML has no such characters.
+                '\u{fffe}' | '\u{ffff}' => {}
+                c => out.push(c),
+            }
+        }
+    }
+    out
+}
+
+/// Escapes a text of several lines for a cell of a Markdown table; what stands between single backticks is code.
+///
+/// Names in the text may hold backticks, too. So none is left in the output, and code and text are escaped alike:
+/// however the backticks pair up, neither HTML nor Markdown gets through.
+pub fn escaped_markdown(text: &str) -> String {
+    text.split('\n').map(|line| markdown_line(&escaped(line))).collect::<Vec<_>>().join("<br>")
+}
+
+fn markdown_line(line: &str) -> String {
+    let single = single_backticks(line);
+    let (mut out, mut done, mut i) = (String::with_capacity(line.len() + 16), 0, 0);
+    while let [open, close, ..] = single[i..] {
+        // A longer run of backticks between the two does not stand in code.
+        if line[open + 1..close].contains('`') {
+            i += 1;
+            continue;
+        }
+        out.push_str(&markdown_text(&line[done..open]));
+        out.extend(["<code>", &markdown_text(&line[open + 1..close]), "</code>"]);
+        (done, i) = (close + 1, i + 2);
+    }
+    out.push_str(&markdown_text(&line[done..]));
+    out
+}
+
+/// The positions of backticks that stand alone.
+fn single_backticks(line: &str) -> Vec<usize> {
+    let bytes = line.as_bytes();
+    let is_single = |i: &usize| (*i == 0 || bytes[i - 1] != b'`') && bytes.get(i + 1) != Some(&b'`');
+    line.match_indices('`').map(|(i, _)| i).filter(is_single).collect()
+}
+
+/// Escapes a text for Markdown: entities, since backslashes are shown in some places.
+fn markdown_text(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (i, c) in text.char_indices() {
+        let (before, after) = (&text[..i], &text[i + c.len_utf8()..]);
+        let is_link = match c {
+            ':' => after.starts_with("//"),
+            '.' => before.ends_with(['w', 'W']),
+            _ => false,
+        };
+        match c {
+            c if is_plain_in_markdown(c) && !is_link => out.push(c),
+            // Writing to a string cannot fail.
+            c => _ = write!(out, "&#{};", u32::from(c)),
+        }
+        // Mentions of people and issues, and links, are found in the text that is shown.
+        if matches!(c, '@' | '#') || is_link {
+            out.push_str("<!-- -->");
+        }
+    }
+    out
+}
+
+fn is_plain_in_markdown(c: char) -> bool {
+    !c.is_ascii_punctuation()
+        || matches!(c, '.' | ',' | ':' | ';' | '/' | '-' | '(' | ')' | '\'' | '"' | '?' | '=')
+}
+
+/// Code in Markdown; backticks, pipes and backslashes mean something in the code of a table.
+pub fn markdown_code(text: &str) -> String {
+    let text = escaped(text);
+    if !text.is_empty() && !text.contains(['`', '|', '\\', '<', '@']) {
+        return format!("`{text}`");
+    }
+    format!("<code>{}</code>", markdown_text(&text))
+}
+
+/// A path as a relative or `file:` URI.
+pub(crate) fn path_uri(path: &Path) -> String {
+    let text = path.as_os_str().as_encoded_bytes();
+    let mut uri = String::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            b'\\' if cfg!(windows) => uri.push('/'),
+            byte if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=@".contains(byte) => {
+                uri.push(char::from(*byte));
+            }
+            // Writing to a string cannot fail.
+            byte => _ = write!(uri, "%{byte:02X}"),
+        }
+    }
+    if path.is_absolute() {
+        format!("file://{}{uri}", if uri.starts_with('/') { "" } else { "/" })
+    } else {
+        uri
+    }
+}
+
+/// A path on a line of its own, for programs: one that needs it stands between quotes, as git writes it.
+pub fn quoted_path(path: &str) -> Cow<'_, str> {
+    if matches!(escaped_line(path), Cow::Borrowed(_)) && !path.starts_with('"') {
+        return path.into();
+    }
+    let mut out = String::from('"');
+    for (i, c) in path.char_indices() {
+        // Writing to a string cannot fail.
+        let _ = match c {
+            '\n' => out.write_str("\\n"),
+            '\r' => out.write_str("\\r"),
+            '\t' => out.write_str("\\t"),
+            '"' | '\\' => write!(out, "\\{c}"),
+            c if steers(c) || (c == '#' && is_command(&path[i..])) => {
+                let mut bytes = [0; 4];
+                c.encode_utf8(&mut bytes).bytes().try_for_each(|byte| write!(out, "\\{byte:03o}"))
+            }
+            c => out.write_char(c),
+        };
+    }
+    out.push('"');
+    out.into()
+}
+
+/// A text of another program's in which nothing is left of what stood between quotes: such as the value that
+/// a parser found where it wanted another.
+pub fn without_quoted(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some((before, quote)) = rest.find(['"', '`']).map(|i| (&rest[..i], &rest[i..=i])) {
+        let behind = &rest[before.len() + 1..];
+        // What is missing is a name of ours, and nothing that stood in the text.
+        if let Some((name, behind)) = behind.split_once('`').filter(|_| before.ends_with("missing field ")) {
+            out.extend([before, "`", name, "`"]);
+            rest = behind;
+            continue;
+        }
+        out.extend([before, quote, "***", quote]);
+        // The last quote of its kind: a value may have some in it.
+        rest = behind.rsplit_once(quote).map_or("", |(_, behind)| behind);
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_steers_a_terminal() {
+        let table = [
+            ("plain é ☃", "plain é ☃"),
+            ("a\nerror: b", "a\\nerror: b"),
+            ("\x1b[31m\u{9b}2J", "\\x1b[31m\\x9b2J"),
+            ("\u{202e}\u{2066}\u{2028}", "\\u202e\\u2066\\u2028"),
+            ("\u{e0041}", "\\U000e0041"),
+            ("a ##vso[x] ##[b] ## c #[d]", "a \\x23#vso[x] \\x23#[b] ## c #[d]"),
+        ];
+        for (text, want) in table {
+            assert_eq!(escaped(text), want);
+        }
+    }
+
+    #[test]
+    fn lines_begin_no_command() {
+        let table = [
+            ("::error::x", "\\x3a:error::x"),
+            (" \u{a0}::x", " \u{a0}\\x3a:x"),
+            ("\u{200b}::x", "\\u200b\\x3a:x"),
+            ("a::b", "a::b"),
+            (":a", ":a"),
+        ];
+        for (text, want) in table {
+            assert_eq!(escaped_line(text), want);
+        }
+    }
+
+    #[test]
+    fn json_means_the_same() {
+        let json = "{\n  \"a\": \"\u{202e}##vso[x]\u{1f600}\"\n}";
+        let escaped = escaped_json(json);
+        assert_eq!(escaped, "{\n  \"a\": \"\\u202e\\u0023#vso[x]\u{1f600}\"\n}");
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(value(&escaped), value(json));
+    }
+
+    #[test]
+    fn xml_has_no_characters_that_steer() {
+        assert_eq!(escaped_xml("a<\u{202e}\u{1b}>\n::b&\""), "a&lt;\\u202e\\x1b&gt;&#10;\\x3a:b&amp;&quot;");
+    }
+
+    #[test]
+    fn markdown_keeps_code_and_nothing_else() {
+        let table = [
+            ("no image `a_b` *x*", "no image <code>a&#95;b</code> &#42;x&#42;"),
+            ("`a`b`", "<code>a</code>b&#96;"),
+            ("`a|b` c|d", "<code>a&#124;b</code> c&#124;d"),
+            ("\r\u{1b}[0m\n@me", "&#92;r&#92;x1b&#91;0m<br>&#64;<!-- -->me"),
+            ("`` `a` ``b", "&#96;&#96; <code>a</code> &#96;&#96;b"),
+            ("no `a``b` and `c`", "no &#96;a&#96;&#96;b<code> and </code>c&#96;"),
+            ("no field ```<b> @x`", "no field &#96;&#96;&#96;&#60;b&#62; &#64;<!-- -->x&#96;"),
+            ("http://a www.b x#1", "http&#58;<!-- -->//a www&#46;<!-- -->b x&#35;<!-- -->1"),
+        ];
+        for (text, want) in table {
+            assert_eq!(escaped_markdown(text), want);
+        }
+        assert_eq!(markdown_code("a`|.yaml:1:2"), "<code>a&#96;&#124;.yaml:1:2</code>");
+        assert_eq!(markdown_code(""), "<code></code>");
+    }
+
+    #[test]
+    fn no_text_gets_markdown_or_html_through() {
+        const PARTS: [&str; 20] = [
+            "`",
+            "``",
+            "```",
+            "\n",
+            "<img src=//a.example/x>",
+            "<!--",
+            "@org/team",
+            "[a](b)",
+            "![a](b)",
+            "*a*",
+            "__a__",
+            "| a |",
+            "# a",
+            "\\",
+            "&lt;",
+            "~~~",
+            "http://a.example",
+            "www.a.example",
+            "a#1",
+            " é ",
+        ];
+        // A linear congruential generator: the same texts in each run.
+        let mut state = 1_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..20_000 {
+            let parts = (0..random(12)).map(|_| PARTS[usize::try_from(random(20)).expect("small")]);
+            let text: String = parts.collect();
+            for shown in [escaped_markdown(&text), escaped_markdown(&format!("no field `{text}` in `a`"))] {
+                assert_eq!(shown.matches("<code>").count(), shown.matches("</code>").count(), "{text:?}");
+                let ours = ["<code>", "</code>", "<!-- -->", "<br>"];
+                let bare = ours.iter().fold(shown.clone(), |rest, tag| rest.replace(tag, "\0"));
+                assert_eq!(
+                    bare.find(['`', '<', '>', '[', ']', '*', '_', '|', '\\', '!', '@', '~']),
+                    None,
+                    "{shown}"
+                );
+                assert!(!bare.contains("://") && !bare.contains("www."), "{shown}");
+                for (i, _) in bare.match_indices(['&', '#']) {
+                    let is_entity = bare[..i].ends_with('&') || bare[i..].starts_with("&#");
+                    assert!(is_entity, "{shown}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn uris_have_the_bytes_of_paths() {
+        let table = [("a\\b c.yaml", "a%5Cb%20c.yaml"), ("/x/é\n", "file:///x/%C3%A9%0A"), ("a:b", "a%3Ab")];
+        for (path, want) in table {
+            assert_eq!(path_uri(Path::new(path)), want);
+        }
+    }
+
+    #[test]
+    fn paths_are_quoted_as_git_quotes_them() {
+        let table = [
+            ("a b/é\\c.yaml", "a b/é\\c.yaml"),
+            ("a\nb\\", "\"a\\nb\\\\\""),
+            ("::error::x", "\"::error::x\""),
+            ("\u{202e}\"", "\"\\342\\200\\256\\\"\""),
+            ("\"a", "\"\\\"a\""),
+            ("x##vso[y]", "\"x\\043#vso[y]\""),
+        ];
+        for (path, want) in table {
+            assert_eq!(quoted_path(path), want);
+        }
+    }
+
+    #[test]
+    fn quotes_lose_what_is_in_them() {
+        let table = [
+            ("missing field `spec` at line 1", "missing field `spec` at line 1"),
+            ("string \"missing field `x` y\", z", "string \"***\", z"),
+            ("invalid type: string \"pass\", expected a map", "invalid type: string \"***\", expected a map"),
+            ("`a\"b` is no", "`***` is no"),
+            ("\"a\"b\" no end", "\"***\" no end"),
+            ("no end \"a", "no end \"***\""),
+        ];
+        for (text, want) in table {
+            assert_eq!(without_quoted(text), want);
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! A problem as an API server answers it: a `Status` of `meta/v1`.
+
+use serde_json::{Map, Value, json};
+
+use super::refusal::PatchRefusal;
+use super::{Code, Diagnostic, ObjectName, Severity};
+
+impl Diagnostic {
+    /// The problem as the `metav1.Status` that an API server would answer, in JSON; what is no error is a success,
+    /// with its message.
+    ///
+    /// `code`, `reason` and the causes in `details` are those of Kubernetes 1.36 where the server knows the problem:
+    ///
+    /// | What is refused                                              | Code | Reason                 | Causes |
+    /// |--------------------------------------------------------------|------|------------------------|--------|
+    /// | what is no patch of its type, and a broken `$retainKeys`     | 400  | `BadRequest`           | none   |
+    /// | what is not there                                            | 404  | `NotFound`             | none   |
+    /// | a conflict                                                   | 409  | `Conflict`             | none   |
+    /// | a strategic merge patch of a custom resource                 | 415  | `UnsupportedMediaType` | none   |
+    /// | an operation of a JSON patch, a `test` among them            | 422  | `Invalid`              | none   |
+    /// | a value that a field cannot have                             | 422  | `Invalid`              | one    |
+    /// | a strategic merge patch that lacks a merge key or has another directive that is wrong | 500 | none | none |
+    ///
+    /// The messages have the server's form, and words of ours: its own say less, as of a JSON patch not even which
+    /// operation it was.
+    ///
+    /// ```
+    /// use smp_merge::patch::json::{self, PatchType};
+    /// use smp_merge::schema::Schema;
+    /// use serde_json::json;
+    ///
+    /// let mut gadget = json!({"apiVersion": "example.com/v1", "kind": "Gadget"});
+    /// let error = json::apply(&mut gadget, &json!({"a": 1}), PatchType::Strategic, &Schema::embedded());
+    /// let status = error.expect_err("as the server refuses it").to_status();
+    /// assert_eq!((&status["code"], &status["reason"]), (&json!(415), &json!("UnsupportedMediaType")));
+    /// ```
+    #[must_use]
+    pub fn to_status(&self) -> Value {
+        if self.severity() != Severity::Error {
+            return json!({
+                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+                "message": self.to_string(), "code": 200,
+            });
+        }
+        let (code, reason) = self.0.refusal.map_or_else(|| answer(self.code()), refused);
+        let mut status = Map::new();
+        let fields = [("kind", "Status".into()), ("apiVersion", "v1".into()), ("metadata", json!({}))];
+        let failure = [("status", "Failure".into()), ("message", self.status_message(reason).into())];
+        let reason_field = (!reason.is_empty()).then(|| ("reason", reason.into()));
+        let details = self.status_details(reason).map(|details| ("details", details));
+        let all = fields.into_iter().chain(failure).chain(reason_field).chain(details);
+        status.extend(all.chain([("code", code.into())]).map(|(name, value)| (name.to_string(), value)));
+        Value::Object(status)
+    }
+
+    /// The message in the form that the reason has at the server.
+    fn status_message(&self, reason: &str) -> String {
+        let Some(object) = self.object().filter(|_| self.0.refusal.is_none()) else {
+            return self.to_string();
+        };
+        let what = format!("{} \"{}\"", with_group(object), object.name);
+        let own = self.field_path().map_or_else(String::new, |field| format!("{field}: ")) + self.message();
+        match reason {
+            "Invalid" => format!("{what} is invalid: {own}"),
+            "NotFound" | "AlreadyExists" => format!("{what} {own}"),
+            "Conflict" => format!("Operation cannot be fulfilled on {what}: {own}"),
+            _ => self.to_string(),
+        }
+    }
+
+    /// What the server says more, which is none for what it calls a bad request or its own mistake.
+    fn status_details(&self, reason: &str) -> Option<Value> {
+        let mut details = Map::new();
+        match self.0.refusal {
+            Some(PatchRefusal::Operation) => return Some(Value::Object(details)),
+            Some(PatchRefusal::PatchType) => return None,
+            _ => {}
+        }
+        if !matches!(reason, "Invalid" | "NotFound" | "AlreadyExists" | "Conflict" | "UnsupportedMediaType") {
+            return None;
+        }
+        if let Some(object) = self.object().filter(|_| reason != "UnsupportedMediaType") {
+            let group = object.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+            let parts = [("name", object.name.as_str()), ("group", group), ("kind", &object.kind)];
+            let parts = parts.into_iter().filter(|(_, text)| !text.is_empty());
+            details.extend(parts.map(|(name, text)| (name.to_string(), text.into())));
+        }
+        if let Some(field) = self.field_path().filter(|_| reason == "Invalid") {
+            let cause = json!({"reason": cause(self.code()), "message": self.message(), "field": field});
+            details.insert("causes".into(), json!([cause]));
+        }
+        Some(Value::Object(details))
+    }
+}
+
+/// A kind and its group, as the server names both: `Deployment.apps`.
+fn with_group(object: &ObjectName) -> String {
+    match object.api_version.rsplit_once('/') {
+        Some((group, _)) => format!("{}.{group}", object.kind),
+        None => object.kind.clone(),
+    }
+}
+
+/// The status of HTTP, and Kubernetes' word for it.
+fn refused(refusal: PatchRefusal) -> (u16, &'static str) {
+    match refusal {
+        PatchRefusal::NoPatch => (400, "BadRequest"),
+        PatchRefusal::PatchType => (415, "UnsupportedMediaType"),
+        PatchRefusal::Operation => (422, "Invalid"),
+        PatchRefusal::Merge => (500, ""),
+    }
+}
+
+/// The same for a code.
+fn answer(code: Code) -> (u16, &'static str) {
+    match code {
+        Code::Syntax | Code::DuplicateKey | Code::UnknownField | Code::Usage => (400, "BadRequest"),
+        Code::OutsideRoot => (403, "Forbidden"),
+        Code::NoMatch
+        | Code::AddedDocument
+        | Code::UnmatchedPatch
+        | Code::UnmatchedImage
+        | Code::AbsentDeletion
+        | Code::UnmatchedReplacement => {
+            (404, "NotFound")
+        }
+        Code::DuplicateResource => (409, "AlreadyExists"),
+        Code::Conflict => (409, "Conflict"),
+        Code::LimitExceeded => (413, "RequestEntityTooLarge"),
+        Code::NoSchema => (415, "UnsupportedMediaType"),
+        Code::WrongType
+        | Code::MissingField
+        | Code::InvalidValue
+        | Code::Cycle
+        | Code::Ambiguous
+        | Code::TestFailed
+        // Warnings only.
+        | Code::DeprecatedField
+        | Code::OverwrittenReplacement
+        | Code::IgnoredDocument
+        | Code::AddingReplace
+        | Code::UnusedVariable
+        | Code::ComponentAlone
+        | Code::ServerWarning
+        | Code::ClusterState
+        | Code::ApplySet
+        | Code::TakenAlong
+        | Code::SchemaSource
+        | Code::Rule(_)
+        | Code::Summary => (422, "Invalid"),
+        Code::MissingMergeKey | Code::DuplicateMergeKey | Code::Directive => (500, ""),
+        Code::Io | Code::Locked | Code::NotFetched | Code::Command | Code::Failed => (500, "InternalError"),
+        Code::Unsupported => (501, "NotImplemented"),
+        Code::Remote => (503, "ServiceUnavailable"),
+        Code::NotReady => (504, "Timeout"),
+    }
+}
+
+/// Kubernetes' word for what is wrong with a field.
+fn cause(code: Code) -> &'static str {
+    match code {
+        Code::WrongType => "FieldValueTypeInvalid",
+        Code::MissingField => "FieldValueRequired",
+        _ => "FieldValueInvalid",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::ResourceName;
+
+    fn web() -> ResourceName {
+        let text = str::to_string;
+        let object = ObjectName {
+            api_version: text("apps/v1"),
+            kind: text("Deployment"),
+            namespace: text("shop"),
+            name: text("web"),
+        };
+        ResourceName::of_object(text("Deployment web"), object)
+    }
+
+    #[test]
+    fn errors_say_what_a_server_says() {
+        let error =
+            Diagnostic::error(Code::WrongType, "expected a list").resource("Pod p").field("spec.ports");
+        let want = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": "Pod p: spec.ports: expected a list", "reason": "Invalid", "code": 422,
+            "details": {"causes": [
+                {"reason": "FieldValueTypeInvalid", "message": "expected a list", "field": "spec.ports"},
+            ]},
+        });
+        assert_eq!(error.to_status(), want);
+        let missing = Diagnostic::error(Code::NoMatch, "no such thing").to_status();
+        assert_eq!((&missing["code"], &missing["reason"]), (&json!(404), &json!("NotFound")));
+        assert_eq!(missing["details"], json!({}));
+    }
+
+    #[test]
+    fn what_is_about_an_object_has_the_servers_form() {
+        let invalid =
+            Diagnostic::error(Code::MissingField, "Required value").resource(web()).field("spec.selector");
+        let status = invalid.to_status();
+        assert_eq!(status["message"], "Deployment.apps \"web\" is invalid: spec.selector: Required value");
+        let causes =
+            [json!({"reason": "FieldValueRequired", "message": "Required value", "field": "spec.selector"})];
+        let details = json!({"name": "web", "group": "apps", "kind": "Deployment", "causes": causes});
+        assert_eq!(status["details"], details);
+
+        let conflict =
+            Diagnostic::error(Code::Conflict, "both changed it").resource(web()).field("spec.replicas");
+        let status = conflict.to_status();
+        let message =
+            "Operation cannot be fulfilled on Deployment.apps \"web\": spec.replicas: both changed it";
+        assert_eq!(status["message"], message);
+        assert_eq!(status["details"], json!({"name": "web", "group": "apps", "kind": "Deployment"}));
+    }
+
+    #[test]
+    fn refused_patches_have_neither_causes_nor_names() {
+        let table = [
+            (PatchRefusal::NoPatch, 400, json!("BadRequest"), Value::Null),
+            (PatchRefusal::PatchType, 415, json!("UnsupportedMediaType"), Value::Null),
+            (PatchRefusal::Operation, 422, json!("Invalid"), json!({})),
+            (PatchRefusal::Merge, 500, Value::Null, Value::Null),
+        ];
+        for (refusal, code, reason, details) in table {
+            let error =
+                Diagnostic::error(Code::WrongType, "a text").resource(web()).field("spec").refused(refusal);
+            let status = error.refused(PatchRefusal::NoPatch).to_status();
+            assert_eq!((&status["code"], &status["reason"]), (&json!(code), &reason));
+            assert_eq!(status["details"], details, "{refusal:?}");
+            assert_eq!(status["message"], "Deployment web: spec: a text");
+        }
+    }
+
+    #[test]
+    fn what_the_server_has_no_reason_for_has_none() {
+        let status =
+            Diagnostic::error(Code::MissingMergeKey, "no `name`").field("spec.containers[0]").to_status();
+        assert_eq!((&status["code"], status.get("reason")), (&json!(500), None));
+        assert_eq!(status.get("details"), None);
+    }
+
+    #[test]
+    fn what_is_no_error_is_a_success() {
+        let warning = Diagnostic::warning(Code::NoSchema, "a list was replaced");
+        let note = Diagnostic::info(Code::Summary, "a list was replaced");
+        let want = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+            "message": "a list was replaced", "code": 200,
+        });
+        assert_eq!((warning.to_status(), note.to_status()), (want.clone(), want));
+    }
+}

@@ -1,0 +1,203 @@
+//! Where a field is: the steps that lead from the root of an object to a value.
+//!
+//! Owns path elements, in the four forms that server-side apply has, and how they are shown. Knows
+//! values only as far as they name entries of lists; must not know schemas.
+
+mod pointer;
+
+use std::fmt::{self, Write as _};
+
+use smol_str::{SmolStr, format_smolstr};
+
+pub use self::pointer::{below, is_within, pointer_to, push_step};
+use crate::yaml::{Node, Resolved};
+
+/// A scalar that names an entry of a list: by its data, whatever its style was.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PathValue {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, as JSON writes it.
+    Number(SmolStr),
+    /// A string; dates are strings here.
+    Str(SmolStr),
+}
+
+impl PathValue {
+    /// The data of a scalar; none for maps and lists.
+    #[must_use]
+    pub fn of(node: &Node) -> Option<Self> {
+        Some(match node.resolve()? {
+            Resolved::Null => Self::Null,
+            Resolved::Bool(value) => Self::Bool(value),
+            Resolved::Int(value) => Self::Number(format_smolstr!("{value}")),
+            Resolved::UInt(value) => Self::Number(format_smolstr!("{value}")),
+            Resolved::Float(value) => Self::Number(format_smolstr!("{value}")),
+            Resolved::Timestamp(text) | Resolved::Str(text) => Self::Str(text.into()),
+        })
+    }
+}
+
+impl fmt::Display for PathValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "{value}"),
+            Self::Number(text) => f.write_str(text),
+            Self::Str(text) => quoted_if(f, text, |c| matches!(c, ',' | ']' | '[' | '"' | '=')),
+        }
+    }
+}
+
+/// One step of a path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum PathElement {
+    /// The field of a map.
+    Field(SmolStr),
+    /// The entry of a list that has these values in its key fields, in the order of the schema.
+    Key(Vec<(SmolStr, PathValue)>),
+    /// The entry of a list of scalars that is this value.
+    Value(PathValue),
+    /// The entry of a list at this position, from 0.
+    Index(usize),
+}
+
+impl fmt::Display for PathElement {
+    /// `image`, `["a.b/c"]`, `[name=web]`, `[="x"]` or `[0]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(name) if is_bare(name) => f.write_str(name),
+            Self::Field(name) => write!(f, "[{name:?}]"),
+            Self::Key(keys) => {
+                f.write_char('[')?;
+                for (i, (name, value)) in keys.iter().enumerate() {
+                    let comma = if i == 0 { "" } else { "," };
+                    write!(f, "{comma}{name}={value}")?;
+                }
+                f.write_char(']')
+            }
+            Self::Value(value) => write!(f, "[={value}]"),
+            Self::Index(index) => write!(f, "[{index}]"),
+        }
+    }
+}
+
+/// The steps from the root of an object to a value; empty for the root itself.
+///
+/// ```
+/// use smp_text::path::{FieldPath, PathElement, PathValue};
+///
+/// let mut path = FieldPath::root().field("spec").field("containers");
+/// path.push(PathElement::Key(vec![("name".into(), PathValue::Str("web".into()))]));
+/// assert_eq!(path.field("image").to_string(), "spec.containers[name=web].image");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct FieldPath(Vec<PathElement>);
+
+impl FieldPath {
+    /// The path of the root.
+    #[must_use]
+    pub fn root() -> Self {
+        Self::default()
+    }
+
+    /// The steps, the outermost first.
+    #[must_use]
+    pub fn elements(&self) -> &[PathElement] {
+        &self.0
+    }
+
+    /// Goes one step deeper.
+    pub fn push(&mut self, element: PathElement) {
+        self.0.push(element);
+    }
+
+    /// Goes one step back.
+    pub fn pop(&mut self) -> Option<PathElement> {
+        self.0.pop()
+    }
+
+    /// The path of a field below this one.
+    #[must_use]
+    pub fn field(mut self, name: impl Into<SmolStr>) -> Self {
+        self.push(PathElement::Field(name.into()));
+        self
+    }
+}
+
+impl FromIterator<PathElement> for FieldPath {
+    fn from_iter<I: IntoIterator<Item = PathElement>>(elements: I) -> Self {
+        Self(elements.into_iter().collect())
+    }
+}
+
+impl fmt::Display for FieldPath {
+    /// `spec.template.spec.containers[name=web].image`; `.` for the root.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_char('.');
+        }
+        for (i, element) in self.0.iter().enumerate() {
+            if i > 0 && matches!(element, PathElement::Field(name) if is_bare(name)) {
+                f.write_char('.')?;
+            }
+            write!(f, "{element}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a field name can stand in a path without quotes.
+fn is_bare(name: &str) -> bool {
+    !name.is_empty() && !name.contains(|c: char| matches!(c, '.' | '[' | ']' | '"') || c.is_whitespace())
+}
+
+fn quoted_if(f: &mut fmt::Formatter<'_>, text: &str, special: impl Fn(char) -> bool) -> fmt::Result {
+    if text.is_empty() || text.contains(|c: char| special(c) || c.is_whitespace()) {
+        return write!(f, "{text:?}");
+    }
+    f.write_str(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(fields: &[(&str, PathValue)]) -> PathElement {
+        PathElement::Key(fields.iter().map(|(k, v)| (SmolStr::from(*k), v.clone())).collect())
+    }
+
+    #[test]
+    fn paths_read_like_field_access() {
+        let mut path = FieldPath::root().field("spec").field("containers");
+        path.push(key(&[("name", PathValue::Str("web".into()))]));
+        assert_eq!(path.clone().field("image").to_string(), "spec.containers[name=web].image");
+        path.push(PathElement::Field("ports".into()));
+        path.push(key(&[
+            ("containerPort", PathValue::Number("80".into())),
+            ("protocol", PathValue::Str("TCP".into())),
+        ]));
+        assert_eq!(path.to_string(), "spec.containers[name=web].ports[containerPort=80,protocol=TCP]");
+    }
+
+    #[test]
+    fn odd_names_and_values_are_quoted() {
+        let mut path = FieldPath::root().field("metadata").field("annotations");
+        path.push(PathElement::Field("example.com/a".into()));
+        assert_eq!(path.to_string(), r#"metadata.annotations["example.com/a"]"#);
+        let value = PathElement::Value(PathValue::Str("a b".into()));
+        assert_eq!(value.to_string(), r#"[="a b"]"#);
+        assert_eq!(PathElement::Index(3).to_string(), "[3]");
+        assert_eq!(FieldPath::root().to_string(), ".");
+    }
+
+    #[test]
+    fn values_are_taken_by_their_data() {
+        assert_eq!(PathValue::of(&Node::plain("0x10")), Some(PathValue::Number("16".into())));
+        assert_eq!(PathValue::of(&Node::string("16")), Some(PathValue::Str("16".into())));
+        assert_eq!(PathValue::of(&Node::plain("~")), Some(PathValue::Null));
+        assert_eq!(PathValue::of(&Node::list(Vec::new())), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! Which scalars the aliases of a text stand for.
+
+use std::ops::Range;
+
+use granit_parser::Event;
+use rustc_hash::FxHashMap;
+
+use super::events::{CommentEvents, EventOptions, EventPlace, read_events};
+use crate::source::Reading;
+
+/// What is known of a text's aliases on the way through it.
+#[derive(Default)]
+struct AliasWalk {
+    anchored: FxHashMap<usize, Range<usize>>,
+    found: FxHashMap<usize, Range<usize>>,
+}
+
+/// The bytes of the scalars that aliases stand for, by the bytes at which the aliases begin. Of a text that is not YAML
+/// nothing is known.
+pub fn aliased_scalars(text: &str) -> FxHashMap<usize, Range<usize>> {
+    let step = |aliases: &mut AliasWalk, event: Event<'_>, place: &EventPlace| {
+        match event {
+            Event::Scalar(_, _, anchor, _) if anchor != 0 => {
+                aliases.anchored.insert(anchor, place.range.clone());
+            }
+            Event::MappingStart(_, anchor, _) | Event::SequenceStart(_, anchor, _) => {
+                aliases.anchored.remove(&anchor);
+            }
+            Event::Alias(anchor) => {
+                let scalar = aliases.anchored.get(&anchor).cloned();
+                aliases.found.extend(scalar.map(|scalar| (place.range.start, scalar)));
+            }
+            Event::DocumentEnd => aliases.anchored.clear(),
+            _ => {}
+        }
+        Ok(())
+    };
+    let options = EventOptions::manifests(CommentEvents::PassedOver, Reading::Kustomize);
+    let read = read_events(text, options, AliasWalk::default, step);
+    read.map(|aliases| aliases.found).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aliases_lead_to_scalars() {
+        let text = "a: &x one\nb: *x\nc: &y {d: 1}\ne: *y\nf: &x 'two'\ng: [*x]\n";
+        let found = aliased_scalars(text);
+        let told = |alias: usize| found.get(&alias).map(|range| &text[range.clone()]);
+        let aliases: Vec<_> = text.match_indices('*').map(|(at, _)| told(at)).collect();
+        assert_eq!(aliases, [Some("one"), None, Some("'two'")]);
+        assert!(aliased_scalars("a: {*x").is_empty());
+    }
+}

@@ -1,0 +1,285 @@
+//! Nodes to YAML, byte for byte as `kustomize build` prints them.
+//!
+//! There a resource passes through JSON into go-yaml v2, whose printer decides the order of fields
+//! and how strings are quoted and folded. This module walks the tree and lays it out in blocks;
+//! `text` writes strings, `traits` says in which styles a string can be written.
+//!
+//! What is printed reads back the same. kustomize changes a few values before it prints them;
+//! [`reread`] does that, for those who need it. Names of more than 1,000 bytes fail in kustomize
+//! and do not here.
+
+pub mod as_read;
+mod reread;
+mod text;
+mod traits;
+
+pub use as_read::as_read;
+pub use reread::reread;
+pub(super) use text::{Context, first_forbidden, unfolded};
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use self::traits::{Traits, Written};
+use super::failure::{MAX_DEPTH, PrintFailure, Printed};
+use super::meta::Style;
+use super::node::{Entry, Map, Node, Value};
+use super::number::write_yaml_float;
+use super::order::natural_order;
+use super::scalar::{Resolved, timestamp};
+use crate::diagnostic::Result;
+
+/// The style in which go-yaml writes a string in a block.
+#[must_use]
+pub fn style_of_string(text: &str) -> Style {
+    match Traits::of(text).style(text) {
+        Written::Plain => Style::Plain,
+        Written::Single => Style::SingleQuoted,
+        Written::Double => Style::DoubleQuoted,
+        Written::Literal => Style::Literal,
+    }
+}
+
+/// The YAML of a node as `kustomize build` prints it, with a line break at the end.
+///
+/// Fields are sorted, comments and anchors are gone, lists are not indented under their field.
+/// Numbers are written by value (`0x1F` is `31`, `1.0` is `1`) and plain dates as RFC 3339 strings.
+///
+/// # Errors
+/// Infinity, NaN and characters that YAML forbids (such as U+007F), with place and field path;
+/// trees that nest too deep.
+pub fn to_yaml(node: &Node) -> Result<String> {
+    let mut out = String::new();
+    write_yaml(node, &mut out)?;
+    Ok(out)
+}
+
+/// Appends what [`to_yaml`] returns; nothing on an error.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub fn write_yaml(node: &Node, out: &mut String) -> Result<()> {
+    let before = out.len();
+    YamlWriter { out, leaves: &mut () }.document(node).map_err(|failure| {
+        out.truncate(before);
+        failure.into_diagnostic()
+    })
+}
+
+/// A leaf, and where it stands in a printed text.
+pub struct PrintedLeaf<'n> {
+    /// The scalar, or the map or list with nothing in it.
+    pub node: &'n Node,
+    /// Its bytes, with the line break behind it.
+    pub text: Range<usize>,
+}
+
+/// What [`to_yaml`] returns, and where the leaves stand in it, in the order of the text.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub fn to_yaml_with_leaves(node: &Node) -> Result<(String, Vec<PrintedLeaf<'_>>)> {
+    let (mut out, mut leaves) = (String::new(), Vec::new());
+    let written = YamlWriter { out: &mut out, leaves: &mut leaves }.document(node);
+    written.map_err(PrintFailure::into_diagnostic)?;
+    Ok((out, leaves))
+}
+
+/// Is told where leaves stand in what is printed.
+trait LeafNotes<'n> {
+    fn note(&mut self, node: &'n Node, text: Range<usize>);
+}
+
+/// Nobody asks.
+impl LeafNotes<'_> for () {
+    fn note(&mut self, _: &Node, _: Range<usize>) {}
+}
+
+impl<'n> LeafNotes<'n> for Vec<PrintedLeaf<'n>> {
+    fn note(&mut self, node: &'n Node, text: Range<usize>) {
+        self.push(PrintedLeaf { node, text });
+    }
+}
+
+/// Appends the YAML of documents with `---` between them, as `kustomize build` does.
+///
+/// # Errors
+/// As [`to_yaml`]; the documents before the one that fails are written.
+pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &mut String) -> Result<()> {
+    let mut separator = "";
+    for document in documents {
+        let before = out.len();
+        out.push_str(separator);
+        write_yaml(document, out).inspect_err(|_| out.truncate(before))?;
+        separator = SEPARATOR;
+    }
+    Ok(())
+}
+
+/// The YAML of documents with `---` between them, as `kustomize build` prints them.
+///
+/// # Errors
+/// As [`to_yaml`].
+pub fn to_documents<'n>(documents: impl IntoIterator<Item = &'n Node>) -> Result<String> {
+    let written = |documents: &[&Node]| {
+        let mut out = String::new();
+        write_documents(documents.iter().copied(), &mut out).map(|()| out)
+    };
+    let documents: Vec<&Node> = documents.into_iter().collect();
+    if documents.len() <= AT_ONCE {
+        return written(&documents);
+    }
+    // In order, so that the first error is the one that is told.
+    let parts: Vec<Result<String>> = documents.par_chunks(AT_ONCE).map(written).collect();
+    Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.join(SEPARATOR))
+}
+
+/// How many documents are written in one go. More than that are written in parallel.
+const AT_ONCE: usize = 128;
+
+/// What stands between two documents.
+const SEPARATOR: &str = "---\n";
+
+/// How much deeper each level stands than the one around it.
+const INDENT: usize = 2;
+
+/// Each function writes whole lines, from the place where the caller left off.
+struct YamlWriter<'o, L> {
+    out: &'o mut String,
+    leaves: &'o mut L,
+}
+
+impl<'n, L: LeafNotes<'n>> YamlWriter<'_, L> {
+    fn document(&mut self, node: &'n Node) -> Printed {
+        match &node.value {
+            Value::Map(map) if !map.is_empty() => self.map(map, 0, 1),
+            Value::List(list) if !list.is_empty() => self.list(list, 0, 1),
+            _ => self.leaf(node, INDENT),
+        }
+    }
+
+    /// The fields of a map. The cursor stands at `indent`, where the first name goes.
+    fn map(&mut self, map: &'n Map, indent: usize, depth: usize) -> Printed {
+        let mut first = true;
+        for entry in natural_order(map) {
+            if !first {
+                self.indent(indent);
+            }
+            first = false;
+            self.field(entry, indent, depth).map_err(|e| e.in_field(&entry.key.text))?;
+        }
+        Ok(())
+    }
+
+    fn field(&mut self, Entry { key, value }: &'n Entry, indent: usize, depth: usize) -> Printed {
+        if text::write_simple_key(&key.text, key.meta.span, self.out)? {
+            self.out.push(':');
+            return self.value(value, indent, depth);
+        }
+        self.out.push_str("? ");
+        text::write_string(&key.text, key.meta.span, indent + INDENT, self.out)?;
+        self.indent(indent);
+        self.out.push(':');
+        self.inline(value, indent, depth)
+    }
+
+    /// The value behind `name:`. Blocks begin on the next line.
+    fn value(&mut self, node: &'n Node, indent: usize, depth: usize) -> Printed {
+        match &node.value {
+            Value::Map(map) if !map.is_empty() => {
+                self.check_depth(node, depth)?;
+                self.out.push('\n');
+                self.indent(indent + INDENT);
+                self.map(map, indent + INDENT, depth + 1)
+            }
+            Value::List(list) if !list.is_empty() => {
+                self.check_depth(node, depth)?;
+                self.out.push('\n');
+                self.indent(indent);
+                self.list(list, indent, depth + 1)
+            }
+            _ => {
+                self.out.push(' ');
+                self.leaf(node, indent + INDENT)
+            }
+        }
+    }
+
+    /// The entries of a list. The cursor stands at `indent`, where the first `-` goes.
+    fn list(&mut self, list: &'n [Node], indent: usize, depth: usize) -> Printed {
+        for (i, node) in list.iter().enumerate() {
+            if i > 0 {
+                self.indent(indent);
+            }
+            self.out.push('-');
+            self.inline(node, indent, depth).map_err(|e| e.in_entry(i))?;
+        }
+        Ok(())
+    }
+
+    /// The value behind a `-`, or behind the `:` of a name that has lines of its own. Blocks begin
+    /// on the same line.
+    fn inline(&mut self, node: &'n Node, indent: usize, depth: usize) -> Printed {
+        self.out.push(' ');
+        match &node.value {
+            Value::Map(map) if !map.is_empty() => {
+                self.check_depth(node, depth)?;
+                self.map(map, indent + INDENT, depth + 1)
+            }
+            Value::List(list) if !list.is_empty() => {
+                self.check_depth(node, depth)?;
+                self.list(list, indent + INDENT, depth + 1)
+            }
+            _ => self.leaf(node, indent + INDENT),
+        }
+    }
+
+    #[allow(clippy::unused_self)] // Reads as one of the steps.
+    fn check_depth(&self, node: &'n Node, depth: usize) -> Printed {
+        if depth < MAX_DEPTH { Ok(()) } else { Err(PrintFailure::too_deep(node.span())) }
+    }
+
+    /// A scalar or an empty map or list, and the end of its line.
+    fn leaf(&mut self, node: &'n Node, indent: usize) -> Printed {
+        let start = self.out.len();
+        self.leaf_text(node, indent)?;
+        self.leaves.note(node, start..self.out.len());
+        Ok(())
+    }
+
+    fn leaf_text(&mut self, node: &Node, indent: usize) -> Printed {
+        match node.resolve() {
+            None => self.out.push_str(if node.as_list().is_some() { "[]" } else { "{}" }),
+            Some(Resolved::Null) => self.out.push_str("null"),
+            Some(Resolved::Bool(bool)) => self.out.push_str(if bool { "true" } else { "false" }),
+            Some(Resolved::Int(int)) => self.number(int),
+            Some(Resolved::UInt(int)) => self.number(int),
+            Some(Resolved::Float(float)) if float.is_finite() => write_yaml_float(float, self.out),
+            Some(Resolved::Float(_)) => return Err(PrintFailure::not_finite(node.span())),
+            Some(Resolved::Timestamp(text)) => {
+                let text = timestamp(text);
+                // Without the quotes it would be a date again.
+                self.out.push('"');
+                self.out.push_str(text.as_deref().unwrap_or_default());
+                self.out.push('"');
+            }
+            Some(Resolved::Str(text)) => return text::write_string(text, node.span(), indent, self.out),
+        }
+        self.out.push('\n');
+        Ok(())
+    }
+
+    fn number(&mut self, number: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.out, "{number}");
+    }
+
+    fn indent(&mut self, columns: usize) {
+        text::indent(columns, self.out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! One document of YAML or JSON, without a map of sources: `text.parse::<Node>()`.
+
+use std::str::FromStr;
+
+use super::node::{Node, Value};
+use super::parse::{ParseOptions, parse_one};
+use crate::diagnostic::Diagnostic;
+use crate::source::{SourceMap, Span};
+
+impl FromStr for Node {
+    type Err = Diagnostic;
+
+    /// Reads one document as kubectl does, with its comments; null when the text has none.
+    ///
+    /// The nodes know no places: the text is not kept. [`parse_documents`](super::parse_documents) is for texts with
+    /// names, of which messages shall show an excerpt.
+    ///
+    /// ```
+    /// use smp_text::yaml::{Node, to_yaml};
+    ///
+    /// let node: Node = "kind: Pod # small\nspec: {tty: yes}\n".parse()?;
+    /// assert_eq!(node.get("spec").and_then(|spec| spec.get("tty")), Some(&Node::from(true)));
+    /// assert_eq!("a: [".parse::<Node>().is_err(), true);
+    /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Malformed YAML, duplicate keys, several documents; the message says on which line.
+    fn from_str(text: &str) -> Result<Self, Diagnostic> {
+        let sources = SourceMap::default();
+        let id = sources.add("text", text);
+        let options = ParseOptions::kubectl().with_comments();
+        let mut node = parse_one(&sources, id, options).map_err(|error| in_words(&error, &sources))?;
+        forget_places(&mut node);
+        Ok(node)
+    }
+}
+
+/// The same error with its place in the message.
+fn in_words(error: &Diagnostic, sources: &SourceMap) -> Diagnostic {
+    let place = error.labels().first().and_then(|label| {
+        let (line, column) = sources.get(label.span.source)?.line_column(label.span.start);
+        Some(format!(" (line {line}, column {column})"))
+    });
+    let message = format!("{}{}", error.message(), place.unwrap_or_default());
+    let mut said = Diagnostic::error(error.code(), message);
+    if let Some(field) = error.field_path() {
+        said = said.field(field);
+    }
+    if let Some(help) = error.help_text() {
+        said = said.help(help);
+    }
+    error.notes().iter().fold(said, Diagnostic::note)
+}
+
+/// Places of a text that nobody has any more would be taken for those of another one.
+fn forget_places(node: &mut Node) {
+    node.meta.span = Span::default();
+    match &mut node.value {
+        Value::Scalar(_) => {}
+        Value::List(list) => list.iter_mut().for_each(forget_places),
+        Value::Map(map) => {
+            for entry in map.entries_mut() {
+                entry.key.meta.span = Span::default();
+                forget_places(&mut entry.value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Code;
+
+    #[test]
+    fn texts_are_read_as_kubectl_reads_them() {
+        let node: Node = "# above\na: yes # behind\nb: [2024-01-31]\n".parse().expect("valid");
+        assert_eq!(crate::yaml::to_json(&node).as_deref(), Ok(r#"{"a":true,"b":["2024-01-31"]}"#));
+        let map = node.as_map().expect("a map");
+        assert!(map.entries().iter().all(|e| e.key.meta.span.is_none() && e.value.span().is_none()));
+        assert_eq!("".parse::<Node>(), Ok(Node::null()));
+        assert_eq!("# nothing\n---\n".parse::<Node>(), Ok(Node::null()));
+        assert_eq!(r#"{"a": 1}"#.parse::<Node>().expect("JSON").get("a"), Some(&Node::int(1)));
+    }
+
+    #[test]
+    fn errors_say_where() {
+        let error = "a: 1\nb: 2\na: 3\n".parse::<Node>().expect_err("twice");
+        assert_eq!(error.code(), Code::DuplicateKey);
+        assert!(error.message().ends_with("(line 3, column 1)"), "{error}");
+        assert!(error.labels().is_empty());
+        let error = "a: 1\n---\nb: 2\n".parse::<Node>().expect_err("two");
+        assert!(error.message().contains("line 3"), "{error}");
+        assert!(error.help_text().is_some());
+    }
+}

@@ -1,0 +1,31 @@
+//! How large a tree is.
+
+use super::node::{Key, Node, Value};
+
+/// How large a tree is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TreeSize {
+    /// The memory that it takes, as if no text were shared.
+    pub bytes: usize,
+    /// How many maps and lists stand within each other.
+    pub depth: usize,
+}
+
+impl Node {
+    /// Walks the whole tree, as copying it does.
+    pub fn size(&self) -> TreeSize {
+        let mut depth = 0;
+        let mut bytes = size_of::<Self>();
+        let mut add = |key: usize, child: &Self| {
+            let size = child.size();
+            bytes += key + size.bytes;
+            depth = depth.max(size.depth);
+        };
+        match &self.value {
+            Value::Scalar(text) => return TreeSize { bytes: bytes + text.len(), depth },
+            Value::Map(map) => map.iter().for_each(|(key, value)| add(size_of::<Key>() + key.len(), value)),
+            Value::List(list) => list.iter().for_each(|entry| add(0, entry)),
+        }
+        TreeSize { bytes, depth: depth + 1 }
+    }
+}

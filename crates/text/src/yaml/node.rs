@@ -1,0 +1,454 @@
+//! The tree: maps keep their order, every node knows where it comes from.
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use super::meta::{Meta, Style, Tag};
+use super::scalar::{Resolved, resolve};
+use crate::source::Span;
+
+/// A scalar's text, a map, or a list.
+#[derive(Debug, Clone)]
+pub enum Value {
+    /// The text after escapes are read; [`Node::resolve`] gives it a type.
+    Scalar(SmolStr),
+    /// A mapping.
+    Map(Map),
+    /// A sequence.
+    List(List),
+}
+
+/// A sequence of nodes.
+pub type List = Vec<Node>;
+
+/// A value and what is known of it.
+///
+/// ```
+/// use smp_text::yaml::{Node, to_yaml};
+/// use serde_json::json;
+///
+/// let mut node: Node = "spec: {replicas: 0x10, paused: no} # off\n".parse()?;
+/// assert_eq!(node.to_json_value(), json!({"spec": {"replicas": 16, "paused": false}}));
+/// if let Some(spec) = node.get_mut("spec").and_then(Node::as_map_mut) {
+///     spec.insert("replicas", Node::int(3));
+/// }
+/// assert_eq!(to_yaml(&node)?, "spec:\n  paused: false\n  replicas: 3\n");
+/// assert_eq!(node, Node::from(&json!({"spec": {"replicas": 3, "paused": false}})), "equal by their data");
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Place, style, tag, comments.
+    pub meta: Meta,
+}
+
+/// A key of a map.
+#[derive(Debug, Clone)]
+pub struct Key {
+    /// The text.
+    pub text: SmolStr,
+    /// Place, style, tag, comments. Comments above a field belong to its key.
+    pub meta: Meta,
+}
+
+/// A field of a map.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The name.
+    pub key: Key,
+    /// The value.
+    pub value: Node,
+}
+
+/// A mapping in the order in which it was written.
+///
+/// Single look-ups search in order, since maps are nearly always small; loops over the fields of
+/// one map that look into another use [`Map::index`].
+#[derive(Debug, Clone, Default)]
+pub struct Map {
+    entries: Vec<Entry>,
+}
+
+/// Finds the fields of a map without searching it each time.
+#[derive(Debug)]
+pub enum MapIndex<'m> {
+    /// A small map: searching beats hashing.
+    Small(&'m [Entry]),
+    /// A large one.
+    Large(FxHashMap<&'m str, usize>),
+}
+
+/// Up to this many entries a search in order is faster than a hash table.
+const SMALL: usize = 16;
+
+impl MapIndex<'_> {
+    /// The position of a field.
+    #[must_use]
+    pub fn position(&self, key: &str) -> Option<usize> {
+        match self {
+            Self::Small(entries) => entries.iter().position(|e| e.key.text == key),
+            Self::Large(table) => table.get(key).copied(),
+        }
+    }
+}
+
+impl From<&str> for Key {
+    fn from(text: &str) -> Self {
+        Self { text: text.into(), meta: Meta::default() }
+    }
+}
+
+impl From<SmolStr> for Key {
+    fn from(text: SmolStr) -> Self {
+        Self { text, meta: Meta::default() }
+    }
+}
+
+impl Map {
+    /// An empty map.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of fields.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is no field.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The fields in order.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The fields in order, to change, sort or filter. Keys must stay distinct.
+    pub fn entries_mut(&mut self) -> &mut Vec<Entry> {
+        &mut self.entries
+    }
+
+    /// The position of a field.
+    #[must_use]
+    pub fn position(&self, key: &str) -> Option<usize> {
+        // Names of large maps mostly differ at their ends, if at all in their length.
+        let last = key.as_bytes().last();
+        self.entries.iter().position(|e| e.key.text.as_bytes().last() == last && e.key.text == key)
+    }
+
+    /// For many look-ups in one map.
+    #[must_use]
+    pub fn index(&self) -> MapIndex<'_> {
+        if self.entries.len() <= SMALL {
+            return MapIndex::Small(&self.entries);
+        }
+        MapIndex::Large(self.entries.iter().enumerate().map(|(i, e)| (e.key.text.as_str(), i)).collect())
+    }
+
+    /// The value of a field.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.entries.iter().find(|e| e.key.text == key).map(|e| &e.value)
+    }
+
+    /// The value of a field, to change it.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries.iter_mut().find(|e| e.key.text == key).map(|e| &mut e.value)
+    }
+
+    /// The whole field.
+    #[must_use]
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.key.text == key)
+    }
+
+    /// Whether there is such a field, even with a null value.
+    #[must_use]
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.position(key).is_some()
+    }
+
+    /// Adds a field at the end; the caller knows that the key is new.
+    pub fn push(&mut self, key: impl Into<Key>, value: Node) {
+        self.entries.push(Entry { key: key.into(), value });
+    }
+
+    /// Sets a field in its place, or adds it at the end. Returns the former value.
+    pub fn insert(&mut self, key: impl Into<Key>, value: Node) -> Option<Node> {
+        let key = key.into();
+        if let Some(old) = self.get_mut(&key.text) {
+            return Some(std::mem::replace(old, value));
+        }
+        self.push(key, value);
+        None
+    }
+
+    /// The value of a field, which is added at the end when it is not there.
+    pub fn get_or_insert_with(&mut self, key: &str, value: impl FnOnce() -> Node) -> &mut Node {
+        let i = self.position(key).unwrap_or_else(|| {
+            self.push(key, value());
+            self.entries.len() - 1
+        });
+        &mut self.entries[i].value
+    }
+
+    /// Removes a field and keeps the order of the rest.
+    pub fn remove(&mut self, key: &str) -> Option<Node> {
+        self.position(key).map(|i| self.entries.remove(i).value)
+    }
+
+    /// Names and values in order.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Node)> + DoubleEndedIterator {
+        self.entries.iter().map(|e| (e.key.text.as_str(), &e.value))
+    }
+
+    /// Names and values in order, the values to change.
+    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = (&str, &mut Node)> {
+        self.entries.iter_mut().map(|e| (e.key.text.as_str(), &mut e.value))
+    }
+}
+
+impl<K: Into<Key>> FromIterator<(K, Node)> for Map {
+    /// Collects fields with distinct keys.
+    fn from_iter<I: IntoIterator<Item = (K, Node)>>(fields: I) -> Self {
+        Self { entries: fields.into_iter().map(|(k, value)| Entry { key: k.into(), value }).collect() }
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = Entry;
+    type IntoIter = std::vec::IntoIter<Entry>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
+    }
+}
+
+impl Node {
+    fn scalar(text: SmolStr, tag: Tag) -> Self {
+        Self { value: Value::Scalar(text), meta: Meta { tag, ..Meta::default() } }
+    }
+
+    /// A string, whatever its text looks like.
+    #[must_use]
+    pub fn string(text: impl Into<SmolStr>) -> Self {
+        Self::scalar(text.into(), Tag::Str)
+    }
+
+    /// A scalar whose text decides its type, as if it were written without quotes.
+    #[must_use]
+    pub fn plain(text: impl Into<SmolStr>) -> Self {
+        Self::scalar(text.into(), Tag::None)
+    }
+
+    /// A scalar whose text decides its type when it is printed and not before: [`Tag::Undecided`].
+    #[must_use]
+    pub fn undecided(text: impl Into<SmolStr>) -> Self {
+        Self::scalar(text.into(), Tag::Undecided)
+    }
+
+    /// An integer.
+    #[must_use]
+    pub fn int(value: i64) -> Self {
+        Self::scalar(smol_str::format_smolstr!("{value}"), Tag::Int)
+    }
+
+    /// The null scalar.
+    #[must_use]
+    pub fn null() -> Self {
+        Self::scalar(SmolStr::new_static("null"), Tag::Null)
+    }
+
+    /// A map.
+    #[must_use]
+    pub fn map(map: Map) -> Self {
+        Self { value: Value::Map(map), meta: Meta { style: Style::Block, ..Meta::default() } }
+    }
+
+    /// A list.
+    #[must_use]
+    pub fn list(list: List) -> Self {
+        Self { value: Value::List(list), meta: Meta { style: Style::Block, ..Meta::default() } }
+    }
+
+    /// The same value, said to stand at `span`.
+    #[must_use]
+    pub fn with_span(mut self, span: Span) -> Self {
+        self.meta.span = span;
+        self
+    }
+
+    /// Where the value stands.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.meta.span
+    }
+
+    /// The map, if it is one.
+    #[must_use]
+    pub fn as_map(&self) -> Option<&Map> {
+        if let Value::Map(map) = &self.value { Some(map) } else { None }
+    }
+
+    /// The map, if it is one, to change it.
+    pub fn as_map_mut(&mut self) -> Option<&mut Map> {
+        if let Value::Map(map) = &mut self.value { Some(map) } else { None }
+    }
+
+    /// Changes the last value in it that is a scalar, or a map or list without content.
+    pub(in crate::yaml) fn change_last_leaf(&mut self, change: impl FnOnce(&mut Self)) {
+        let last = match &mut self.value {
+            Value::Scalar(_) => None,
+            Value::List(list) => list.last_mut(),
+            Value::Map(map) => map.entries_mut().last_mut().map(|entry| &mut entry.value),
+        };
+        match last {
+            Some(last) => last.change_last_leaf(change),
+            None => change(self),
+        }
+    }
+
+    /// The list, if it is one.
+    #[must_use]
+    pub fn as_list(&self) -> Option<&List> {
+        if let Value::List(list) = &self.value { Some(list) } else { None }
+    }
+
+    /// The list, if it is one, to change it.
+    pub fn as_list_mut(&mut self) -> Option<&mut List> {
+        if let Value::List(list) = &mut self.value { Some(list) } else { None }
+    }
+
+    /// The text of a scalar of any type.
+    #[must_use]
+    pub fn scalar_text(&self) -> Option<&SmolStr> {
+        if let Value::Scalar(text) = &self.value { Some(text) } else { None }
+    }
+
+    /// The text of a string scalar; none for numbers, booleans, nulls, maps and lists.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        match self.resolve()? {
+            Resolved::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The typed value of a scalar; none for maps and lists.
+    #[must_use]
+    pub fn resolve(&self) -> Option<Resolved<'_>> {
+        self.scalar_text().map(|text| resolve(text, self.meta.style, self.meta.tag))
+    }
+
+    /// Whether it is the null scalar. One that a program set without a type is none.
+    #[must_use]
+    pub fn is_null(&self) -> bool {
+        self.meta.tag != Tag::Undecided && matches!(self.resolve(), Some(Resolved::Null))
+    }
+
+    /// The field of a map; none when it is not there or this is no map.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        self.as_map().and_then(|map| map.get(key))
+    }
+
+    /// The field of a map, to change it.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.as_map_mut().and_then(|map| map.get_mut(key))
+    }
+
+    /// The value below a path of field names.
+    #[must_use]
+    pub fn get_path(&self, path: &[&str]) -> Option<&Node> {
+        path.iter().try_fold(self, |node, key| node.get(key))
+    }
+
+    /// "a map", "a list", "null", "a string", ...: for messages.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        match &self.value {
+            Value::Map(_) => "a map",
+            Value::List(_) => "a list",
+            Value::Scalar(_) => self.resolve().map_or("a scalar", |r| r.type_name()),
+        }
+    }
+}
+
+impl From<bool> for Node {
+    fn from(value: bool) -> Self {
+        Self::scalar(SmolStr::new_static(if value { "true" } else { "false" }), Tag::Bool)
+    }
+}
+
+impl PartialEq for Node {
+    /// Same data: typed scalars, lists in order, maps in any order; meta does not count.
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Scalar(_), Value::Scalar(_)) => self.resolve() == other.resolve(),
+            (Value::List(a), Value::List(b)) => a == b,
+            (Value::Map(a), Value::Map(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq for Map {
+    fn eq(&self, other: &Self) -> bool {
+        if self.len() != other.len() {
+            return false;
+        }
+        let index = other.index();
+        self.iter().enumerate().all(|(i, (key, value))| {
+            // Most maps that are compared have the same order.
+            let at = if other.entries[i].key.text == key { Some(i) } else { index.position(key) };
+            at.is_some_and(|at| other.entries[at].value == *value)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn maps_are_equal_in_any_order_and_by_type() {
+        let a = Node::map([("x", Node::int(1)), ("y", Node::string("1"))].into_iter().collect());
+        let b = Node::map([("y", Node::string("1")), ("x", Node::plain("1"))].into_iter().collect());
+        assert_eq!(a, b);
+        let c = Node::map([("y", Node::int(1)), ("x", Node::int(1))].into_iter().collect());
+        assert_ne!(a, c);
+    }
+
+    #[test]
+    fn insert_keeps_the_place() {
+        let mut map: Map = [("a", Node::int(1)), ("b", Node::int(2))].into_iter().collect();
+        assert_eq!(map.insert("a", Node::int(3)), Some(Node::int(1)));
+        assert_eq!(map.insert("c", Node::int(4)), None);
+        let keys: Vec<_> = map.iter().map(|(k, _)| k.to_string()).collect();
+        assert_eq!(keys, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn large_maps_are_indexed() {
+        let map: Map = (0..100).map(|i| (SmolStr::from(format!("k{i}")), Node::int(i))).collect();
+        let index = map.index();
+        assert!(matches!(index, MapIndex::Large(_)));
+        assert_eq!(index.position("k73"), Some(73));
+        assert_eq!(index.position("nope"), None);
+    }
+
+    #[test]
+    fn nodes_stay_small() {
+        assert!(size_of::<Node>() <= 64, "{}", size_of::<Node>());
+        assert!(size_of::<Entry>() <= 120, "{}", size_of::<Entry>());
+    }
+}

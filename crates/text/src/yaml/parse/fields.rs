@@ -1,0 +1,227 @@
+//! Keys and fields of maps: keys of other types, equal keys, `<<`.
+//!
+//! What every field passes through is inlined into the loop over events.
+
+use std::collections::hash_map::Entry;
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
+
+use super::options::{DuplicateKeys, ParseOptions};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::{Reading, Span};
+use crate::yaml::meta::{Style, Tag};
+use crate::yaml::node::{self, Key, Map, Node, Value};
+use crate::yaml::scalar::{Resolved, resolve};
+use crate::yaml::yaml_1_1::key_text;
+
+#[inline]
+pub(super) fn is_merge(key: &Key) -> bool {
+    key.text == "<<" && key.meta.style == Style::Plain && key.meta.tag == Tag::None
+}
+
+#[inline]
+pub(super) fn key_of(mut node: Node, options: ParseOptions) -> Result<Key> {
+    let Value::Scalar(mut text) = node.value else {
+        return Err(Diagnostic::error(
+            Code::WrongType,
+            format!("a key must be a string, not {}", node.type_name()),
+        )
+        .at(node.meta.span));
+    };
+    let resolved = resolve(&text, node.meta.style, node.meta.tag);
+    if matches!(resolved, Resolved::Str(_)) {
+        return Ok(Key { text, meta: node.meta });
+    }
+    match (options.reading, key_text(&text, node.meta.style, node.meta.tag)) {
+        (Reading::Kubectl, Some(name)) => {
+            let is_plain = node.meta.style == Style::Plain && node.meta.tag == Tag::None;
+            if options.comments && is_plain {
+                node.meta.comments.get_or_insert_default().spelling.get_or_insert(text);
+            }
+            (text, node.meta.tag) = (name, Tag::Str);
+        }
+        (Reading::Kustomize, _) if options.duplicate_keys == DuplicateKeys::LastWins => {}
+        _ => {
+            let message = format!("this key is {}, and keys must be strings", resolved.type_name());
+            let help = "put quotes around it";
+            return Err(Diagnostic::error(Code::WrongType, message).at(node.meta.span).help(help));
+        }
+    }
+    Ok(Key { text, meta: node.meta })
+}
+
+/// From this many fields on, keys are looked up in a table.
+const MANY: usize = 16;
+
+#[inline]
+pub(super) fn add_field(
+    map: &mut Map,
+    seen: &mut FxHashMap<SmolStr, usize>,
+    key: Key,
+    value: Node,
+    duplicates: DuplicateKeys,
+) -> Result<Option<RepeatedKey>> {
+    let position = map.len();
+    let twice = if position < MANY {
+        map.position(&key.text)
+    } else {
+        if seen.is_empty() {
+            seen.extend(positions(map));
+        }
+        match seen.entry(key.text.clone()) {
+            Entry::Occupied(known) => Some(*known.get()),
+            Entry::Vacant(new) => {
+                new.insert(position);
+                None
+            }
+        }
+    };
+    let Some(first) = twice else {
+        map.push(key, value);
+        return Ok(None);
+    };
+    let entry = &mut map.entries_mut()[first];
+    let repeated = RepeatedKey { first: entry.key.meta.span, again: key.meta.span, name: key.text };
+    match duplicates {
+        DuplicateKeys::LastWins => entry.value = value,
+        DuplicateKeys::FirstWins => {}
+        DuplicateKeys::Deny => return Err(repeated.refused()),
+    }
+    Ok(Some(repeated))
+}
+
+fn positions(map: &Map) -> impl Iterator<Item = (SmolStr, usize)> {
+    map.entries().iter().enumerate().map(|(i, entry)| (entry.key.text.clone(), i))
+}
+
+/// A key that stands twice in one map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepeatedKey {
+    /// The key.
+    pub name: SmolStr,
+    /// Where it stands first.
+    pub first: Span,
+    /// Where it stands again.
+    pub again: Span,
+}
+
+impl RepeatedKey {
+    fn refused(&self) -> Diagnostic {
+        self.told(Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", self.name)))
+    }
+
+    /// A diagnostic with both places.
+    pub fn told(&self, diagnostic: Diagnostic) -> Diagnostic {
+        diagnostic
+            .label(self.again, "again here")
+            .label(self.first, "first here")
+            .help("remove one of the two")
+    }
+}
+
+/// A map that values of `<<` are merged into.
+pub(super) struct Merging<'m> {
+    map: &'m mut Map,
+    /// Where its fields are.
+    positions: FxHashMap<SmolStr, usize>,
+}
+
+impl<'m> Merging<'m> {
+    /// `seen` has the positions of the fields, unless it is empty.
+    pub(super) fn into(map: &'m mut Map, seen: FxHashMap<SmolStr, usize>) -> Self {
+        let positions = if seen.is_empty() { positions(map).collect() } else { seen };
+        Self { map, positions }
+    }
+
+    /// Merges the value of `<<` (a map, or a list of maps of which the first wins) below the fields of the
+    /// winning positions.
+    pub(super) fn add(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
+        self.add_all(maps_of(merge)?, &winning);
+        Ok(())
+    }
+
+    /// The same as kustomize merges several maps: what they merge themselves comes after the fields of all of them, and
+    /// only one of them may merge something that the others do not have.
+    pub(super) fn add_as_kustomize(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
+        let at = merge.meta.span;
+        let maps = maps_of(merge)?;
+        let is_merged = |entry: &node::Entry| entry.key.meta.aliased;
+        let merges = |map: &Fields| map.iter().any(is_merged);
+        let Some(first) = maps.iter().position(merges).filter(|_| maps.len() > 1) else {
+            self.add_all(maps, &winning);
+            return Ok(());
+        };
+        let (mut own, mut nested) = (Vec::with_capacity(maps.len()), Vec::new());
+        for map in maps {
+            let (merged, fields): (Fields, Fields) = map.into_iter().partition(is_merged);
+            own.push(fields);
+            nested.push(merged);
+        }
+        own.push(nested.swap_remove(first));
+        self.add_all(own, &winning);
+        for entry in nested.iter().flatten() {
+            if !self.positions.contains_key(&entry.key.text) {
+                return Err(lost_field(&entry.key.text, at));
+            }
+        }
+        Ok(())
+    }
+
+    /// The last map is set first, so that the earlier ones override it in its place.
+    fn add_all(&mut self, maps: Vec<Fields>, winning: &Range<usize>) {
+        for field in maps.into_iter().rev().flatten() {
+            self.field(field, winning);
+        }
+    }
+
+    fn field(&mut self, field: node::Entry, winning: &Range<usize>) {
+        let node::Entry { mut key, mut value } = field;
+        key.meta.aliased = true;
+        value.meta.aliased = true;
+        match self.positions.entry(key.text.clone()) {
+            Entry::Occupied(own) if winning.contains(own.get()) => {}
+            Entry::Occupied(other) => self.map.entries_mut()[*other.get()].value = value,
+            Entry::Vacant(new) => {
+                new.insert(self.map.len());
+                self.map.push(key, value);
+            }
+        }
+    }
+}
+
+/// The fields of a map that is merged.
+type Fields = Vec<node::Entry>;
+
+/// The maps that the value of `<<` is, or lists.
+fn maps_of(merge: Node) -> Result<Vec<Fields>> {
+    let span = merge.meta.span;
+    let wrong = || {
+        Diagnostic::error(Code::WrongType, "the value of `<<` must be a map or a list of maps")
+            .at(span)
+            .help("point the alias at a map")
+    };
+    match merge.value {
+        Value::Map(one) => Ok(vec![one.into_iter().collect()]),
+        Value::List(list) => list
+            .into_iter()
+            .map(|node| match node.value {
+                Value::Map(map) => Ok(map.into_iter().collect()),
+                _ => Err(wrong()),
+            })
+            .collect(),
+        Value::Scalar(_) => Err(wrong()),
+    }
+}
+
+/// Of several maps that merge others themselves, kustomize keeps what the first one merges.
+fn lost_field(name: &str, at: Span) -> Diagnostic {
+    let message = format!("kustomize would lose the field `{name}` here");
+    Diagnostic::error(Code::InvalidValue, message)
+        .at(at)
+        .note(
+            "of several maps in the list of `<<` only the first that has a `<<` itself keeps what it merges",
+        )
+        .help(format!("write `{name}` out in this map"))
+}

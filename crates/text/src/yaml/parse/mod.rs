@@ -1,0 +1,133 @@
+//! Text to nodes: parser events become trees, aliases are expanded, `<<` is merged.
+//!
+//! Accepts what kustomize or kubectl accepts (go-yaml v3, v2) and says where a text goes wrong.
+
+mod builder;
+mod fields;
+mod foreign;
+mod options;
+mod tags;
+#[cfg(test)]
+mod tests;
+
+pub use fields::RepeatedKey;
+pub use options::{DuplicateKeys, ParseOptions};
+pub(super) use tags::is_merge_tag;
+
+use granit_parser::Event;
+
+use self::builder::{TreeBuilder, too_deep};
+use super::directives::check_separators;
+use super::events::{CommentEvents, EventOptions, EventPlace, Unreadable, read_events};
+use super::node::Node;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::source::{Reading, SourceId, SourceMap, Span};
+
+/// Turns bytes into text: UTF-8 or UTF-16 with or without a byte order mark.
+///
+/// # Errors
+/// Bytes that are neither, with the offset of the first that is wrong.
+pub fn decode(bytes: Vec<u8>) -> Result<String> {
+    let utf16 = |unit: fn([u8; 2]) -> u16| {
+        if !bytes.len().is_multiple_of(2) {
+            let message = "the text is not valid UTF-16: its last character is incomplete";
+            return Err(Diagnostic::error(Code::Syntax, message).help("save the file as UTF-8"));
+        }
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|b| unit([b[0], b[1]])).collect();
+        String::from_utf16(&units)
+            .map_err(|_| Diagnostic::error(Code::Syntax, "the text is not valid UTF-16"))
+    };
+    match bytes.as_slice() {
+        [0xFF, 0xFE, ..] => utf16(u16::from_le_bytes),
+        [0xFE, 0xFF, ..] => utf16(u16::from_be_bytes),
+        _ => String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let before = &error.as_bytes()[..at];
+            let line = memchr::memchr_iter(b'\n', before).count() + 1;
+            let byte = error.as_bytes().get(at).copied().unwrap_or_default();
+            Diagnostic::error(
+                Code::Syntax,
+                format!("the text is not valid UTF-8: byte 0x{byte:02x} on line {line} (offset {at})"),
+            )
+            .help("save the file as UTF-8")
+        }),
+    }
+}
+
+/// All documents of a text, empty ones as null.
+///
+/// # Errors
+/// Malformed YAML, duplicate or non-string keys, a bound that is passed; each with its place.
+pub fn parse_documents(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Vec<Node>> {
+    parse_with_repeated_keys(sources, id, options).map(|(documents, _)| documents)
+}
+
+/// As [`parse_documents`], with the keys that stand twice in a map where that is no error.
+///
+/// # Errors
+/// As [`parse_documents`].
+pub fn parse_with_repeated_keys(
+    sources: &SourceMap,
+    id: SourceId,
+    options: ParseOptions,
+) -> Result<(Vec<Node>, Vec<RepeatedKey>)> {
+    let Some(source) = sources.get(id) else { return Ok((Vec::new(), Vec::new())) };
+    let text = source.text();
+    if options.reading == Reading::Kubectl {
+        check_separators(text, id)?;
+    }
+    let start = || TreeBuilder::new(id, text, options);
+    let comments = if options.comments { CommentEvents::Shown } else { CommentEvents::PassedOver };
+    let events = EventOptions { comments, reading: options.reading, last_break: options.last_break() };
+    match read_events(text, events, start, TreeBuilder::event) {
+        Ok(builder) => Ok((builder.documents, builder.repeated)),
+        Err(Unreadable::Refused(diagnostic)) => Err(foreign::explained(diagnostic, id, text)),
+        // The scanner counts levels, too, and has its own word for too many.
+        Err(Unreadable::Syntax { message, at, .. }) if message.contains("recursion limit") => {
+            Err(too_deep().at(Span::new(id, at, at)))
+        }
+        Err(Unreadable::Syntax { message, at, .. }) => {
+            Err(foreign::explained(syntax_error(id, text, &message, at), id, text))
+        }
+    }
+}
+
+/// Where the comments of a text begin, in bytes and ascending; none when it is not YAML. A `#` within a value is no
+/// comment.
+pub fn comment_starts(text: &str) -> Option<Vec<usize>> {
+    let note = |starts: &mut Vec<usize>, event: Event<'_>, place: &EventPlace| {
+        if matches!(event, Event::Comment(..)) {
+            starts.push(place.range.start);
+        }
+        Ok(())
+    };
+    let options = EventOptions::manifests(CommentEvents::Shown, Reading::default());
+    let mut starts = read_events(text, options, Vec::new, note).ok()?;
+    starts.sort_unstable();
+    Some(starts)
+}
+
+fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnostic {
+    let diagnostic = Diagnostic::error(Code::Syntax, message).at(Span::new(id, at, at));
+    let line_start = text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |i| i + 1);
+    let line = text.get(line_start..).and_then(|t| t.lines().next()).unwrap_or_default();
+    if line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t') {
+        return diagnostic.help("YAML is indented with spaces, not with tabs");
+    }
+    diagnostic
+}
+
+/// The only document of a text; null when it has none.
+///
+/// # Errors
+/// As [`parse_documents`], and when there are several documents that are not empty.
+pub fn parse_one(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Node> {
+    let mut documents = parse_documents(sources, id, options)?;
+    documents.retain(|d| !d.is_null());
+    if let Some(second) = documents.get(1) {
+        return Err(Diagnostic::error(Code::InvalidValue, "expected one document, found several")
+            .at(second.span())
+            .help("remove the documents behind the first `---`"));
+    }
+    Ok(documents.pop().unwrap_or_else(Node::null))
+}

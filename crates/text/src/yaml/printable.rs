@@ -1,0 +1,60 @@
+//! What no output can hold: found before anything is printed or sent, whatever the form.
+
+use super::emit::first_forbidden;
+use super::failure::{MAX_DEPTH, PrintFailure, Printed};
+use super::node::{Node, Value};
+use super::scalar::Resolved;
+use crate::diagnostic::Result;
+use crate::source::Span;
+
+/// A form that values must fit into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrintForm {
+    /// What the API server is sent.
+    Json,
+    /// What `kustomize build` prints, which takes fewer characters than JSON.
+    Yaml,
+}
+
+/// Checks that all values of a tree can be printed in a form.
+///
+/// # Errors
+/// Infinity, NaN, trees that nest too deep; in YAML also characters such as U+007F. With location and field path.
+pub fn check_printable(node: &Node, form: PrintForm) -> Result<()> {
+    check(node, form, 0).map_err(PrintFailure::into_diagnostic)
+}
+
+fn check(node: &Node, form: PrintForm, depth: usize) -> Printed {
+    if depth > MAX_DEPTH {
+        return Err(PrintFailure::too_deep(node.span()));
+    }
+    match &node.value {
+        Value::Map(map) => map.entries().iter().try_for_each(|entry| {
+            let name = &entry.key.text;
+            check_text(name, entry.key.meta.span, form)
+                .and_then(|()| check(&entry.value, form, depth + 1))
+                .map_err(|failure| failure.in_field(name))
+        }),
+        Value::List(list) => list
+            .iter()
+            .enumerate()
+            .try_for_each(|(i, node)| check(node, form, depth + 1).map_err(|failure| failure.in_entry(i))),
+        Value::Scalar(text) => {
+            let is_candidate = text.len() <= "+.inf".len() && text.starts_with(['.', '+', '-']);
+            if is_candidate
+                && let Some(Resolved::Float(float)) = node.resolve()
+                && !float.is_finite()
+            {
+                return Err(PrintFailure::not_finite(node.span()));
+            }
+            check_text(text, node.span(), form)
+        }
+    }
+}
+
+fn check_text(text: &str, span: Span, form: PrintForm) -> Printed {
+    match first_forbidden(text).filter(|_| form == PrintForm::Yaml) {
+        Some(c) => Err(PrintFailure::forbidden(c, span).help("remove the character")),
+        None => Ok(()),
+    }
+}

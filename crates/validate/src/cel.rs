@@ -1,0 +1,425 @@
+//! Expressions of CEL: the rules of custom resources, evaluated as a server does.
+//!
+//! Owns how values become those of CEL. The crate `kube-cel` has the language and the functions of Kubernetes; what it
+//! cannot do is told as a note, never taken for a rule that is kept.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube_cel::cel::objects::{Key, Map as CelMap};
+use kube_cel::cel::{ExecutionError, Value as CelValue};
+
+use super::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit, names_key};
+use smp_merge::schema::{CelRule, Cursor, TypeKind};
+use smp_text::yaml::{Map, Node, Resolved, Value};
+
+/// How long an expression may take. Servers count steps, and take about as long for all rules of an object.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// A compiled expression, or why there is none.
+pub(super) struct Expression {
+    text: String,
+    program: Result<Arc<TimedProgram>, String>,
+}
+
+impl std::fmt::Debug for Expression {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Expression").field("text", &self.text).finish_non_exhaustive()
+    }
+}
+
+/// The result of an expression that must be true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum CelOutcome {
+    Kept,
+    Broken,
+    /// A key is missing, so that a server cannot evaluate it.
+    Missing {
+        key: String,
+        /// Whether the expression names the key. Other keys may be copied from values, which may be secret.
+        is_named: bool,
+    },
+    /// A server cannot evaluate it either.
+    Failed(String),
+    /// We cannot tell.
+    Unknown(String),
+}
+
+impl CelOutcome {
+    /// Why there is no result.
+    pub(super) fn why(&self) -> String {
+        match self {
+            Self::Missing { key, is_named: true } => format!("there is no `{key}`"),
+            Self::Missing { .. } => "a key is missing".to_string(),
+            Self::Failed(why) | Self::Unknown(why) => why.clone(),
+            Self::Kept | Self::Broken => String::new(),
+        }
+    }
+}
+
+/// Whether a text can be an expression. What the crate does not read of the language (`a.?b`, `a[?b]`) can.
+pub(super) fn may_be_expression(text: &str) -> bool {
+    match TimedProgram::compile(text, LIMIT) {
+        Err(NotCompiled::Invalid { all, .. }) => {
+            all.contains("unsupported syntax") || !all.contains("Syntax error")
+        }
+        Ok(_) | Err(NotCompiled::TooLarge | NotCompiled::Unsupported) => true,
+    }
+}
+
+impl Expression {
+    pub(super) fn compile(text: &str) -> Self {
+        let why = |problem| match problem {
+            NotCompiled::TooLarge => "it is too long, or nested too deeply".to_string(),
+            NotCompiled::Unsupported => "it uses what is not supported here".into(),
+            NotCompiled::Invalid { first, .. } => format!("its expression is invalid: {first}"),
+        };
+        Self { text: text.to_string(), program: TimedProgram::compile(text, LIMIT).map_err(why) }
+    }
+
+    /// What makes a message; none where nothing does.
+    pub(super) fn of_message(text: &str) -> Option<Self> {
+        (!text.trim().is_empty()).then(|| Self::compile(text))
+    }
+
+    /// The message that the expression makes; none where a server falls back to another one: it has no value, is no
+    /// text, is empty or has several lines.
+    pub(super) fn message(&self, variables: &Variables<'_>) -> Option<String> {
+        let Ok(CelValue::String(text)) = self.value(variables) else { return None };
+        let text = text.trim();
+        (!text.is_empty() && !text.contains('\n')).then(|| text.to_string())
+    }
+
+    /// The value of the expression.
+    pub(super) fn value(&self, variables: &Variables<'_>) -> Result<CelValue, CelOutcome> {
+        let program = self.program.as_ref().map_err(|why| CelOutcome::Unknown(why.clone()))?;
+        program.execute(variables).map_err(|error| self.failure(error, program.is_plain()))
+    }
+
+    /// Whether the expression is true. A server takes any other value for false.
+    pub(super) fn outcome(&self, variables: &Variables<'_>) -> CelOutcome {
+        match self.value(variables) {
+            Ok(CelValue::Bool(true)) => CelOutcome::Kept,
+            Ok(_) => CelOutcome::Broken,
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// Why it has no value. Errors of the crate quote values, so they are not repeated.
+    fn failure(&self, error: ExecutionError, is_plain: bool) -> CelOutcome {
+        match error {
+            ExecutionError::NoSuchKey(key) => {
+                CelOutcome::Missing { is_named: names_key(&self.text, &key), key: key.to_string() }
+            }
+            ExecutionError::IndexOutOfBounds(_) => CelOutcome::Failed("a list has too few entries".into()),
+            ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
+                CelOutcome::Failed("it divides by zero".into())
+            }
+            ExecutionError::Overflow(..) => CelOutcome::Failed("a number is too large".into()),
+            ExecutionError::UndeclaredReference(name) => {
+                CelOutcome::Unknown(format!("`{name}` is not known"))
+            }
+            ExecutionError::FunctionError { message, .. } if is_over_limit(&error) => {
+                CelOutcome::Unknown(message)
+            }
+            ExecutionError::FunctionError { function, .. } if !PATTERNS.contains(&function.as_str()) => {
+                CelOutcome::Failed(format!("`{function}` does not accept its arguments"))
+            }
+            // Values of other types, such as times, may be compared by a server in more ways.
+            ExecutionError::NoSuchOverload
+            | ExecutionError::UnexpectedType { .. }
+            | ExecutionError::UnsupportedBinaryOperator(..)
+            | ExecutionError::UnsupportedUnaryOperator(..)
+            | ExecutionError::ValuesNotComparable(..)
+            | ExecutionError::UnsupportedIndex(..)
+                if is_plain =>
+            {
+                CelOutcome::Failed("a value has another type than it needs".into())
+            }
+            _ => CelOutcome::Unknown("it uses what is not supported here".into()),
+        }
+    }
+}
+
+/// Functions with texts in a syntax that this program may not know: regular expressions of Go.
+const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
+
+/// A rule of a definition, compiled.
+#[derive(Debug)]
+pub(super) struct CompiledRule {
+    rule: CelRule,
+    expression: Expression,
+    /// What makes the message, where that is no plain text.
+    message: Option<Expression>,
+}
+
+/// Rules that speak of what was before hold of what is new.
+fn is_transition(rule: &CelRule) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    rule.rule.match_indices("oldSelf").any(|(at, word)| {
+        !rule.rule[..at].ends_with(is_name) && !rule.rule[at + word.len()..].starts_with(is_name)
+    })
+}
+
+/// Compiles the rules that are asked of what is created.
+pub(super) fn compile_rules(rules: &[CelRule]) -> Vec<CompiledRule> {
+    let asked = rules.iter().filter(|rule| rule.optional_old_self || !is_transition(rule));
+    let compiled = asked.map(|rule| CompiledRule {
+        rule: rule.clone(),
+        expression: Expression::compile(&rule.rule),
+        message: Expression::of_message(&rule.message_expression),
+    });
+    compiled.collect()
+}
+
+/// A rule that is not kept, or was not asked.
+pub(super) struct UnkeptRule<'r> {
+    pub(super) rule: &'r CelRule,
+    pub(super) outcome: CelOutcome,
+    /// What its definition says of a value that breaks it.
+    pub(super) message: Option<String>,
+}
+
+/// Evaluates the rules of a value.
+pub(super) fn unkept<'r>(rules: &'r [CompiledRule], node: &Node, cursor: Cursor<'_>) -> Vec<UnkeptRule<'r>> {
+    let mut variables = Variables::with_functions();
+    if !rules.is_empty() {
+        variables.add("self", value_of(node, cursor));
+    }
+    let outcomes = rules.iter().map(|compiled| (compiled, compiled.expression.outcome(&variables)));
+    let unkept = outcomes.filter(|(_, outcome)| *outcome != CelOutcome::Kept);
+    let reported = unkept.map(|(compiled, outcome)| {
+        let rule = &compiled.rule;
+        let made = compiled.message.as_ref().and_then(|message| message.message(&variables));
+        let plain = || Some(rule.message.trim().to_string()).filter(|message| !message.is_empty());
+        UnkeptRule { rule, outcome, message: made.or_else(plain) }
+    });
+    reported.collect()
+}
+
+thread_local! {
+    static TIMESTAMP: Expression = Expression::compile("timestamp(text)");
+    static DURATION: Expression = Expression::compile("duration(text)");
+}
+
+/// The value of a node: fields have the names by which expressions know them.
+pub(super) fn value_of(node: &Node, cursor: Cursor<'_>) -> CelValue {
+    match &node.value {
+        Value::Map(map) => map_value(map, cursor),
+        Value::List(list) => {
+            CelValue::List(Arc::new(list.iter().map(|entry| value_of(entry, cursor.element())).collect()))
+        }
+        Value::Scalar(_) => node.resolve().map_or(CelValue::Null, |value| scalar_value(value, cursor)),
+    }
+}
+
+fn map_value(map: &Map, cursor: Cursor<'_>) -> CelValue {
+    let mut fields: HashMap<Key, CelValue> = HashMap::with_capacity(map.len());
+    for (name, value) in map.iter() {
+        let declared = cursor.declared(name);
+        let name = if declared.is_some() { escaped(name) } else { name.to_string() };
+        let below = declared.unwrap_or_else(|| cursor.additional());
+        fields.insert(Key::String(Arc::new(name)), value_of(value, below));
+    }
+    CelValue::Map(CelMap { map: Arc::new(fields) })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "what the schema calls a number is one with a fraction")]
+fn scalar_value(value: Resolved<'_>, cursor: Cursor<'_>) -> CelValue {
+    let is_number = cursor.type_kind() == TypeKind::Number;
+    match value {
+        Resolved::Null => CelValue::Null,
+        Resolved::Bool(value) => CelValue::Bool(value),
+        Resolved::Int(value) if is_number => CelValue::Float(value as f64),
+        Resolved::Int(value) => CelValue::Int(value),
+        Resolved::UInt(value) => CelValue::UInt(value),
+        #[expect(clippy::cast_possible_truncation, reason = "it has no fraction")]
+        Resolved::Float(value) if cursor.type_kind() == TypeKind::Integer && value.fract() == 0.0 => {
+            CelValue::Int(value as i64)
+        }
+        Resolved::Float(value) => CelValue::Float(value),
+        Resolved::Timestamp(text) | Resolved::Str(text) => text_value(text, cursor),
+    }
+}
+
+/// Times and durations are no texts for CEL.
+fn text_value(text: &str, cursor: Cursor<'_>) -> CelValue {
+    let plain = || CelValue::String(Arc::new(text.to_string()));
+    let constraints = cursor.constraints_text().unwrap_or_default();
+    let format = if constraints.contains("\"format\":\"date-time\"") {
+        &TIMESTAMP
+    } else if constraints.contains("\"format\":\"duration\"") {
+        &DURATION
+    } else {
+        return plain();
+    };
+    let mut variables = Variables::with_functions();
+    variables.add("text", plain());
+    format.with(|expression| expression.value(&variables)).unwrap_or_else(|_| plain())
+}
+
+const RESERVED: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// The name of a field in expressions, as Kubernetes documents it.
+fn escaped(name: &str) -> String {
+    if RESERVED.contains(&name) {
+        return format!("__{name}__");
+    }
+    if !name.contains(['.', '-', '/']) && !name.contains("__") {
+        return name.to_string();
+    }
+    name.replace("__", "__underscores__")
+        .replace('.', "__dot__")
+        .replace('-', "__dash__")
+        .replace('/', "__slash__")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(expression: &str, object: &str) -> CelOutcome {
+        let node: Node = object.parse().expect("test text");
+        let mut variables = Variables::with_functions();
+        variables.add("self", value_of(&node, Cursor::unknown()));
+        Expression::compile(expression).outcome(&variables)
+    }
+
+    #[test]
+    fn expressions_are_kept_broken_or_not_known() {
+        assert_eq!(outcome("self.a < 3", "{a: 1}"), CelOutcome::Kept);
+        assert_eq!(outcome("self.a < 3", "{a: 5}"), CelOutcome::Broken);
+        assert_eq!(outcome("!has(self.b) || self.b == 'x'", "{a: 5}"), CelOutcome::Kept);
+        assert_eq!(outcome("self.l.all(x, x.startsWith('a'))", "{l: [ab, ac]}"), CelOutcome::Kept);
+        assert_eq!(outcome("quantity(self.q).isGreaterThan(quantity('1Gi'))", "{q: 2Gi}"), CelOutcome::Kept);
+        assert_eq!(outcome("size(self.t) == 2 && self.t.size() == 2", "{t: \u{e4}\u{f6}}"), CelOutcome::Kept);
+        let missing = |key: &str| CelOutcome::Missing { key: key.into(), is_named: true };
+        assert_eq!(outcome("self.b == 1", "{a: 1}"), missing("b"));
+        for text in [
+            "size(self.b)",
+            "size(self.b) > 0",
+            "size(self.a) > 0 || size(self.b) > 0",
+            "self.b > 0 || self.c > 0",
+        ] {
+            assert!(matches!(outcome(text, "{a: []}"), CelOutcome::Missing { .. }), "{text}");
+        }
+        for text in
+            ["int(self.a) > 3", "self.a.b == 1", "self.l[2] == 1", "1 / size(self.l) == 1", "self.a < 3"]
+        {
+            let outcome = outcome(text, "{a: x, l: []}");
+            assert!(matches!(outcome, CelOutcome::Failed(_)), "{text} {outcome:?}");
+        }
+        assert!(matches!(outcome("self.a.matches('[')", "{a: x}"), CelOutcome::Unknown(_)));
+        assert_eq!(outcome("self.a", "{a: x}"), CelOutcome::Broken, "a server takes it for false");
+        assert!(matches!(outcome("nobody(self)", "{a: 1}"), CelOutcome::Unknown(_)));
+        assert!(matches!(outcome("self.a +", "{a: 1}"), CelOutcome::Unknown(_)));
+        assert!(matches!(outcome(&"(".repeat(100_000), "{}"), CelOutcome::Unknown(_)));
+    }
+
+    /// Pieces of expressions in any order: most are none, and some have no value.
+    #[test]
+    fn no_expression_panics() {
+        const PIECES: [&str; 32] = [
+            "self",
+            ".a",
+            "[0]",
+            "['a']",
+            "(",
+            ")",
+            "==",
+            "&&",
+            "||",
+            "!",
+            "?",
+            ":",
+            "size(",
+            "has(",
+            "1",
+            "-1",
+            "1u",
+            "'x'",
+            "\"",
+            "{",
+            "}",
+            ",",
+            ".all(x, ",
+            ".map(x, ",
+            ".matches('(')",
+            "quantity(",
+            "optional.none()",
+            "/0",
+            "in",
+            " * 9223372036854775807",
+            "\u{e4}",
+            "\\",
+        ];
+        let mut state = 7_u64;
+        let mut next = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from((state >> 33) % below).expect("small")
+        };
+        for _ in 0..2000 {
+            let text: String = (0..=next(9)).map(|_| PIECES[next(32)]).collect();
+            let _ = outcome(&text, "{a: [1, b, {c: 2}], b: null}");
+        }
+    }
+
+    #[test]
+    fn what_no_server_reads_is_no_expression() {
+        for text in ["object.", "(object", "\"a", "a b", "true ? 1", "object..a", "'\\d'", "self ==", "#"] {
+            assert!(!may_be_expression(text), "{text}");
+        }
+        for text in ["object.?a.orValue(1)", "a[?0]", "[?a.?b]", "{?'a': a.?b}", "nobody(self)", "r'\\d'"] {
+            assert!(may_be_expression(text), "{text}");
+        }
+        assert!(may_be_expression(&"(".repeat(100_000)), "not known");
+    }
+
+    #[test]
+    fn messages_quote_no_values() {
+        for text in ["self.password + 1 == 2", "int(self.password) == 2", "self.password[0] == 'h'"] {
+            let why = outcome(text, "{password: hunter2}").why();
+            assert!(!why.is_empty() && !why.contains("hunter2"), "{text}: {why}");
+        }
+        for text in ["{'gold': 1}[self.password] == 1", "{'hunter': 1, 'hunter22': 2}[self.password] == 1"] {
+            assert_eq!(outcome(text, "{password: hunter2}").why(), "a key is missing", "{text}");
+        }
+        assert_eq!(outcome("self['name'] == 1", "{password: hunter2}").why(), "there is no `name`");
+    }
+
+    #[test]
+    fn names_of_fields_are_escaped() {
+        for (name, want) in [("a", "a"), ("in", "__in__"), ("a-b.c", "a__dash__b__dot__c"), ("a_b", "a_b")] {
+            assert_eq!(escaped(name), want);
+        }
+    }
+
+    #[test]
+    fn rules_about_changes_are_not_asked() {
+        let rule = |text: &str| CelRule { rule: text.into(), ..CelRule::default() };
+        assert_eq!(compile_rules(&[rule("self == oldSelf"), rule("self.myoldSelf == 1")]).len(), 1);
+    }
+}

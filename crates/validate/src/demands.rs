@@ -1,0 +1,295 @@
+//! What the constraints of a schema demand of a value, compiled once: patterns, bounds, alternatives.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+use serde_json::{Number, Value as Json};
+use smol_str::SmolStr;
+
+use super::formats::has_format;
+use super::scalar::{integer, text_of};
+use super::violation::ViolationRule;
+use smp_merge::schema::Constraints;
+use smp_text::gocompat::regexp;
+use smp_text::yaml::{Node, Resolved, Value};
+
+/// Constraints with what is compiled of them.
+#[derive(Debug, Default)]
+pub(super) struct Demands {
+    pub(super) own: Constraints,
+    pattern: Option<Regex>,
+    /// The patterns that cannot be compiled, with the reasons; of the alternatives, too.
+    pub(super) unread: Vec<(SmolStr, String)>,
+    all_of: Vec<Demands>,
+    any_of: Vec<Demands>,
+    one_of: Vec<Demands>,
+    not: Option<Box<Demands>>,
+    pub(super) properties: BTreeMap<SmolStr, Demands>,
+    items: Option<Box<Demands>>,
+    #[cfg(feature = "cel")]
+    pub(super) rules: Vec<super::cel::CompiledRule>,
+}
+
+/// A demand that is not met.
+pub(super) type Unmet = (ViolationRule, String);
+
+impl Demands {
+    /// Compiles the text of constraints.
+    pub(super) fn compile(text: &str) -> Self {
+        Self::of(serde_json::from_str(text).unwrap_or_default())
+    }
+
+    fn of(mut own: Constraints) -> Self {
+        let all = |list: &mut Vec<Constraints>| std::mem::take(list).into_iter().map(Self::of).collect();
+        let one = |boxed: Option<Box<Constraints>>| boxed.map(|inner| Box::new(Self::of(*inner)));
+        let (pattern, unread) = match own.pattern.as_deref().map(regexp::compile) {
+            Some(Err(why)) => (None, vec![(own.pattern.clone().unwrap_or_default(), why)]),
+            pattern => (pattern.and_then(Result::ok), Vec::new()),
+        };
+        let demands = Self {
+            pattern,
+            unread,
+            all_of: all(&mut own.all_of),
+            any_of: all(&mut own.any_of),
+            one_of: all(&mut own.one_of),
+            not: one(own.not.take()),
+            items: one(own.items.take()),
+            properties: std::mem::take(&mut own.properties)
+                .into_iter()
+                .map(|(name, inner)| (name, Self::of(inner)))
+                .collect(),
+            #[cfg(feature = "cel")]
+            rules: super::cel::compile_rules(&own.rules),
+            own,
+        };
+        demands.with_unread_alternatives()
+    }
+
+    fn with_unread_alternatives(mut self) -> Self {
+        let lists = [&self.all_of, &self.any_of, &self.one_of].into_iter().flatten();
+        let all =
+            lists.chain(self.not.as_deref()).chain(self.items.as_deref()).chain(self.properties.values());
+        let unread: Vec<_> = all.flat_map(|inner| inner.unread.clone()).collect();
+        self.unread.extend(unread);
+        self
+    }
+
+    /// Whether nobody can tell which alternatives are met.
+    fn has_unread_alternative(&self) -> bool {
+        self.unread.len() > usize::from(self.own.pattern.is_some() && self.pattern.is_none())
+    }
+
+    /// What the value does not meet, of the alternatives, too.
+    pub(super) fn unmet(&self, node: &Node) -> Vec<Unmet> {
+        let mut found = Vec::new();
+        match &node.value {
+            Value::Scalar(_) => self.scalar(node, &mut |unmet| found.push(unmet)),
+            Value::List(list) => self.list(list, &mut |unmet| found.push(unmet)),
+            Value::Map(map) => self.size(map.len(), "fields", &mut |unmet| found.push(unmet)),
+        }
+        found.extend(self.enumeration(node));
+        found.extend(self.combination(node));
+        found
+    }
+
+    /// Whether the value has one of the listed ones.
+    pub(super) fn enumeration(&self, node: &Node) -> Option<Unmet> {
+        let possible = &self.own.enumeration;
+        if possible.is_empty() || possible.iter().any(|value| is_equal(node, value)) {
+            return None;
+        }
+        let words: Vec<String> = possible.iter().map(|value| format!("`{}`", plain_text(value))).collect();
+        Some((ViolationRule::Enum, format!("this must be one of {}", words.join(", "))))
+    }
+
+    fn scalar(&self, node: &Node, tell: &mut dyn FnMut(Unmet)) {
+        let Some(value) = node.resolve() else { return };
+        if let Some(text) = text_of(value) {
+            self.text(text, tell);
+        } else if !matches!(value, Resolved::Bool(_) | Resolved::Null) {
+            self.number(value, tell);
+        }
+    }
+
+    fn text(&self, text: &str, tell: &mut dyn FnMut(Unmet)) {
+        let own = &self.own;
+        if own.min_length.is_some() || own.max_length.is_some() {
+            let length = text.chars().count() as u64;
+            if let Some(least) = own.min_length.filter(|least| length < *least) {
+                tell((ViolationRule::Bounds, format!("this must have at least {least} characters")));
+            }
+            if let Some(most) = own.max_length.filter(|most| length > *most) {
+                tell((ViolationRule::Bounds, format!("this must have at most {most} characters")));
+            }
+        }
+        if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
+            let pattern = own.pattern.as_deref().unwrap_or_default();
+            tell((ViolationRule::Pattern, format!("this must match the pattern `{pattern}`")));
+        }
+        if let Some(format) = own.format.as_deref().filter(|format| !has_format(format, text)) {
+            tell((ViolationRule::Format, format!("this must have the format `{format}`")));
+        }
+    }
+
+    fn number(&self, value: Resolved<'_>, tell: &mut dyn FnMut(Unmet)) {
+        let own = &self.own;
+        if own.format.as_deref() == Some("int32") && integer(value).is_some_and(|n| i32::try_from(n).is_err())
+        {
+            tell((ViolationRule::Bounds, "this must fit 32 bits".into()));
+        }
+        if let Some(least) = &own.minimum {
+            let order = compare(value, least);
+            if order == Some(std::cmp::Ordering::Less)
+                || (own.exclusive_minimum && order == Some(std::cmp::Ordering::Equal))
+            {
+                let word = if own.exclusive_minimum { "more than" } else { "at least" };
+                tell((ViolationRule::Bounds, format!("this must be {word} {least}")));
+            }
+        }
+        if let Some(most) = &own.maximum {
+            let order = compare(value, most);
+            if order == Some(std::cmp::Ordering::Greater)
+                || (own.exclusive_maximum && order == Some(std::cmp::Ordering::Equal))
+            {
+                let word = if own.exclusive_maximum { "less than" } else { "at most" };
+                tell((ViolationRule::Bounds, format!("this must be {word} {most}")));
+            }
+        }
+        if let Some(step) = own.multiple_of.as_ref().filter(|step| !is_multiple(value, step)) {
+            tell((ViolationRule::Bounds, format!("this must be a multiple of {step}")));
+        }
+    }
+
+    fn list(&self, list: &[Node], tell: &mut dyn FnMut(Unmet)) {
+        self.size(list.len(), "entries", tell);
+        if self.own.unique_items && has_equal_entries(list) {
+            tell((ViolationRule::DuplicateKey, "the entries of this list must all differ".into()));
+        }
+    }
+
+    fn size(&self, count: usize, what: &str, tell: &mut dyn FnMut(Unmet)) {
+        let own = &self.own;
+        let (least, most) = match what {
+            "fields" => (own.min_properties, own.max_properties),
+            _ => (own.min_items, own.max_items),
+        };
+        let count = count as u64;
+        if let Some(least) = least.filter(|least| count < *least) {
+            tell((ViolationRule::Bounds, format!("this must have at least {least} {what}")));
+        }
+        if let Some(most) = most.filter(|most| count > *most) {
+            tell((ViolationRule::Bounds, format!("this must have at most {most} {what}")));
+        }
+    }
+
+    fn combination(&self, node: &Node) -> Option<Unmet> {
+        if self.has_unread_alternative() {
+            return None;
+        }
+        let told = |text: &str| Some((ViolationRule::Combination, text.to_string()));
+        if !self.all_of.iter().all(|part| part.holds(node)) {
+            return told("this does not meet all that `allOf` of its definition demands");
+        }
+        if !self.any_of.is_empty() && !self.any_of.iter().any(|part| part.holds(node)) {
+            return told("this meets nothing that `anyOf` of its definition allows");
+        }
+        if !self.one_of.is_empty() {
+            match self.one_of.iter().filter(|part| part.holds(node)).count() {
+                0 => return told("this meets nothing that `oneOf` of its definition allows"),
+                1 => {}
+                _ => return told("this meets more than one alternative of `oneOf` of its definition"),
+            }
+        }
+        match &self.not {
+            Some(not) if not.holds(node) => told("this is what `not` of its definition excludes"),
+            _ => None,
+        }
+    }
+
+    /// Whether an alternative is met, of fields and entries, too.
+    fn holds(&self, node: &Node) -> bool {
+        if self.own.type_name.as_deref().is_some_and(|name| !has_type(node, name)) {
+            return false;
+        }
+        let below = match &node.value {
+            Value::Map(map) => {
+                self.own.required.iter().all(|name| map.contains_key(name))
+                    && self
+                        .properties
+                        .iter()
+                        .all(|(name, inner)| map.get(name).is_none_or(|v| inner.holds(v)))
+            }
+            Value::List(list) => self.items.as_ref().is_none_or(|items| list.iter().all(|e| items.holds(e))),
+            Value::Scalar(_) => true,
+        };
+        below && self.unmet(node).is_empty()
+    }
+}
+
+fn has_type(node: &Node, name: &str) -> bool {
+    match (&node.value, node.resolve()) {
+        (Value::Map(_), _) => name == "object",
+        (Value::List(_), _) => name == "array",
+        (_, Some(Resolved::Bool(_))) => name == "boolean",
+        (_, Some(value)) if text_of(value).is_some() => name == "string",
+        (_, Some(Resolved::Null) | None) => false,
+        (_, Some(value)) => name == "number" || (name == "integer" && integer(value).is_some()),
+    }
+}
+
+fn plain_text(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+fn is_equal(node: &Node, value: &Json) -> bool {
+    match (node.resolve(), value) {
+        (Some(resolved), Json::String(text)) => text_of(resolved) == Some(text),
+        (Some(Resolved::Bool(own)), Json::Bool(value)) => own == *value,
+        (Some(Resolved::Null), Json::Null) => true,
+        (Some(own), Json::Number(number)) => compare(own, number) == Some(std::cmp::Ordering::Equal),
+        (Some(_), _) => false,
+        (None, _) => node.to_json_value() == *value,
+    }
+}
+
+fn compare(value: Resolved<'_>, bound: &Number) -> Option<std::cmp::Ordering> {
+    let whole = bound.as_i64().map(i128::from).or_else(|| bound.as_u64().map(i128::from));
+    match (integer(value), whole) {
+        (Some(value), Some(bound)) => Some(value.cmp(&bound)),
+        _ => as_f64(value)?.partial_cmp(&bound.as_f64()?),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "as a server compares numbers with fractions")]
+fn as_f64(value: Resolved<'_>) -> Option<f64> {
+    match value {
+        Resolved::Int(value) => Some(value as f64),
+        Resolved::UInt(value) => Some(value as f64),
+        Resolved::Float(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn is_multiple(value: Resolved<'_>, step: &Number) -> bool {
+    match (integer(value), step.as_i64()) {
+        (Some(value), Some(step)) if step != 0 => value % i128::from(step) == 0,
+        _ => match (as_f64(value), step.as_f64()) {
+            (Some(value), Some(step)) if step != 0.0 => {
+                let times = value / step;
+                (times - times.round()).abs() < 1e-9
+            }
+            _ => true,
+        },
+    }
+}
+
+/// Whether two entries are the same data.
+pub(super) fn has_equal_entries(list: &[Node]) -> bool {
+    equal_entry(list).is_some()
+}
+
+/// The first entry that is the same data as one before it.
+pub(super) fn equal_entry(list: &[Node]) -> Option<usize> {
+    let mut seen = rustc_hash::FxHashSet::default();
+    list.iter().position(|entry| !seen.insert(entry.to_json_value().to_string()))
+}

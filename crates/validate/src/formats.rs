@@ -1,0 +1,226 @@
+//! The forms of texts: times, base64, and what `format` of a custom resource's schema names.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::names;
+use smp_text::gocompat::time::parse_duration;
+
+/// A time as Go reads RFC 3339: `2024-05-01T10:20:30Z`, with or without fractions of seconds.
+pub(super) fn is_time(text: &str) -> bool {
+    let Some((date, time)) = text.split_once('T') else { return false };
+    is_date(date) && clock(time).is_some()
+}
+
+/// A time with just six digits behind the second, as `MicroTime` is.
+pub(super) fn is_micro_time(text: &str) -> bool {
+    let Some((date, time)) = text.split_once('T') else { return false };
+    is_date(date) && clock(time) == Some(6)
+}
+
+/// `2024-05-01`
+pub(super) fn is_date(text: &str) -> bool {
+    let Some([year, month, day]) = numbers(text, "-", [4, 2, 2]) else { return false };
+    let is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    let days = match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return false,
+    };
+    (1..=days).contains(&day)
+}
+
+/// Numbers of so many digits with something between.
+fn numbers<const N: usize>(text: &str, between: &str, digits: [usize; N]) -> Option<[u32; N]> {
+    let mut out = [0; N];
+    let mut parts = text.split(between);
+    for (slot, digits) in out.iter_mut().zip(digits) {
+        let part = parts.next().filter(|p| p.len() == digits && p.bytes().all(|b| b.is_ascii_digit()))?;
+        *slot = part.parse().ok()?;
+    }
+    parts.next().is_none().then_some(out)
+}
+
+/// A time of the day with its zone; how many digits there are behind the second.
+fn clock(text: &str) -> Option<usize> {
+    let time = if let Some(time) = text.strip_suffix('Z') {
+        time
+    } else {
+        let (time, zone) = text.split_at(text.rfind(['+', '-'])?);
+        let [hours, minutes] = numbers(&zone[1..], ":", [2, 2])?;
+        (hours <= 24 && minutes < 60).then_some(time)?
+    };
+    let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
+    let [hours, minutes, seconds] = numbers(time, ":", [2, 2, 2])?;
+    let has_fraction = text.contains('.');
+    let digits = fraction.bytes().all(|b| b.is_ascii_digit()) && (has_fraction != fraction.is_empty());
+    (hours < 24 && minutes < 60 && seconds < 60 && digits).then_some(fraction.len())
+}
+
+/// Base64 with padding, as Go decodes it: ends of lines do not count.
+pub(super) fn is_base64(text: &str) -> bool {
+    let (mut letters, mut padding) = (0_usize, 0_usize);
+    for byte in text.bytes().filter(|b| !matches!(b, b'\r' | b'\n')) {
+        match byte {
+            b'=' => padding += 1,
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'+' | b'/' if padding == 0 => letters += 1,
+            _ => return false,
+        }
+    }
+    (letters + padding) % 4 == 0 && padding <= 2 && letters % 4 != 1
+}
+
+/// Whether a text has the form that a custom resource's schema names. What a server does not know, it does not check.
+pub(super) fn has_format(format: &str, text: &str) -> bool {
+    match format {
+        "date" => is_date(text),
+        "date-time" | "datetime" => is_time(&text.replacen(['t', ' '], "T", 1).replace('z', "Z")),
+        "duration" => is_duration(text),
+        "byte" => is_base64(text),
+        "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
+        "ipv6" => text.contains(':') && text.parse::<Ipv6Addr>().is_ok(),
+        "ip" => text.parse::<IpAddr>().is_ok(),
+        "cidr" => is_cidr(text),
+        "mac" => is_mac(text),
+        "uuid" => is_uuid(text, None),
+        "uuid3" => is_uuid(text, Some(b'3')),
+        "uuid4" => is_uuid(text, Some(b'4')),
+        "uuid5" => is_uuid(text, Some(b'5')),
+        "hostname" => is_hostname(text),
+        "email" => is_email(text),
+        "uri" => is_uri(text),
+        "hexcolor" => is_hex_color(text),
+        "k8s-short-name" => names::is_dns_label(text),
+        "k8s-long-name" => names::is_dns_subdomain(text),
+        _ => true,
+    }
+}
+
+/// As Go reads durations, or a number and a unit with a space between (`3 days`).
+fn is_duration(text: &str) -> bool {
+    const UNITS: [&str; 21] = [
+        "ns", "nano", "us", "micro", "ms", "milli", "s", "sec", "m", "min", "h", "hr", "hour", "d", "day",
+        "w", "wk", "week", "nanos", "\u{b5}s", "minute",
+    ];
+    let unsigned = text.strip_prefix('-').unwrap_or(text);
+    let in_words = || {
+        let end = unsigned.find(|c: char| !c.is_ascii_digit())?;
+        let unit = unsigned[end..].trim().to_ascii_lowercase();
+        let singular = unit.strip_suffix('s').filter(|s| s.len() > 1).unwrap_or(&unit);
+        (end > 0 && UNITS.iter().any(|known| *known == unit || *known == singular)).then_some(())
+    };
+    unsigned == "0" || parse_duration(unsigned).is_some() || in_words().is_some()
+}
+
+/// An address and how many of its bits are the network's.
+pub(super) fn is_cidr(text: &str) -> bool {
+    let Some((address, bits)) = text.split_once('/') else { return false };
+    let most = match address.parse::<IpAddr>() {
+        Ok(IpAddr::V4(_)) => 32,
+        Ok(IpAddr::V6(_)) => 128,
+        Err(_) => return false,
+    };
+    let is_number = bits.bytes().all(|b| b.is_ascii_digit()) && (bits == "0" || !bits.starts_with('0'));
+    is_number && bits.parse::<u32>().is_ok_and(|bits| bits <= most)
+}
+
+fn is_mac(text: &str) -> bool {
+    let pairs = |by: char| {
+        let parts: Vec<&str> = text.split(by).collect();
+        let hex = |part: &&str| part.len() == 2 && part.bytes().all(|b| b.is_ascii_hexdigit());
+        matches!(parts.len(), 6 | 8 | 20) && parts.iter().all(hex)
+    };
+    pairs(':') || pairs('-')
+}
+
+fn is_uuid(text: &str, version: Option<u8>) -> bool {
+    let plain: Vec<u8> = text.bytes().filter(|b| *b != b'-').collect();
+    plain.len() == 32
+        && plain.iter().all(u8::is_ascii_hexdigit)
+        && version.is_none_or(|version| plain[12] == version)
+}
+
+fn is_hostname(text: &str) -> bool {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    let label = |part: &str| {
+        (1..=63).contains(&part.len())
+            && part.chars().all(|c| c.is_alphanumeric() || c == '-')
+            && !part.starts_with('-')
+            && !part.ends_with('-')
+    };
+    text.len() <= 255 && text.split('.').all(label)
+}
+
+fn is_email(text: &str) -> bool {
+    text.rsplit_once('@').is_some_and(|(user, host)| {
+        !user.is_empty() && !user.contains(char::is_whitespace) && is_hostname(host)
+    })
+}
+
+/// `ParseRequestURI` of Go: a path, or a scheme and what it takes.
+fn is_uri(text: &str) -> bool {
+    if text.contains(|c: char| c.is_ascii_control() || c == ' ') {
+        return false;
+    }
+    let scheme = |scheme: &str| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+    };
+    text.starts_with('/') || text.split_once(':').is_some_and(|(name, rest)| scheme(name) && !rest.is_empty())
+}
+
+fn is_hex_color(text: &str) -> bool {
+    let digits = text.strip_prefix('#').unwrap_or(text);
+    matches!(digits.len(), 3 | 6) && digits.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        for text in ["2024-05-01T10:20:30Z", "2024-02-29T00:00:00.5+02:00", "2024-05-01T10:20:30.123456Z"] {
+            assert!(is_time(text), "{text}");
+        }
+        for text in ["", "2024-05-01", "2024-02-30T00:00:00Z", "2024-05-01T10:20:30", "2024-05-01T25:20:30Z"]
+        {
+            assert!(!is_time(text), "{text}");
+        }
+        assert!(is_micro_time("2024-05-01T10:20:30.123456Z") && !is_micro_time("2024-05-01T10:20:30Z"));
+    }
+
+    #[test]
+    fn base64_has_padding() {
+        for text in ["", "YQ==", "YWI=", "YWJj", "YW\nJj"] {
+            assert!(is_base64(text), "{text}");
+        }
+        for text in ["YQ", "YQ=", "a b=", "Y===", "YWJj=", "YQ==YQ==", "-_==", "====", "p\u{e4}"] {
+            assert!(!is_base64(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn formats_of_custom_resources() {
+        let table: [(&str, &[&str], &[&str]); 9] = [
+            ("date", &["2024-05-01"], &["2024-5-1", "2024-02-30"]),
+            ("duration", &["1h30m", "3 days", "0"], &["x", "1", ""]),
+            ("ipv4", &["10.0.0.1"], &["10.0.0.256", "::1"]),
+            ("ipv6", &["::1"], &["10.0.0.1"]),
+            ("cidr", &["10.0.0.0/8", "::/0"], &["10.0.0.0", "10.0.0.0/33", "10.0.0.0/08"]),
+            ("uuid", &["123e4567-e89b-12d3-a456-426614174000"], &["123"]),
+            ("uri", &["https://a.b/c", "/x", "a:b"], &["", "a", "a b"]),
+            ("hostname", &["a.b-c"], &["", "-a", "a b"]),
+            ("nobody-knows", &["", "x"], &[]),
+        ];
+        for (format, right, wrong) in table {
+            for text in right {
+                assert!(has_format(format, text), "{format} {text}");
+            }
+            for text in wrong {
+                assert!(!has_format(format, text), "{format} {text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Whether an API server would take an object: its schema, the rules that servers have beside it, policies.
+//!
+//! Owns one walk over an object by its schema, the rules that no schema says, in `rules`, and expressions of CEL
+//! behind the feature `cel`. Knows one object at a time; must not know resources, builds or clusters.
+//!
+//! A finding of severity error is what a server refuses, asked strictly (`fieldValidation: Strict`). A warning is what it
+//! takes, though another request for the same object, or the next release, fails, or an expression that could not be
+//! judged. A note is a pattern that could not be checked, or what has no consequence.
+//! No message quotes a value, so none tells what is secret, but for what a definition or policy makes by a
+//! `messageExpression`: that has what its author wants to tell, and is not asked about Secrets.
+//!
+//! ```
+//! use smp_merge::schema::Schema;
+//! use smp_validate::{ValidateOptions, validate};
+//! use smp_text::yaml::Node;
+//!
+//! let text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {retries: 3}}";
+//! let found = validate(&text.parse::<Node>()?, &Schema::embedded(), &ValidateOptions::default());
+//! assert_eq!(found[0].rule.code(), "wrong-type");
+//! assert_eq!(found[0].path.to_string(), "data.retries");
+//! # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+//! ```
+
+// Tests are tables.
+#![cfg_attr(test, allow(clippy::too_many_lines))]
+
+#[cfg(feature = "cel")]
+mod cel;
+#[cfg(feature = "cel")]
+mod cel_depth;
+#[cfg(feature = "cel")]
+mod cel_functions;
+#[cfg(feature = "cel")]
+mod cel_meter;
+#[cfg(feature = "cel")]
+mod cel_worker;
+mod defaults;
+mod demands;
+mod depth;
+mod formats;
+mod labels;
+mod lists;
+mod names;
+mod options;
+#[cfg(feature = "cel")]
+mod policy;
+mod quantity;
+mod rules;
+mod scalar;
+#[cfg(feature = "cel")]
+mod server_fields;
+#[cfg(feature = "cel")]
+pub mod timed_cel;
+mod unenforced;
+mod versions;
+mod violation;
+mod walk;
+
+pub use options::ValidateOptions;
+#[cfg(feature = "cel")]
+pub use policy::AdmissionPolicies;
+pub use quantity::is_same_quantity;
+pub use violation::{Violation, ViolationRule};
+
+use smp_merge::schema::{Gvk, Schema};
+use smp_text::yaml::Node;
+
+/// What a server would refuse of an object, by its kind, its schema, the rules beside it, and policies.
+///
+/// What the schema does not know of is judged only as far as all objects are alike. A list of objects (`kind: List`)
+/// is no object; its entries are.
+#[must_use]
+pub fn validate(node: &Node, schema: &Schema, options: &ValidateOptions) -> Vec<Violation> {
+    let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
+    let gvk = Gvk::from_manifest(text("apiVersion"), text("kind"));
+    if gvk.kind.ends_with("List") && node.get("items").is_some() {
+        return Vec::new();
+    }
+    let mut found: Vec<Violation> = versions::judge(node, &gvk, schema, options).into_iter().collect();
+    if let Some(cursor) = schema.kind(&gvk) {
+        found.extend(walk::walk(node, cursor, versions::decoding(&gvk), options));
+    }
+    #[cfg(feature = "cel")]
+    if let Some(policies) = &options.policies {
+        found.extend(policies.judge(node, schema));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! The object that policies judge, and other objects that they may read.
+
+use std::cell::OnceCell;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use kube_cel::cel::Value as CelValue;
+use kube_cel::cel::objects::{Key, Map as CelMap};
+
+use crate::cel::value_of;
+use crate::defaults::filled;
+use crate::timed_cel::Variables;
+use smp_merge::schema::{Cursor, Gvk, is_built_in_group};
+use smp_text::yaml::{Map, Node};
+
+/// An object that policies may read.
+#[derive(Debug)]
+pub(super) struct OtherObject {
+    pub(super) node: Node,
+    /// Its value in expressions, converted when it is first used.
+    pub(super) value: OnceLock<CelValue>,
+}
+
+impl OtherObject {
+    pub(super) fn value(&self) -> CelValue {
+        self.value.get_or_init(|| value_of(&self.node, Cursor::unknown())).clone()
+    }
+}
+
+/// An object that is created, and what is known of it.
+pub(super) struct Created<'o> {
+    pub(super) object: &'o Node,
+    pub(super) gvk: Gvk,
+    pub(super) cursor: Cursor<'o>,
+    pub(super) plural: &'o str,
+    /// None for cluster-scoped objects.
+    pub(super) namespace: Option<&'o str>,
+    pub(super) name: &'o str,
+    /// Its namespace, if that is among the manifests.
+    pub(super) namespace_object: Option<&'o OtherObject>,
+    /// The labels of its namespace.
+    pub(super) namespace_labels: Option<Map>,
+    /// The variables that are the same for all policies. They are set when the first policy matches, since that
+    /// converts the whole object.
+    pub(super) variables: OnceCell<Variables<'static>>,
+}
+
+pub(super) fn text<'n>(node: &'n Node, path: &[&str]) -> &'n str {
+    node.get_path(path).and_then(Node::as_str).unwrap_or_default()
+}
+
+pub(super) fn list<'n>(node: &'n Node, field: &str) -> &'n [Node] {
+    node.get(field).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
+}
+
+pub(super) fn labels(node: &Node) -> Option<&Map> {
+    node.get_path(&["metadata", "labels"])?.as_map()
+}
+
+impl Created<'_> {
+    /// The variables that are the same for all policies. `namespaceObject` is missing if the namespace is not among
+    /// the manifests.
+    pub(super) fn variables(&self) -> &Variables<'static> {
+        self.variables.get_or_init(|| {
+            let mut variables = Variables::with_functions();
+            variables.add("object", self.value());
+            variables.add("oldObject", CelValue::Null);
+            variables.add("request", self.request());
+            match (self.namespace, self.namespace_object) {
+                (None, _) => variables.add("namespaceObject", CelValue::Null),
+                (Some(_), Some(namespace)) => variables.add("namespaceObject", namespace.value()),
+                (Some(_), None) => {}
+            }
+            variables
+        })
+    }
+
+    /// The variable `object`, with the defaults of its definition.
+    pub(super) fn value(&self) -> CelValue {
+        if is_built_in_group(&self.gvk.group) {
+            return value_of(self.object, self.cursor);
+        }
+        value_of(&filled(self.object, self.cursor), self.cursor)
+    }
+
+    /// The variable `request`, without who asks.
+    fn request(&self) -> CelValue {
+        let group = self.gvk.group.as_str();
+        let version = self.gvk.version.as_str();
+        let kind = map_of([
+            ("group", string(group)),
+            ("version", string(version)),
+            ("kind", string(&self.gvk.kind)),
+        ]);
+        let resource = map_of([
+            ("group", string(group)),
+            ("version", string(version)),
+            ("resource", string(self.plural)),
+        ]);
+        map_of([
+            ("operation", string("CREATE")),
+            ("name", string(self.name)),
+            ("namespace", string(self.namespace.unwrap_or_default())),
+            ("dryRun", CelValue::Bool(false)),
+            ("subResource", string("")),
+            ("requestKind", kind.clone()),
+            ("requestResource", resource.clone()),
+            ("kind", kind),
+            ("resource", resource),
+        ])
+    }
+}
+
+fn string(text: &str) -> CelValue {
+    CelValue::String(Arc::new(text.to_string()))
+}
+
+pub(super) fn map_of<'k>(fields: impl IntoIterator<Item = (&'k str, CelValue)>) -> CelValue {
+    let key = |name: &str| Key::String(Arc::new(name.to_string()));
+    let map: HashMap<Key, CelValue> = fields.into_iter().map(|(name, value)| (key(name), value)).collect();
+    CelValue::Map(CelMap { map: Arc::new(map) })
+}

@@ -1,0 +1,373 @@
+//! CEL expressions that are evaluated within limits of time and memory, whoever wrote them.
+//!
+//! The crate has no hook for costs. A compiled expression is rewritten: what makes new values is wrapped in a function
+//! that counts their size and looks at the clock, so that neither loops nor long sums run on. Functions whose own work
+//! is not linear (regular expressions, sets) run on a worker thread that the caller leaves behind in time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+#[cfg(test)]
+use std::time::Instant;
+
+use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, LiteralValue, operators};
+use kube_cel::cel::{Context, IdedExpr, Program, ResolveResult, Value};
+
+use super::cel_depth::depth;
+use super::cel_functions::FUNCTIONS;
+pub use super::cel_meter::is_over_limit;
+use super::cel_meter::{METERED, limited, too_slow};
+use super::cel_worker;
+
+/// Longer and more deeply nested expressions are not compiled.
+const LONGEST: usize = 16 * 1024;
+const DEEPEST: usize = 500;
+
+/// Expressions that nest deeper than this need the stack of a worker thread.
+const DEEPEST_INLINE: usize = 32;
+
+/// Functions that make values of types whose operators the crate knows only in part. They are linear.
+const TYPED: [&str; 2] = ["timestamp", "duration"];
+
+/// Functions whose time is linear in the size of their arguments. All others run on a worker thread.
+const LINEAR: [&str; 24] = [
+    "size",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "string",
+    "int",
+    "uint",
+    "double",
+    "bytes",
+    "bool",
+    "dyn",
+    "type",
+    "lowerAscii",
+    "upperAscii",
+    "trim",
+    "charAt",
+    "substring",
+    "split",
+    "value",
+    "hasValue",
+    "or",
+    "orValue",
+    "optional.none",
+    "optional.of",
+];
+
+/// The variables of an expression.
+pub struct Variables<'p> {
+    context: Context<'p>,
+    outer: Option<&'p Variables<'p>>,
+    values: Vec<(String, Value)>,
+}
+
+impl Variables<'_> {
+    /// A scope with the functions of CEL and Kubernetes, without variables.
+    pub fn with_functions() -> Self {
+        Self { context: FUNCTIONS.new_inner_scope(), outer: None, values: Vec::new() }
+    }
+
+    /// A scope with the variables of this one.
+    pub(crate) fn inner(&self) -> Variables<'_> {
+        Variables { context: self.context.new_inner_scope(), outer: Some(self), values: Vec::new() }
+    }
+
+    /// Adds a variable.
+    pub fn add(&mut self, name: &str, value: Value) {
+        self.context.add_variable_from_value(name, value.clone());
+        self.values.push((name.into(), value));
+    }
+
+    /// A scope with these variables.
+    fn of(values: Vec<(String, Value)>) -> Variables<'static> {
+        let mut variables = Variables::with_functions();
+        for (name, value) in values {
+            variables.add(&name, value);
+        }
+        variables
+    }
+
+    /// All variables, those of outer scopes first.
+    fn all(&self) -> Vec<(String, Value)> {
+        let mut values = self.outer.map(Variables::all).unwrap_or_default();
+        values.extend(self.values.iter().cloned());
+        values
+    }
+}
+
+/// Why an expression was not compiled.
+#[derive(Debug)]
+pub enum NotCompiled {
+    /// It is longer or nests deeper than the limits allow.
+    TooLarge,
+    /// It has messages that the crate cannot read, such as `Foo{a: 1}`.
+    Unsupported,
+    /// It is no expression: the first message without its list of tokens, and all of them as the crate reports them.
+    Invalid {
+        /// The first message.
+        first: String,
+        /// All messages.
+        all: String,
+    },
+}
+
+/// Returns the first line of a parser's message, without the list of the tokens that it expects.
+fn short(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    line.split(" expecting ").next().unwrap_or_default().to_string()
+}
+
+/// Returns whether the text of an expression has a key as a word. Errors may name such a key; any other key may be
+/// copied from a value, which may be secret.
+pub fn names_key(text: &str, key: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    !key.is_empty()
+        && text
+            .match_indices(key)
+            .any(|(at, word)| !text[..at].ends_with(is_name) && !text[at + word.len()..].starts_with(is_name))
+}
+
+/// A compiled expression with its limits.
+#[derive(Debug)]
+pub struct TimedProgram {
+    root: IdedExpr,
+    limit: Duration,
+    /// Whether it is evaluated on a worker thread.
+    on_worker: bool,
+    /// Whether it calls only functions on plain values.
+    is_plain: bool,
+    /// Whether it exceeded its limits before. It is not evaluated again.
+    is_costly: AtomicBool,
+    /// Held while a worker evaluates it, so that an expression that is too slow leaves only one worker behind.
+    turn: Mutex<()>,
+}
+
+impl TimedProgram {
+    /// Compiles an expression; each evaluation of it may take as long as the limit.
+    ///
+    /// # Errors
+    /// The text is no expression, too large, or not supported.
+    pub fn compile(text: &str, limit: Duration) -> Result<Arc<Self>, NotCompiled> {
+        let depth = depth(text);
+        if text.len() > LONGEST || depth > DEEPEST {
+            return Err(NotCompiled::TooLarge);
+        }
+        let parse = || {
+            let program = Program::compile(text).map_err(|errors| NotCompiled::Invalid {
+                first: errors.errors.first().map(|error| short(&error.msg)).unwrap_or_default(),
+                all: errors.to_string(),
+            })?;
+            let mut rewriting =
+                Rewriting { root: program.expression().clone(), is_plain: true, is_linear: true };
+            rewriting.run()?;
+            Ok(rewriting)
+        };
+        let is_deep = depth > DEEPEST_INLINE;
+        let parsed = if is_deep { cel_worker::with_stack(parse) } else { Some(parse()) };
+        let Rewriting { root, is_plain, is_linear } = parsed.unwrap_or(Err(NotCompiled::TooLarge))?;
+        let on_worker = is_deep || !is_linear;
+        let (is_costly, turn) = (AtomicBool::new(false), Mutex::new(()));
+        Ok(Arc::new(Self { root, limit, on_worker, is_plain, is_costly, turn }))
+    }
+
+    /// The expression, for callers that look at its names.
+    pub fn expression(&self) -> &IdedExpr {
+        &self.root
+    }
+
+    /// Whether it calls only functions on plain values, so that a wrong type is the expression's fault.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// Its value.
+    pub fn execute(self: &Arc<Self>, variables: &Variables<'_>) -> ResolveResult {
+        let _turn = self.on_worker.then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner));
+        if self.is_costly.load(Ordering::Relaxed) {
+            return Err(too_slow());
+        }
+        let value = if self.on_worker {
+            let (program, values) = (Arc::clone(self), variables.all());
+            cel_worker::evaluate(Box::new(move || program.evaluate(&Variables::of(values))), self.limit)
+        } else {
+            self.evaluate(variables)
+        };
+        if value.as_ref().err().is_some_and(is_over_limit) {
+            self.is_costly.store(true, Ordering::Relaxed);
+        }
+        value
+    }
+
+    /// Evaluates it on this thread. Only its own steps look at the clock.
+    fn evaluate(&self, variables: &Variables<'_>) -> ResolveResult {
+        limited(self.limit, || Value::resolve(&self.root, &variables.context))
+    }
+}
+
+/// An expression whose steps become metered.
+struct Rewriting {
+    root: IdedExpr,
+    is_plain: bool,
+    /// Whether all functions are linear.
+    is_linear: bool,
+}
+
+impl Rewriting {
+    fn run(&mut self) -> Result<(), NotCompiled> {
+        let mut root = std::mem::take(&mut self.root);
+        self.rewrite(&mut root)?;
+        self.root = root;
+        Ok(())
+    }
+
+    fn rewrite(&mut self, expression: &mut IdedExpr) -> Result<(), NotCompiled> {
+        match &mut expression.expr {
+            Expr::Literal(_) | Expr::Ident(_) => {}
+            Expr::Unspecified | Expr::Struct(_) => return Err(NotCompiled::Unsupported),
+            Expr::Select(select) => {
+                self.rewrite(&mut select.operand)?;
+                if !select.test {
+                    // The crate's own selection copies what it selects, and has `false` for fields of what is no map.
+                    let field = Expr::Literal(LiteralValue::String(select.field.as_str().into()));
+                    let operand = std::mem::take(&mut *select.operand);
+                    expression.expr = call(operators::INDEX, vec![operand, IdedExpr { id: 0, expr: field }]);
+                }
+            }
+            Expr::Call(_) => self.rewrite_call(expression)?,
+            Expr::List(list) => {
+                for element in &mut list.elements {
+                    self.rewrite(element)?;
+                    meter(element);
+                }
+            }
+            Expr::Map(map) => {
+                for entry in &mut map.entries {
+                    let EntryExpr::MapEntry(entry) = &mut entry.expr else {
+                        return Err(NotCompiled::Unsupported);
+                    };
+                    for part in [&mut entry.key, &mut entry.value] {
+                        self.rewrite(part)?;
+                        meter(part);
+                    }
+                }
+            }
+            Expr::Comprehension(all) => {
+                let outside = [&mut all.iter_range, &mut all.accu_init];
+                let inside = [&mut all.loop_cond, &mut all.loop_step, &mut all.result];
+                outside.into_iter().chain(inside).try_for_each(|part| self.rewrite(part))?;
+                meter(&mut all.loop_cond);
+            }
+        }
+        Ok(())
+    }
+
+    fn rewrite_call(&mut self, expression: &mut IdedExpr) -> Result<(), NotCompiled> {
+        let Expr::Call(called) = &mut expression.expr else { return Ok(()) };
+        let parts = called.target.as_deref_mut().into_iter().chain(&mut called.args);
+        parts.into_iter().try_for_each(|part| self.rewrite(part))?;
+        match called.func_name.as_str() {
+            operators::EQUALS
+            | operators::NOT_EQUALS
+            | operators::LESS
+            | operators::LESS_EQUALS
+            | operators::GREATER
+            | operators::GREATER_EQUALS
+            | operators::IN => meter(expression),
+            operators::ADD => called.args.iter_mut().for_each(meter_made),
+            name if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => {}
+            name => {
+                let namespace = match called.target.as_deref() {
+                    Some(IdedExpr { expr: Expr::Ident(prefix), .. }) => format!("{prefix}.{name}"),
+                    _ => String::new(),
+                };
+                let is_simple = LINEAR.contains(&name) || LINEAR.contains(&namespace.as_str());
+                self.is_plain &= is_simple;
+                self.is_linear &= is_simple || TYPED.contains(&name);
+                called.target.as_deref_mut().into_iter().for_each(meter_made);
+                called.args.iter_mut().for_each(meter_made);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn call(name: &str, args: Vec<IdedExpr>) -> Expr {
+    Expr::Call(CallExpr { func_name: name.into(), target: None, args })
+}
+
+/// Has the value of an expression counted.
+fn meter(expression: &mut IdedExpr) {
+    if !matches!(expression.expr, Expr::Literal(_)) {
+        let inner = std::mem::take(expression);
+        expression.expr = call(METERED, vec![inner]);
+    }
+}
+
+/// The same where it makes a value. What a variable has is there already.
+fn meter_made(expression: &mut IdedExpr) {
+    if !matches!(expression.expr, Expr::Ident(_)) {
+        meter(expression);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str, variables: &Variables<'_>) -> ResolveResult {
+        TimedProgram::compile(text, Duration::from_millis(200)).expect("an expression").execute(variables)
+    }
+
+    fn is_stopped(text: &str, variables: &Variables<'_>) -> bool {
+        let start = Instant::now();
+        let stopped = value(text, variables).as_ref().err().is_some_and(is_over_limit);
+        stopped && start.elapsed() < Duration::from_secs(5)
+    }
+
+    #[test]
+    fn loops_end_in_time_and_are_not_begun_again() {
+        let digits = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]";
+        let nested = (0..12).fold("true".to_string(), |inner, i| format!("{digits}.all(v{i}, {inner})"));
+        let program = TimedProgram::compile(&nested, Duration::from_millis(50)).expect("an expression");
+        let variables = Variables::with_functions();
+        for _ in 0..100 {
+            let problem = program.execute(&variables).expect_err("too many turns");
+            assert!(is_over_limit(&problem), "{problem:?}");
+        }
+        assert_eq!(value("[1, 2].map(n, n + 1) == [2, 3]", &variables), Ok(Value::Bool(true)));
+    }
+
+    #[test]
+    fn one_expression_ends_in_time_and_memory() {
+        let mut variables = Variables::with_functions();
+        variables.add("s", Value::from("x".repeat(100_000).as_str()));
+        let sum = vec!["a"; 400].join(" + ");
+        let copies = vec!["s"; 2000].join(", ");
+        for text in [
+            format!("[s].map(a, {sum}) == []"),
+            format!("size([{copies}]) == 1"),
+            "s.replace('', s) == ''".into(),
+            "s.split('').join(s) == ''".into(),
+            "lists.range(10000000000).size() == 1".into(),
+            "s.matches('(x+x+)+y') || sets.contains(s.split(''), s.split('').map(a, a + 'b'))".into(),
+        ] {
+            assert!(is_stopped(&text, &variables), "{}: {:?}", &text[..40], value(&text, &variables).err());
+        }
+        assert_eq!(value("size(s + s) == 200000", &variables), Ok(Value::Bool(true)));
+    }
+
+    #[test]
+    fn large_and_unsupported_expressions_are_not_compiled() {
+        let limit = Duration::from_secs(1);
+        for text in ["Foo{a: 1}.a == 1", &"(".repeat(1000), &format!("a{}", ".a".repeat(2000))] {
+            let problem = TimedProgram::compile(text, limit).expect_err("too large");
+            assert!(!matches!(problem, NotCompiled::Invalid { .. }), "{problem:?}");
+        }
+        let deep = format!("1{} == 401", " + 1".repeat(400));
+        assert_eq!(value(&deep, &Variables::with_functions()), Ok(Value::Bool(true)));
+        assert!(value("'%.1000000000f'.format([1.5]) == ''", &Variables::with_functions()).is_err());
+    }
+}

@@ -1,9 +1,0 @@
-//! A line for each finding, for editors and problem matchers.
-
-use crate::check::findings::CheckReport;
-use crate::diagnostic::{MessageFormat, MessageRenderer};
-
-pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {
-    let renderer = renderer.clone().format(MessageFormat::Short);
-    report.findings.iter().map(|finding| renderer.render(finding) + "\n").collect()
-}
