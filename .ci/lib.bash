@@ -9,14 +9,14 @@ cache=${SMP_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kubectl-smp-test}
 # The program, built quickly.
 bin=$PWD/target/release/kubectl-smp
 release() {
-  cargo build --release --locked
+  cargo build --package kubectl-smp --release --locked
   "$bin" version
 }
 
 # The program as it is shipped.
 dist=$PWD/target/dist/kubectl-smp
 dist() {
-  cargo build --profile dist --locked
+  cargo build --package kubectl-smp --profile dist --locked
   "$dist" version
 }
 

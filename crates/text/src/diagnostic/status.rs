@@ -25,14 +25,11 @@ impl Diagnostic {
     /// operation it was.
     ///
     /// ```
-    /// use smp_merge::patch::json::{self, PatchType};
-    /// use smp_merge::schema::Schema;
     /// use serde_json::json;
+    /// use smp_text::diagnostic::{Code, Diagnostic};
     ///
-    /// let mut gadget = json!({"apiVersion": "example.com/v1", "kind": "Gadget"});
-    /// let error = json::apply(&mut gadget, &json!({"a": 1}), PatchType::Strategic, &Schema::embedded());
-    /// let status = error.expect_err("as the server refuses it").to_status();
-    /// assert_eq!((&status["code"], &status["reason"]), (&json!(415), &json!("UnsupportedMediaType")));
+    /// let status = Diagnostic::error(Code::Conflict, "somebody else changed it").to_status();
+    /// assert_eq!((&status["code"], &status["reason"]), (&json!(409), &json!("Conflict")));
     /// ```
     #[must_use]
     pub fn to_status(&self) -> Value {

@@ -6,6 +6,7 @@
 mod decimal;
 pub mod json;
 pub mod path;
+#[cfg(feature = "regexp")]
 pub mod regexp;
 pub mod strconv;
 pub mod time;

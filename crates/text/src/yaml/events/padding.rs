@@ -2,10 +2,6 @@
 //!
 //! Knows nothing of events.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 /// The byte order mark that may begin a text.
 pub(in crate::yaml) const BOM: &str = "\u{feff}";
 
@@ -58,12 +54,75 @@ pub(in crate::yaml) fn mark_of(text: &str) -> usize {
     if text.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// What stands on a line in front of its key or value, and, behind the key, the anchor and the tag, the first
-/// character of a value that may go on over many lines.
-static OPENING: LazyLock<Regex> = LazyLock::new(|| {
-    let key = r##"(?:[^\s'"#\[{][^#\r\n]*?|'[^'\r\n]*'|"[^"\r\n]*"):[ \t]+"##;
-    Regex::new(&format!(r#"^([ ]*(?:[-?:] +)*)(?:{key})?(?:[&!]\S*[ \t]+)*(['"\[{{])"#)).expect("valid")
-});
+/// Returns how deep the key or value of a line is indented, indicators included, and where on the line a value opens that
+/// may go on over many lines: its quote or bracket, behind the key, the anchor and the tag.
+fn opening(line: &str) -> Option<(usize, usize)> {
+    let start = after_indicators(line);
+    let bytes = line.as_bytes();
+    let opens = |at: usize| bytes.get(at).is_some_and(|byte| b"'\"[{".contains(byte)).then_some(at);
+    let first = *bytes.get(start)?;
+    let behind_key = match first {
+        b'\'' | b'"' => quoted_key(line, start).and_then(|value| opens(after_properties(bytes, value))),
+        b'#' | b'[' | b'{' => None,
+        _ if line[start..].starts_with(char::is_whitespace) => None,
+        _ => behind_plain_key(bytes, start, opens),
+    };
+    behind_key.or_else(|| opens(after_properties(bytes, start))).map(|at| (start, at))
+}
+
+/// Returns where the `- `, `? ` and `: ` end that a line begins with.
+fn after_indicators(line: &str) -> usize {
+    let spaces = |text: &str| text.len() - text.trim_start_matches(' ').len();
+    let mut at = spaces(line);
+    while let Some(rest) = line[at..].strip_prefix(['-', '?', ':']).filter(|rest| rest.starts_with(' ')) {
+        at += 1 + spaces(rest);
+    }
+    at
+}
+
+/// Returns where the value of a quoted key begins.
+fn quoted_key(line: &str, start: usize) -> Option<usize> {
+    let quote = &line[start..=start];
+    let end = start + 1 + line[start + 1..].find(quote)?;
+    let colon = line[end..].strip_prefix(quote)?.strip_prefix(':')?;
+    let value = colon.trim_start_matches([' ', '\t']);
+    (value.len() < colon.len()).then(|| line.len() - value.len())
+}
+
+/// Returns where a value opens behind the first colon of a plain key that allows it.
+fn behind_plain_key(bytes: &[u8], start: usize, opens: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+    let end = bytes[start..].iter().position(|byte| matches!(byte, b'#' | b'\r'));
+    let end = end.map_or(bytes.len(), |end| start + end);
+    // Values before that one have been looked at, together with the properties in front of them.
+    let mut seen = start;
+    for colon in memchr::memchr_iter(b':', &bytes[start + 1..end]).map(|at| start + 1 + at) {
+        let value = after_blanks(bytes, colon + 1);
+        if value > colon + 1 && value > seen {
+            seen = after_properties(bytes, value);
+            if let Some(at) = opens(seen) {
+                return Some(at);
+            }
+        }
+    }
+    None
+}
+
+fn after_blanks(bytes: &[u8], at: usize) -> usize {
+    at + bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+/// Returns where the anchors and tags end that begin at `at`.
+fn after_properties(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b'&' | b'!')) {
+        let end = at + bytes[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+        let next = after_blanks(bytes, end);
+        if next == end {
+            break;
+        }
+        at = next;
+    }
+    at
+}
 
 /// Pads for all lines that seem to be further lines of quoted scalars and flow collections, as long as these end
 /// within `far` bytes.
@@ -71,8 +130,7 @@ pub(super) fn pads(text: &str, far: usize) -> Vec<Pad> {
     let (mut pads, mut at) = (Vec::new(), 0);
     let mut work = text.len().saturating_mul(MOST_WORK);
     while let Some(length) = text[at..].find('\n') {
-        let found = OPENING.captures(&text[at..at + length]);
-        let found = found.and_then(|found| Some((found.get(1)?.len(), at + found.get(2)?.start())));
+        let found = opening(&text[at..at + length]).map(|(indicators, opening)| (indicators, at + opening));
         at += length + 1;
         let Some((indicators, opening)) = found else { continue };
         let Some(end) = closing(text, opening, far) else {

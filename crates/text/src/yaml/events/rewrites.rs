@@ -5,10 +5,8 @@
 //! since then each of them was read behind a text without any doubt.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use granit_parser::{Event, ScalarStyle, StructureStyle};
-use regex::Regex;
 
 use super::padding::{FAR, pads};
 use super::unreadable::{Quirk, Unreadable};
@@ -22,17 +20,11 @@ impl Quirk {
                 let padded = pads(text, far).into_iter();
                 padded.map(|pad| rewrite(pad.line..pad.line, &" ".repeat(pad.spaces))).collect()
             }
-            Self::Comment => {
-                let signs = UNSEPARATED.find_iter(text).map(|found| found.end() - 1);
-                signs.map(|at| rewrite(at..at, " ")).collect()
-            }
+            Self::Comment => unseparated(text).map(|at| rewrite(at..at, " ")).collect(),
             Self::CommentBelow => comments_below(text).map(|blanks| rewrite(blanks, "")).collect(),
             Self::Dash => lone_dashes(text).map(|at| rewrite(at..at + 1, DASH)).collect(),
             Self::Escape => escapes(text).map(|at| rewrite(at..at + 1, "")).collect(),
-            Self::Tag => {
-                let tags = TAG.captures_iter(text).filter_map(|found| found.get(1));
-                tags.map(|tag| rewrite(tag.range(), &tag.as_str().replace(',', "_"))).collect()
-            }
+            Self::Tag => tags(text).map(|tag| rewrite(tag.clone(), &text[tag].replace(',', "_"))).collect(),
         }
     }
 }
@@ -40,32 +32,67 @@ impl Quirk {
 /// What the parser is shown in place of a lone `-`.
 const DASH: &str = "x";
 
-/// A `#` behind what ends a token, behind the header of a block scalar, or behind a `---` at which texts are split.
-static UNSEPARATED: LazyLock<Regex> = LazyLock::new(|| {
-    let header = "(?:^|[ \t])[|>](?:[-+][1-9]?|[1-9][-+]?)?";
-    Regex::new(&format!(r#"(?m)(?:["'\]\}},\[\{{]|{header}|\n---)#"#)).expect("valid")
-});
-
-/// The header of a block scalar, the blank lines below it, and the blanks before the comment below these.
-static BELOW: LazyLock<Regex> = LazyLock::new(|| {
-    let header = r"[|>][-+]?(?:[ \t#][^\n]*)?\r?\n";
-    Regex::new(&format!(r"{header}((?:[ ]*\r?\n)+)([ ]+)#")).expect("valid")
-});
-
-/// The blanks before the comments that are indented less than the blank lines above them.
-fn comments_below(text: &str) -> impl Iterator<Item = Range<usize>> {
-    BELOW.captures_iter(text).filter_map(|found| {
-        let (lines, blanks) = (found.get(1)?, found.get(2)?);
-        let deepest = lines.as_str().lines().map(str::len).max()?;
-        (blanks.len() < deepest).then(|| blanks.range())
+/// Returns each `#` behind what ends a token, behind the header of a block scalar, or behind a `---` at which texts are
+/// split.
+fn unseparated(text: &str) -> impl Iterator<Item = usize> {
+    memchr::memchr_iter(b'#', text.as_bytes()).filter(|&at| {
+        let before = &text[..at];
+        before.ends_with(['"', '\'', ']', '}', ',', '[', '{'])
+            || before.ends_with("\n---")
+            || is_header(before)
     })
 }
 
-/// A tag with commas in it, up to the next blank.
-static TAG: LazyLock<Regex> = LazyLock::new(|| {
-    let character = r"[\w;/?:@&=+$.!~*'()%<>,-]*";
-    Regex::new(&format!(r"(?:^|[\s,:\[\{{-])!({character},{character})\s")).expect("valid")
-});
+/// Returns true if a text ends with the header of a block scalar.
+fn is_header(text: &str) -> bool {
+    let indicators = |byte: &u8| matches!(byte, b'-' | b'+' | b'1'..=b'9');
+    let count = text.bytes().rev().take(2).take_while(indicators).count();
+    let before = text[..text.len() - count].strip_suffix(['|', '>']);
+    before.is_some_and(|before| before.is_empty() || before.ends_with(['\n', ' ', '\t']))
+}
+
+/// Returns the blanks before the comments that are indented less than the blank lines above them, below the header of a
+/// block scalar.
+fn comments_below(text: &str) -> impl Iterator<Item = Range<usize>> {
+    memchr::memchr_iter(b'#', text.as_bytes()).filter_map(|at| {
+        let above = text[..at].trim_end_matches(' ');
+        let blanks = above.len()..at;
+        let mut lines = above.strip_suffix('\n').filter(|_| !blanks.is_empty())?.rsplit('\n').peekable();
+        let mut deepest = None;
+        while let Some(line) = lines.next_if(|line| line.bytes().all(|byte| matches!(byte, b' ' | b'\r'))) {
+            deepest = deepest.max(Some(line.trim_end_matches('\r').len()));
+        }
+        let is_below = Some(blanks.len()) < deepest && has_header(lines.next()?);
+        is_below.then_some(blanks)
+    })
+}
+
+/// Returns true if a line may have the header of a block scalar, with a comment or without.
+fn has_header(line: &str) -> bool {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    line.match_indices(['|', '>']).any(|(at, _)| {
+        let rest = &line[at + 1..];
+        let rest = rest.strip_prefix(['-', '+']).unwrap_or(rest);
+        rest.is_empty() || rest.starts_with([' ', '\t', '#'])
+    })
+}
+
+/// Returns the tags with commas in them, without their `!`, each up to the next blank.
+fn tags(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let is_of_tag = |char: char| char.is_alphanumeric() || "_;/?:@&=+$.!~*'()%<>,-".contains(char);
+    let mut end = 0;
+    text.match_indices('!').filter_map(move |(at, _)| {
+        let is_first = |before: char| before.is_whitespace() || ",:[{-".contains(before);
+        if at < end || !text[..at].chars().next_back().is_none_or(is_first) {
+            return None;
+        }
+        let rest = &text[at + 1..];
+        let length = rest.find(|char| !is_of_tag(char)).unwrap_or(rest.len());
+        end = at + 1 + length;
+        let is_tag = rest[..length].contains(',') && rest[length..].starts_with(char::is_whitespace);
+        is_tag.then_some(at + 1..end)
+    })
+}
 
 /// Where `-` stands alone before the end of an entry in a flow collection.
 fn lone_dashes(text: &str) -> impl Iterator<Item = usize> {
