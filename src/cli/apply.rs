@@ -3,7 +3,8 @@
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -16,12 +17,12 @@ use super::objects::ObjectArgs;
 use super::prune::{self, PruneArgs, SetTeller};
 use super::report::print_line;
 use super::validation::{KubernetesVersion, Validation};
-use super::wait::{WaitFlags, unused, wait_quietly};
+use super::wait::{WaitFlags, WaitOutput, unused};
 use super::{Failure, Outcome, ending, render};
 use smp_cluster::{
-    self, AppliedObject, ApplyChange, ApplySetEvent, ApplySetOptions, ApplySetRun, ApplySummary, Cluster,
-    DoneWhen, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode, PruneSummary,
-    ServerSideApplyOptions,
+    self, AppliedObject, ApplyChange, ApplySetOptions, ApplySetRun, ApplySummary, Cluster, DeployEvent,
+    DeployOptions, DeploySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode,
+    PruneSummary, ServerSideApplyOptions,
 };
 use smp_inspect::check::Unfinished;
 use smp_merge::schema::Schema;
@@ -128,12 +129,6 @@ enum ValidateArg {
 }
 
 impl ApplyArgs {
-    /// Refuses words of `--wait` that name no kind of what is applied.
-    fn check_awaited(&self, cluster: &Cluster, resources: &[Resource]) -> std::result::Result<(), Failure> {
-        let kinds = self.awaited().unwrap_or_default();
-        smp_cluster::check_awaited_kinds(cluster, resources, "--wait", kinds).map_err(Failure::of_words)
-    }
-
     /// The kinds that are waited for, if it is waited: none for all. kubectl has a `--wait` that is true or false.
     fn awaited(&self) -> Option<&[String]> {
         let kinds = self.wait.as_deref()?;
@@ -166,11 +161,6 @@ impl ApplyArgs {
         is_local.then(|| Validation::new(self.kubernetes, Unfinished::Judged, sources))
     }
 
-    /// When what is pruned is done: when it is gone, where it is waited.
-    fn pruned_when(&self) -> DoneWhen {
-        if self.awaited().is_some() { DoneWhen::Gone(self.wait_flags.limit()) } else { DoneWhen::Accepted }
-    }
-
     /// What a line says of an object that was pruned.
     fn pruned(&self, set: &ApplySetOptions) -> &'static str {
         match (self.dry_run, set.prune.mode) {
@@ -185,30 +175,14 @@ impl ApplyArgs {
         pruned.filter(|_| self.output.is_none())
     }
 
-    /// Waits for what was applied where that is asked for.
-    fn ready(
-        &self,
-        cluster: &Cluster,
-        resources: &[Resource],
-        applied: Option<&ApplySummary>,
-        sources: &SourceMap,
-    ) -> Result<Readied, Failure> {
-        if !applied.is_some_and(ApplySummary::is_success) {
-            return Ok(Readied::Unapplied);
-        }
-        let Some(kinds) = self.awaited() else { return Ok(Readied::Ready) };
-        let status = wait_quietly(cluster, resources, &self.wait_flags.options(kinds), sources)?;
-        Ok(if status == ExitCode::SUCCESS { Readied::Ready } else { Readied::Ended(status) })
-    }
-
-    /// How is applied, and which set, if one is.
-    fn resolved(&self) -> Result<(ServerSideApplyOptions, Option<ApplySetOptions>), Failure> {
+    /// The steps to run, and their options.
+    fn resolved(&self) -> Result<DeployOptions, Failure> {
         self.check()?;
-        let options = self.options();
-        let (is_selective, stop) = (self.objects.is_selective(), options.stop.as_ref());
-        let set = self.prune.options(is_selective, self.concurrency, self.pruned_when(), stop)?;
-        let last_applied = set.as_ref().map(|set| set.tooling.last_applied()).unwrap_or_default();
-        Ok((ServerSideApplyOptions { last_applied, ..options }, set))
+        let mut options = DeployOptions::default();
+        options.apply = self.options();
+        options.wait = self.awaited().map(|kinds| self.wait_flags.options(kinds));
+        options.set = self.prune.options(self.objects.is_selective(), self.concurrency)?;
+        Ok(options)
     }
 
     fn options(&self) -> ServerSideApplyOptions {
@@ -237,59 +211,68 @@ impl ApplyArgs {
     }
 }
 
-/// Applies all objects, says what became of each, and succeeds when all of them were applied.
+/// Applies all objects, prints what was done to each, and succeeds if all steps did.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
-    let (options, set) = args.resolved()?;
+    let options = args.resolved()?;
     let mut resources = args.objects.load_judged(args.validation(sources).as_ref(), sources)?;
-    if args.awaited().is_some() {
-        smp_cluster::check_ready_rules(&resources)?;
-    }
     if matches!(args.dry_run, DryRunArg::Client) {
-        return show_only(args, resources, set, sources);
+        return show_only(args, resources, options, sources);
     }
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
-    let pruned = set.as_ref().map(|set| args.pruned(set));
-    let mut teller = SetTeller::new(args.line(pruned), sources);
-    let mut say = |event: ApplySetEvent<'_>| teller.tell(&event);
-    args.check_awaited(&cluster, &resources)?;
-    let begin = |set| ApplySetRun::begin(&cluster, set, &mut resources, &options, &mut say);
-    let mut set = set.map(begin).transpose()?;
-    let mut shown = AppliedOutput::new(args);
-    let mut report = |event: Event<'_>| {
-        if let Some(set) = &mut set {
-            set.saw(&event);
-        }
-        shown.tell(&event, sources);
-    };
-    let applied = smp_cluster::apply(&cluster, &resources, &options, &mut report);
-    // What was not applied must not be taken for what left the set, and what is not ready may still need that.
-    let ready = args.ready(&cluster, &resources, applied.as_ref().ok(), sources);
-    if !matches!(ready, Ok(Readied::Ready)) {
-        set.take().into_iter().for_each(ApplySetRun::give_up);
-    }
-    let (summary, ready) = (applied?, ready?);
-    prune::say_left(&cluster, &summary, sources);
+    let mut output = DeployOutput::new(args, &options, sources);
+    let mut report = |event: DeployEvent<'_>| output.tell(&event);
+    let deployed = smp_cluster::deploy(&cluster, &mut resources, &options, &mut report);
+    let deployed = deployed.map_err(Failure::of_words)?;
     if resources.iter().any(|resource| is_crd(resource.node())) {
         args.objects.forget_schemas(cluster.id());
     }
-    let left = set.map(|set| set.prune(&mut say)).transpose();
-    let counts = shown.counts.to_string();
-    shown.finish()?;
-    let left = left.map_err(|problem| problem.note(counts.as_str()))?;
-    let is_stopped = options.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-    let (all, done) = (resources.len(), pruned.unwrap_or_default());
-    let status = ApplyEnd { summary, left, counts, all, is_stopped }.tell(done, sources);
-    Ok(if let Readied::Ended(status) = ready { status } else { status })
+    output.end(deployed, resources.len())
 }
 
-/// What came of waiting for what was applied.
-enum Readied {
-    /// All is ready, or nobody waits.
-    Ready,
-    /// Something is not; the status to end with.
-    Ended(ExitCode),
-    /// Not all was applied: nobody waited.
-    Unapplied,
+/// Prints the progress and the result of all steps.
+struct DeployOutput<'a> {
+    sources: &'a SourceMap,
+    stop: Option<&'a Arc<AtomicBool>>,
+    /// The word for pruned objects.
+    pruned: &'static str,
+    applied: AppliedOutput<'a>,
+    waited: WaitOutput<'a>,
+    set: SetTeller<'a>,
+}
+
+impl<'a> DeployOutput<'a> {
+    fn new(args: &'a ApplyArgs, options: &'a DeployOptions, sources: &'a SourceMap) -> Self {
+        let pruned = options.set.as_ref().map(|set| args.pruned(set));
+        Self {
+            sources,
+            stop: options.apply.stop.as_ref(),
+            pruned: pruned.unwrap_or_default(),
+            applied: AppliedOutput::new(args),
+            waited: WaitOutput::new(None, args.wait_flags.limit(), sources),
+            set: SetTeller::new(args.line(pruned), sources),
+        }
+    }
+
+    fn tell(&mut self, event: &DeployEvent<'_>) {
+        match event {
+            DeployEvent::Apply(event) => self.applied.tell(event, self.sources),
+            DeployEvent::Wait(event) => self.waited.tell(event),
+            DeployEvent::Waited(verdict) => self.waited.conclude(verdict),
+            DeployEvent::LeftSet(left) => render::print(&[prune::left(left)], self.sources),
+            DeployEvent::Set(event) => self.set.tell(event),
+        }
+    }
+
+    fn end(self, deployed: DeploySummary, all: usize) -> Outcome {
+        let is_ready = deployed.waited.transpose()?.is_none_or(|verdict| verdict.is_ready());
+        let counts = self.applied.counts.to_string();
+        self.applied.finish()?;
+        let left = deployed.pruned.transpose().map_err(|problem| problem.note(counts.as_str()))?;
+        let is_stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let end = ApplyEnd { summary: deployed.applied, left, counts, all, is_stopped };
+        let status = end.tell(self.pruned, self.sources);
+        Ok(if is_ready { status } else { self.waited.status })
+    }
 }
 
 /// How an apply ended.
@@ -344,13 +327,13 @@ fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
 fn show_only(
     args: &ApplyArgs,
     mut resources: Vec<Resource>,
-    set: Option<ApplySetOptions>,
+    DeployOptions { apply, set, .. }: DeployOptions,
     sources: &SourceMap,
 ) -> Outcome {
     let connect = args.objects.connect(sources);
     let pruned = set.as_ref().map(|set| args.pruned(set));
     let cluster = set.as_ref().map(|_| Cluster::connect(&connect)).transpose()?;
-    let look = |(cluster, set)| ApplySetRun::look(cluster, set, &mut resources, &args.options().waves);
+    let look = |(cluster, set)| ApplySetRun::look(cluster, set, &mut resources, &apply.waves);
     let set = cluster.as_ref().zip(set).map(look).transpose()?;
     let planned = smp_cluster::planned_without_server(&resources, &connect, &args.field_manager)?;
     let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::none()));

@@ -1,8 +1,6 @@
 //! The flags of `apply` and `diff` for ApplySets, and what is said of pruning.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 
@@ -13,8 +11,8 @@ use super::report::print_line_or_note;
 use super::wait::name;
 use super::{Failure, render};
 use smp_cluster::{
-    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySummary, Cluster, DoneWhen, KeptObject,
-    Object, PruneFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
+    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, KeptObject, LeftSet, Object, PruneFailure,
+    PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::SourceMap;
@@ -123,8 +121,6 @@ impl PruneArgs {
         &self,
         is_selective: bool,
         parallel: usize,
-        done_when: DoneWhen,
-        stop: Option<&Arc<AtomicBool>>,
     ) -> Result<Option<ApplySetOptions>, Failure> {
         let prunes = self.prune || self.prune_dry_run;
         let set = self.set.options(is_selective)?;
@@ -139,10 +135,7 @@ impl PruneArgs {
                                deleted";
                 Err(Failure::Usage(message.into()))
             }
-            _ => Ok(set.map(|set| {
-                let prune = PruneOptions { done_when, stop: stop.cloned(), ..self.how(&set) };
-                ApplySetOptions { prune, parallel, ..set }
-            })),
+            _ => Ok(set.map(|set| ApplySetOptions { prune: self.how(&set), parallel, ..set })),
         }
     }
 
@@ -238,26 +231,16 @@ fn failed(failure: &PruneFailure) -> Diagnostic {
     failure.problem.clone().note(format!("at {}", failure.object))
 }
 
-/// Says which objects are in no set any more, or another one, by what an apply did. Each set is named by its parent,
-/// where that may be seen.
-pub(super) fn say_left(cluster: &Cluster, summary: &ApplySummary, sources: &SourceMap) {
-    let problems = summary.left_sets.iter().filter_map(|(id, objects)| {
-        let first = objects.first()?;
-        let parent = smp_cluster::parent_of(cluster, id, &first.namespace);
-        Some(left(id, parent.as_ref(), objects))
-    });
-    render::print(&problems.collect::<Vec<_>>(), sources);
-}
-
-fn left(id: &str, parent: Option<&Object>, objects: &[Object]) -> Diagnostic {
-    let set = parent.map_or_else(|| format!("whose id is {id}"), name);
-    let what = match objects {
+/// The warning for objects that are no longer members of another set. The set is named by its parent if that is known.
+pub(super) fn left(LeftSet { id, parent, objects, .. }: &LeftSet) -> Diagnostic {
+    let set = parent.as_ref().map_or_else(|| format!("whose id is {id}"), name);
+    let what = match objects.as_slice() {
         [one] => format!("{} leaves", name(one)),
         many => format!("{} objects leave", many.len()),
     };
     let problem =
         Diagnostic::warning(Code::ApplySet, format!("{what} the ApplySet {set}: applied without it"));
-    let problem = match objects {
+    let problem = match objects.as_slice() {
         [_] => problem,
         many => problem.note(named(many)),
     };

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
@@ -19,7 +19,6 @@ use smp_cluster::{
     Cluster, FAILURE_GRACE, Object, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
     WaitedObject, check_awaited_kinds, wait_until_ready,
 };
-use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, escaped_json};
 use smp_text::source::SourceMap;
 
@@ -42,7 +41,7 @@ pub(super) struct WaitArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum WaitForm {
+pub(super) enum WaitForm {
     Json,
 }
 
@@ -94,51 +93,41 @@ pub(super) fn run(args: &WaitArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     check_awaited_kinds(&cluster, &resources, "--kinds", &args.kinds).map_err(Failure::of_words)?;
-    wait(&cluster, &resources, &args.wait.options(&args.kinds), args.output, sources)
-}
-
-/// Waits after something else, and tells of it on stderr.
-pub(super) fn wait_quietly(
-    cluster: &Cluster,
-    resources: &[Resource],
-    options: &WaitOptions,
-    sources: &SourceMap,
-) -> Outcome {
-    wait(cluster, resources, options, None, sources)
-}
-
-fn wait(
-    cluster: &Cluster,
-    resources: &[Resource],
-    options: &WaitOptions,
-    form: Option<WaitForm>,
-    sources: &SourceMap,
-) -> Outcome {
-    let mut teller =
-        Teller { form, progress: LiveLines::new(), started: std::time::Instant::now(), printed: Ok(()) };
-    let mut report = |event: WaitEvent<'_>| teller.tell(&event, options, sources);
-    let verdict = wait_until_ready(cluster, resources, options, &mut report)?;
-    let Teller { progress, printed, .. } = teller;
-    drop(progress);
-    printed?;
-    if form == Some(WaitForm::Json) && !verdict.is_ready() {
-        for line in closing_lines(&verdict, options) {
+    let options = args.wait.options(&args.kinds);
+    let mut output = WaitOutput::new(args.output, options.timeout, sources);
+    let mut report = |event: WaitEvent<'_>| output.tell(&event);
+    let verdict = wait_until_ready(&cluster, &resources, &options, &mut report)?;
+    output.progress.clear();
+    std::mem::replace(&mut output.printed, Ok(()))?;
+    if args.output == Some(WaitForm::Json) && !verdict.is_ready() {
+        for line in closing_lines(&verdict, options.timeout) {
             print_line(&escaped_json(&line.to_string()))?;
         }
     }
-    Ok(conclude(&verdict, options, sources))
+    output.conclude(&verdict);
+    Ok(output.status)
 }
 
-/// Tells what happens.
-struct Teller {
+/// Prints the progress and the result of a wait.
+pub(super) struct WaitOutput<'a> {
     form: Option<WaitForm>,
+    timeout: Duration,
+    sources: &'a SourceMap,
     progress: LiveLines,
-    started: std::time::Instant,
+    started: Option<Instant>,
     printed: io::Result<()>,
+    /// The exit status of the verdict.
+    pub(super) status: ExitCode,
 }
 
-impl Teller {
-    fn tell(&mut self, event: &WaitEvent<'_>, options: &WaitOptions, sources: &SourceMap) {
+impl<'a> WaitOutput<'a> {
+    pub(super) fn new(form: Option<WaitForm>, timeout: Duration, sources: &'a SourceMap) -> Self {
+        let (progress, started, printed) = (LiveLines::new(), None, Ok(()));
+        Self { form, timeout, sources, progress, started, printed, status: ExitCode::SUCCESS }
+    }
+
+    pub(super) fn tell(&mut self, event: &WaitEvent<'_>) {
+        let started = *self.started.get_or_insert_with(Instant::now);
         match event {
             WaitEvent::Changed(object) => match self.form {
                 Some(WaitForm::Json) if self.printed.is_ok() => {
@@ -149,7 +138,7 @@ impl Teller {
                 None => render::print_change(&line(object)),
             },
             WaitEvent::Waiting(unready) => {
-                let passed = format!("{} of {}", span(self.started.elapsed()), span(options.timeout));
+                let passed = format!("{} of {}", span(started.elapsed()), span(self.timeout));
                 let count = unready.len();
                 let head =
                     format!("waiting for {count} object{}, {passed}", if count == 1 { "" } else { "s" });
@@ -159,9 +148,20 @@ impl Teller {
             }
             WaitEvent::Warning(text) => {
                 self.progress.clear();
-                render::print(&[Diagnostic::warning(Code::ClusterState, *text)], sources);
+                render::print(&[Diagnostic::warning(Code::ClusterState, *text)], self.sources);
             }
         }
+    }
+
+    /// Prints the verdict.
+    pub(super) fn conclude(&mut self, verdict: &WaitVerdict) {
+        self.progress.clear();
+        if verdict.is_ready() {
+            let (count, plural) = (verdict.ready, if verdict.ready == 1 { " is" } else { "s are" });
+            return render::print_note(&format!("{count} object{plural} ready"));
+        }
+        render::print(&problems(verdict, self.timeout), self.sources);
+        self.status = if verdict.end == WaitEnd::Stopped { ending::stopped() } else { ExitCode::FAILURE };
     }
 }
 
@@ -222,7 +222,7 @@ fn json_line(waited: &WaitedObject) -> serde_json::Value {
 
 /// What ends the lines when not all is ready: one for each object that is not, with what else is known of it, and one
 /// for the whole.
-fn closing_lines(verdict: &WaitVerdict, options: &WaitOptions) -> Vec<serde_json::Value> {
+fn closing_lines(verdict: &WaitVerdict, timeout: Duration) -> Vec<serde_json::Value> {
     let end = match verdict.end {
         WaitEnd::TimedOut => "TimedOut",
         WaitEnd::Stopped => "Stopped",
@@ -248,7 +248,7 @@ fn closing_lines(verdict: &WaitVerdict, options: &WaitOptions) -> Vec<serde_json
     };
     let unready = verdict.unready.iter().map(|object| closing(object, unready));
     let whole = json!({
-        "end": end, "timeoutSeconds": options.timeout.as_secs(), "ready": verdict.ready,
+        "end": end, "timeoutSeconds": timeout.as_secs(), "ready": verdict.ready,
         "failed": verdict.failed.len(), "unready": verdict.unready.len(),
     });
     failed.chain(unready).chain([whole]).collect()
@@ -261,13 +261,8 @@ fn timestamp(time: SystemTime) -> Option<String> {
     Some(time.to_string())
 }
 
-/// Says what came of it.
-fn conclude(verdict: &WaitVerdict, options: &WaitOptions, sources: &SourceMap) -> ExitCode {
-    if verdict.is_ready() {
-        let (count, plural) = (verdict.ready, if verdict.ready == 1 { " is" } else { "s are" });
-        render::print_note(&format!("{count} object{plural} ready"));
-        return ExitCode::SUCCESS;
-    }
+/// What is not ready, and how the wait ended.
+fn problems(verdict: &WaitVerdict, timeout: Duration) -> Vec<Diagnostic> {
     let told = |object: &WaitedObject, what: &str| {
         let message = format!("{} {what}: {}", name(&object.object), status(object));
         let problem = Diagnostic::error(Code::NotReady, message);
@@ -279,15 +274,14 @@ fn conclude(verdict: &WaitVerdict, options: &WaitOptions, sources: &SourceMap) -
     let mut problems: Vec<Diagnostic> = failed.chain(unready).collect();
     let left = problems.len();
     let end = match verdict.end {
-        WaitEnd::TimedOut if options.timeout.is_zero() => String::new(),
-        WaitEnd::TimedOut => format!(" after {}", span(options.timeout)),
+        WaitEnd::TimedOut if timeout.is_zero() => String::new(),
+        WaitEnd::TimedOut => format!(" after {}", span(timeout)),
         WaitEnd::Stopped => ", and are waited for no longer".to_string(),
         _ => ", and it makes no sense to wait longer".to_string(),
     };
     let message = format!("{left} of {} objects are not ready{end}", left + verdict.ready);
     problems.push(Diagnostic::error(Code::Summary, message));
-    render::print(&problems, sources);
-    if verdict.end == WaitEnd::Stopped { ending::stopped() } else { ExitCode::FAILURE }
+    problems
 }
 
 /// Says what does not fit together.

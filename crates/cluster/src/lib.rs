@@ -13,6 +13,7 @@ mod conflict;
 mod contents;
 mod definition;
 mod delete;
+mod deploy;
 mod diff;
 mod discovery;
 mod exchange;
@@ -47,7 +48,7 @@ pub use apply::{
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
     KeptObject, OrphanedParent, PruneFailure, PruneMode, PruneOptions, PruneSummary, SetsOf, adopt,
-    applysets, check_holding_kind, check_parent_name, orphan, parent_of, view,
+    applysets, check_holding_kind, check_parent_name, orphan, view,
 };
 pub use cascade::Cascade;
 pub use client::Cluster;
@@ -56,6 +57,7 @@ pub use delete::{
     Absent, DELETE_TIMEOUT, DeleteEvent, DeleteFailure, DeleteOptions, DeleteSummary, DoneWhen,
     RemainingObject, TakenAlong, delete, deletion_order,
 };
+pub use deploy::{DeployEvent, DeployOptions, DeploySummary, LeftSet, deploy};
 pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff, removals};
 pub use external::external_diff;
 pub use k8s_openapi::jiff::Timestamp;
@@ -67,6 +69,6 @@ pub use openapi::{FetchedFrom, LiveSchema};
 pub use plan::{Object, planned_without_server};
 pub use ready::{
     FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict, WaitedObject,
-    WarningEvent, check_awaited_kinds, check_ready_rules, wait_until_ready,
+    WarningEvent, check_awaited_kinds, wait_until_ready,
 };
 pub use status::{ObjectStatus, READY, Readiness, WithoutStatus, object_status};

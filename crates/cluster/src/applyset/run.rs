@@ -28,13 +28,12 @@ use smp_text::yaml::{Map, Node};
 /// An object, whatever version of its kind is used.
 type ObjectKey = (GroupKind, SmolStr, SmolStr);
 
-/// An apply of a set.
+/// An apply of an ApplySet, as [`deploy`](crate::deploy()) runs it, or a preview of one.
 ///
-/// It begins with [`ApplySetRun::begin`], which looks at the set and has its parent name all that is about to come.
-/// It labels the resources, too. Then these are [applied](crate::apply), and each event is shown to
-/// [`ApplySetRun::saw`]. When all of them were applied (and are ready, where that is waited for), it ends with
-/// [`ApplySetRun::prune`], otherwise with [`ApplySetRun::give_up`]. A run that ends nowhere, since it was killed, leaves a
-/// parent that names too much, which the next one mends.
+/// [`ApplySetRun::begin`] labels the resources, and extends the scope in the parent to all that is about to come. Then they
+/// are applied, and [`ApplySetRun::saw`] gets each event. If all of them were applied, the run ends with
+/// [`ApplySetRun::prune`], otherwise with [`ApplySetRun::give_up`]. A killed run leaves a parent with a scope that is too
+/// large, which the next run corrects.
 #[derive(Debug)]
 pub struct ApplySetRun<'c> {
     cluster: &'c Cluster,
@@ -61,7 +60,7 @@ impl<'c> ApplySetRun<'c> {
     /// # Errors
     /// All that would stop the apply before it begins. The parent cannot be used, or belongs to another tool; an object
     /// belongs to another set; the members cannot be listed. Nothing was sent then.
-    pub fn begin(
+    pub(crate) fn begin(
         cluster: &'c Cluster,
         options: ApplySetOptions,
         resources: &mut [Resource],
@@ -156,7 +155,7 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Notes what was applied: it is not pruned.
-    pub fn saw(&mut self, event: &Event<'_>) {
+    pub(crate) fn saw(&mut self, event: &Event<'_>) {
         if let Event::Applied(applied) = event {
             let uid = applied.live.get_path(&["metadata", "uid"]).and_then(Node::as_str);
             self.uids.extend(uid.map(str::to_string));
@@ -164,7 +163,7 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Ends the run without pruning: not all was applied. What was may be found again.
-    pub fn give_up(self) {
+    pub(crate) fn give_up(self) {
         let Self { cluster, parent, hold, .. } = self;
         let Some(hold) = hold else { return };
         let ended = cluster.wait(async {

@@ -107,7 +107,7 @@ pub fn check_awaited_kinds(
 ///
 /// # Errors
 /// All that cannot be read.
-pub fn check_ready_rules(resources: &[Resource]) -> Result<()> {
+pub(crate) fn check_ready_rules(resources: &[Resource]) -> Result<()> {
     let mut problems = Problems::default();
     for resource in resources {
         let Some(Err(why)) = ReadyRule::of(resource.node()) else { continue };

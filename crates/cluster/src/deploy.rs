@@ -1,0 +1,189 @@
+//! Applying objects, waiting until they are ready, and pruning what left their ApplySet, in one call.
+//!
+//! Knows the order of the steps and what each needs of the one before; the steps themselves are in `apply`, `ready` and
+//! `applyset`.
+
+use super::apply::{ApplySummary, Event, ServerSideApplyOptions, apply};
+use super::applyset::{ApplySetEvent, ApplySetOptions, ApplySetRun, PruneSummary, parent_of};
+use super::client::Cluster;
+use super::delete::DoneWhen;
+use super::plan::Object;
+use super::ready::{
+    WaitEvent, WaitOptions, WaitVerdict, check_awaited_kinds, check_ready_rules, wait_until_ready,
+};
+use smp_overlay::resource::Resource;
+use smp_text::diagnostic::Result;
+
+/// Options of [`deploy`].
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct DeployOptions {
+    /// Options of the apply. Its `stop` interrupts the other steps as well, and its `last_applied` is replaced by that of
+    /// the ApplySet's tooling.
+    pub apply: ServerSideApplyOptions,
+    /// Wait for readiness after the apply. Pruned objects are then waited for until they are gone.
+    pub wait: Option<WaitOptions>,
+    /// The ApplySet that the objects are, whose other members are pruned.
+    pub set: Option<ApplySetOptions>,
+}
+
+impl DeployOptions {
+    /// The options of each step, with what one step takes over from another.
+    fn resolved(&self) -> Self {
+        let mut options = self.clone();
+        let stop = &options.apply.stop;
+        if let Some(wait) = &mut options.wait {
+            wait.stop = wait.stop.take().or_else(|| stop.clone());
+        }
+        if let Some(set) = &mut options.set {
+            set.prune.stop = set.prune.stop.take().or_else(|| stop.clone());
+            options.apply.last_applied = set.tooling.last_applied();
+            if let Some(wait) = &options.wait {
+                set.prune.done_when = DoneWhen::Gone(wait.timeout);
+            }
+        }
+        options
+    }
+}
+
+/// Progress of [`deploy`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DeployEvent<'e> {
+    /// Progress of the apply.
+    Apply(Event<'e>),
+    /// Progress of the wait.
+    Wait(WaitEvent<'e>),
+    /// The wait has ended.
+    Waited(&'e WaitVerdict),
+    /// Objects were members of another ApplySet and no longer are.
+    LeftSet(&'e LeftSet),
+    /// Progress of the ApplySet, such as pruned objects.
+    Set(ApplySetEvent<'e>),
+}
+
+/// Objects that were applied without the ApplySet that they were members of.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct LeftSet {
+    /// The ID of the ApplySet.
+    pub id: String,
+    /// Its parent, if it can be read.
+    pub parent: Option<Object>,
+    /// The objects.
+    pub objects: Vec<Object>,
+}
+
+/// Result of [`deploy`]. Each step reports its own errors: the objects were applied even if a later step failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DeploySummary {
+    /// Result of the apply.
+    pub applied: ApplySummary,
+    /// Result of the wait; none if it was not requested or not all objects were applied.
+    pub waited: Option<Result<WaitVerdict>>,
+    /// Result of the prune; none without an ApplySet, and if not all objects were applied and ready.
+    pub pruned: Option<Result<PruneSummary>>,
+}
+
+impl DeploySummary {
+    /// Whether all requested steps were completed.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.is_ready()
+            && self.pruned.as_ref().is_none_or(|end| end.as_ref().is_ok_and(PruneSummary::is_success))
+    }
+
+    /// Whether all objects were applied, and are ready if that was waited for.
+    fn is_ready(&self) -> bool {
+        self.applied.is_success()
+            && self.waited.as_ref().is_none_or(|end| end.as_ref().is_ok_and(WaitVerdict::is_ready))
+    }
+}
+
+/// Applies objects, waits until they are ready, and prunes what left their ApplySet.
+///
+/// Nothing is pruned unless all objects were applied and became ready: what was not applied must not be taken for what
+/// left the set, and what is not ready may still need it. The resources get the label of the ApplySet.
+///
+/// ```no_run
+/// use smp_cluster::{
+///     ApplySetOptions, Cluster, ConnectOptions, DeployEvent, DeployOptions, WaitOptions, deploy,
+/// };
+/// use smp_overlay::resource::Resource;
+/// use smp_merge::schema::Schema;
+///
+/// let cluster = Cluster::connect(&ConnectOptions::default())?;
+/// let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: prod}}".parse()?;
+/// let mut resources = [Resource::new(map, &Schema::embedded())?];
+/// let mut options = DeployOptions::default();
+/// options.wait = Some(WaitOptions::default());
+/// options.set = Some(ApplySetOptions::new("shop"));
+/// let summary = deploy(&cluster, &mut resources, &options, &mut |event| {
+///     if let DeployEvent::Wait(event) = event {
+///         eprintln!("{event:?}");
+///     }
+/// })?;
+/// assert!(summary.is_success());
+/// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
+/// ```
+///
+/// # Errors
+/// The options, the objects or the ApplySet are invalid, or the server cannot be reached. No object was applied.
+pub fn deploy(
+    cluster: &Cluster,
+    resources: &mut [Resource],
+    options: &DeployOptions,
+    report: &mut (dyn FnMut(DeployEvent<'_>) + Send),
+) -> Result<DeploySummary> {
+    let DeployOptions { apply: how, wait, set } = options.resolved();
+    if let Some(wait) = &wait {
+        check_ready_rules(resources)?;
+        check_awaited_kinds(cluster, resources, "--wait", &wait.kinds)?;
+    }
+    let mut begin =
+        |set| ApplySetRun::begin(cluster, set, resources, &how, &mut |event| report(DeployEvent::Set(event)));
+    let mut set = set.map(&mut begin).transpose()?;
+    let mut applying = |event: Event<'_>| {
+        if let Some(set) = &mut set {
+            set.saw(&event);
+        }
+        report(DeployEvent::Apply(event));
+    };
+    let applied = apply(cluster, resources, &how, &mut applying);
+    let waited = wait
+        .filter(|_| applied.as_ref().is_ok_and(ApplySummary::is_success))
+        .map(|wait| waited(cluster, resources, &wait, report));
+    let summary = applied.map(|applied| DeploySummary { applied, waited, pruned: None });
+    if !summary.as_ref().is_ok_and(DeploySummary::is_ready) {
+        set.take().into_iter().for_each(ApplySetRun::give_up);
+    }
+    let mut summary = summary?;
+    if !matches!(summary.waited, Some(Err(_))) {
+        report_left_sets(cluster, &summary.applied, report);
+    }
+    summary.pruned = set.map(|set| set.prune(&mut |event| report(DeployEvent::Set(event))));
+    Ok(summary)
+}
+
+fn waited(
+    cluster: &Cluster,
+    resources: &[Resource],
+    options: &WaitOptions,
+    report: &mut (dyn FnMut(DeployEvent<'_>) + Send),
+) -> Result<WaitVerdict> {
+    let verdict =
+        wait_until_ready(cluster, resources, options, &mut |event| report(DeployEvent::Wait(event)));
+    verdict.inspect(|verdict| report(DeployEvent::Waited(verdict)))
+}
+
+fn report_left_sets(
+    cluster: &Cluster,
+    applied: &ApplySummary,
+    report: &mut (dyn FnMut(DeployEvent<'_>) + Send),
+) {
+    for (id, objects) in &applied.left_sets {
+        let parent = objects.first().and_then(|first| parent_of(cluster, id, &first.namespace));
+        report(DeployEvent::LeftSet(&LeftSet { id: id.clone(), parent, objects: objects.clone() }));
+    }
+}
