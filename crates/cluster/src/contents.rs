@@ -12,10 +12,9 @@ use tokio::time::sleep;
 
 use super::client::Cluster;
 use super::exchange::Ask;
-use super::failure::not_understood;
 use super::json;
 use super::listing::metadata_of;
-use super::mapping::{DEFINITIONS, Mapping, encode};
+use super::mapping::{DEFINITIONS, Mapping, definition_path};
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::Result;
 
@@ -121,8 +120,7 @@ pub(super) async fn namespace_contents(
 ///
 /// Discovery of a busy server lists a kind for seconds after its CRD is gone.
 async fn is_gone(cluster: &Cluster, mapping: &Mapping) -> bool {
-    let definition =
-        format!("{DEFINITIONS}/{}", encode(&format!("{}.{}", mapping.plural, mapping.gvk.group)));
+    let definition = Ask::object(mapping.definition_path());
     for _ in 0..GONE_ATTEMPTS {
         if is_being_deleted(cluster, &definition).await
             || cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind).await.unwrap_or_default()
@@ -134,10 +132,8 @@ async fn is_gone(cluster: &Cluster, mapping: &Mapping) -> bool {
     false
 }
 
-async fn is_being_deleted(cluster: &Cluster, path: &str) -> bool {
-    let Ok(answer) = cluster.ask(&Ask::object(path)).await else { return false };
-    let Ok(answer) = answer.accepted() else { return false };
-    json::decode::<Value>(&answer.body).is_ok_and(|object| has_deletion_time(&object))
+async fn is_being_deleted(cluster: &Cluster, ask: &Ask) -> bool {
+    cluster.get_json::<Value>(ask).await.is_ok_and(|object| has_deletion_time(&object))
 }
 
 fn has_deletion_time(object: &Value) -> bool {
@@ -198,16 +194,15 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
 
 /// What a namespace holds of a CRD that discovery does not have.
 async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<HeldListing> {
-    let path = format!("{DEFINITIONS}/{}", encode(name));
+    let ask = Ask::object(definition_path(name));
     let mut listing = Ok(Vec::new());
     for _ in 0..ATTEMPTS {
-        let answer = match cluster.ask(&Ask::object(path.as_str())).await?.accepted() {
+        let answer = match cluster.ask(&ask).await?.accepted() {
             Ok(answer) => answer,
             Err(refusal) if refusal.is_not_found() => return Ok(Ok(Vec::new())),
             Err(refusal) => return Ok(Err(untold_of(name, &refusal.message))),
         };
-        let definition: Value =
-            json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, &path, &error))?;
+        let definition: Value = cluster.read_with(json::decode, &answer)?;
         // The objects of a CRD that is on its way out go with it.
         if has_deletion_time(&definition)
             || definition["spec"]["scope"] != "Namespaced"
@@ -286,9 +281,8 @@ impl HeldContent {
         // What has no identity, such as a measurement, is no object that is kept.
         let (name, uid) = (text("name")?, text("uid")?);
         let owners = metadata.get("ownerReferences").and_then(Value::as_array).into_iter().flatten();
-        let group = if gvk.group.is_empty() { String::new() } else { format!(".{}", gvk.group) };
         Some(Self {
-            name: format!("{}{group}/{name}", gvk.kind.to_lowercase()),
+            name: gvk.object_name(name),
             key: content_key(gvk, text("namespace").unwrap_or_default(), name),
             uid: uid.into(),
             owners: owners.filter_map(|owner| Some(owner.get("uid")?.as_str()?.to_string())).collect(),

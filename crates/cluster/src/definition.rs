@@ -7,7 +7,7 @@ use super::client::Cluster;
 use super::exchange::Ask;
 use super::failure::not_understood;
 use super::json;
-use super::mapping::{DEFINITIONS, encode};
+use super::mapping::definition_path;
 use smp_merge::schema::openapi::read_crd;
 use smp_merge::schema::{Gvk, TypeGraph};
 use smp_text::diagnostic::Result;
@@ -36,8 +36,7 @@ pub(super) fn schema_by_definition(
         let Some(mapping) = cluster.mapping(gvk) else { return Ok(PublishedDefinition::Hidden) };
         mapping.plural.to_string()
     };
-    let name = encode(&format!("{plural}.{}", gvk.group));
-    let path = format!("{DEFINITIONS}/{name}");
+    let path = definition_path(&format!("{plural}.{}", gvk.group));
     let answer = cluster.wait(cluster.ask(&Ask::get(path.as_str())))?;
     let answer = match answer.accepted() {
         Ok(answer) => answer,

@@ -5,6 +5,7 @@
 //! server's summary does not have yet, are asked for one version at a time.
 
 use futures::future::try_join_all;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroup, APIResourceList};
 use serde::Deserialize;
 use smol_str::SmolStr;
 
@@ -79,14 +80,12 @@ impl Cluster {
         let versions = if group.is_empty() {
             vec!["v1".to_string()]
         } else {
-            let path = format!("/apis/{}", encode(group));
-            let answer = self.ask(&Ask::get(path.as_str())).await?;
+            let answer = self.ask(&Ask::get(format!("/apis/{}", encode(group)))).await?;
             if answer.status == 404 {
                 return Ok(true);
             }
             let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
-            let group: ApiGroup =
-                json::decode(&answer.body).map_err(|error| not_understood(&self.endpoint, &path, &error))?;
+            let group: APIGroup = self.read_with(json::decode, &answer)?;
             group.versions.into_iter().map(|version| version.group_version).collect()
         };
         let root = if group.is_empty() { "/api" } else { "/apis" };
@@ -151,18 +150,21 @@ impl Cluster {
         let silent = versions.map(|version| format!("{path}/{version}"));
         let stale = summary.items.iter().flat_map(GroupDiscovery::untold);
         let silent = silent.chain(stale.map(|version| format!("{path}/{version}"))).collect();
-        let mut known = self.discovery.lock();
-        for mapping in summary.items.into_iter().flat_map(GroupDiscovery::mappings) {
-            known.mappings.insert(mapping.gvk.clone(), mapping);
-        }
-        known.answered.insert(path);
+        self.learn(path, summary.items.into_iter().flat_map(GroupDiscovery::mappings));
         Ok(silent)
+    }
+
+    /// Records the answer of a path.
+    fn learn(&self, path: String, mappings: impl Iterator<Item = Mapping>) {
+        let mut known = self.discovery.lock();
+        known.mappings.extend(mappings.map(|mapping| (mapping.gvk.clone(), mapping)));
+        known.answered.insert(path);
     }
 
     async fn version(&self, path: String) -> Result<()> {
         let answer = self.ask(&Ask::get(path.clone())).await?;
         if answer.status == 404 {
-            self.discovery.lock().answered.insert(path);
+            self.learn(path, std::iter::empty());
             return Ok(());
         }
         let answer = match answer.accepted() {
@@ -172,13 +174,11 @@ impl Cluster {
                 return Ok(());
             }
         };
-        let list: ApiResourceList =
-            json::decode(&answer.body).map_err(|error| not_understood(&self.endpoint, &path, &error))?;
-        let mut known = self.discovery.lock();
-        for mapping in list.mappings() {
-            known.mappings.insert(mapping.gvk.clone(), mapping);
+        let list: APIResourceList = self.read_with(json::decode, &answer)?;
+        if list.group_version.is_empty() {
+            return Err(not_understood(&self.endpoint, &path, &"it names no version"));
         }
-        known.answered.insert(path);
+        self.learn(path, listed_mappings(list));
         Ok(())
     }
 }
@@ -197,21 +197,9 @@ struct GroupDiscoveryList {
     #[serde(default, deserialize_with = "or_default")]
     items: Vec<GroupDiscovery>,
     #[serde(default, deserialize_with = "or_default")]
-    groups: Vec<ApiGroup>,
+    groups: Vec<APIGroup>,
     #[serde(default, deserialize_with = "or_default")]
     versions: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ApiGroup {
-    #[serde(default, deserialize_with = "or_default")]
-    versions: Vec<ApiGroupVersion>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ApiGroupVersion {
-    group_version: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -285,46 +273,19 @@ impl GroupDiscovery {
     }
 }
 
-/// `APIResourceList`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ApiResourceList {
-    group_version: String,
-    #[serde(default, deserialize_with = "or_default")]
-    resources: Vec<ApiResource>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ApiResource {
-    name: String,
-    kind: String,
-    #[serde(default)]
-    namespaced: bool,
-    #[serde(default)]
-    singular_name: SmolStr,
-    #[serde(default, deserialize_with = "or_default")]
-    short_names: Vec<SmolStr>,
-    #[serde(default, deserialize_with = "or_default")]
-    verbs: Vec<SmolStr>,
-}
-
-impl ApiResourceList {
-    fn mappings(self) -> impl Iterator<Item = Mapping> {
-        let group_version = self.group_version;
-        let resources = self.resources.into_iter().filter(|r| !r.name.contains('/'));
-        resources.map(move |resource| {
-            let mut names = resource.short_names;
-            names.extend(Some(resource.singular_name).filter(|name| !name.is_empty()));
-            Mapping {
-                gvk: Gvk::from_manifest(&group_version, &resource.kind),
-                plural: resource.name.into(),
-                namespaced: resource.namespaced,
-                names,
-                verbs: resource.verbs,
-            }
-        })
-    }
+/// The resources of a list, without subresources.
+fn listed_mappings(list: APIResourceList) -> impl Iterator<Item = Mapping> {
+    let resources = list.resources.into_iter().filter(|resource| !resource.name.contains('/'));
+    resources.map(move |resource| {
+        let names = resource.short_names.unwrap_or_default().into_iter().chain([resource.singular_name]);
+        Mapping {
+            gvk: Gvk::from_manifest(&list.group_version, &resource.kind),
+            plural: resource.name.into(),
+            namespaced: resource.namespaced,
+            names: names.filter(|name| !name.is_empty()).map(SmolStr::from).collect(),
+            verbs: resource.verbs.into_iter().map(SmolStr::from).collect(),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -354,8 +315,9 @@ mod tests {
             {"name":"pods/status","kind":"Pod","namespaced":true},
             {"name":"bindings","kind":"Binding","namespaced":true,"verbs":["create"]},
             {"name":"nodes","kind":"Node","namespaced":false}]}"#;
-        let list: ApiResourceList = serde_json::from_str(text).expect("a list");
-        let names: Vec<_> = list.mappings().map(|m| (m.can_be_listed(), m.plural, m.namespaced)).collect();
+        let list: APIResourceList = serde_json::from_str(text).expect("a list");
+        let names: Vec<_> =
+            listed_mappings(list).map(|m| (m.can_be_listed(), m.plural, m.namespaced)).collect();
         let want = [(true, "pods", true), (false, "bindings", true), (true, "nodes", false)];
         assert_eq!(names, want.map(|(listed, plural, namespaced)| (listed, plural.into(), namespaced)));
     }

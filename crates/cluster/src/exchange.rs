@@ -4,6 +4,7 @@
 //! names the version that it changes, or the identity of what it deletes. Knows nothing of what is asked; the other
 //! modules do.
 
+use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
@@ -14,7 +15,8 @@ use http::{HeaderMap, HeaderName, Method, Version, header};
 use http_body::Body as _;
 use kube::Client;
 use kube::client::Body;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::client::{Cluster, LoggedIn};
@@ -69,9 +71,40 @@ impl Ask {
     pub(super) fn object(path: impl Into<String>) -> Self {
         Self { most: MAX_OBJECT, ..Self::get(path) }
     }
+
+    /// Requests the metadata of one object, which may be large otherwise.
+    pub(super) fn metadata(path: impl Into<String>) -> Self {
+        Self { accept: METADATA, ..Self::object(path) }
+    }
+
+    /// Requests a change of one object.
+    pub(super) fn change(
+        method: Method,
+        path: impl Into<String>,
+        content_type: &'static str,
+        body: &Value,
+    ) -> Self {
+        Self { method, content_type, body: body.to_string().into_bytes(), ..Self::object(path) }
+    }
+
+    /// Requests the deletion of one object, with the fields of `DeleteOptions`.
+    pub(super) fn delete(path: impl Into<String>, mut options: Value) -> Self {
+        (options["apiVersion"], options["kind"]) = ("v1".into(), "DeleteOptions".into());
+        Self::change(Method::DELETE, path, JSON, &options)
+    }
 }
 
-const JSON: &str = "application/json";
+pub(super) const JSON: &str = "application/json";
+pub(super) const JSON_PATCH: &str = "application/json-patch+json";
+pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
+
+/// The metadata of an object, if the server can leave out the rest.
+pub(super) const METADATA: &str =
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+/// The same for each object of a list.
+pub(super) const METADATA_LIST: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
 /// One answer, good or bad.
 #[derive(Debug)]
@@ -219,13 +252,54 @@ impl Cluster {
         (ask.method == Method::GET && is_path).then(|| path.to_string())
     }
 
+    /// The answer to a request.
+    ///
+    /// # Errors
+    /// No answer, a refusal.
+    pub(super) async fn answer(&self, ask: &Ask) -> Result<Answer> {
+        self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))
+    }
+
+    /// The answer to a request; none if the server does not have the object.
+    ///
+    /// # Errors
+    /// No answer, any other refusal.
+    pub(super) async fn find(&self, ask: &Ask) -> Result<Option<Answer>> {
+        match self.ask(ask).await?.accepted() {
+            Ok(answer) => Ok(Some(answer)),
+            Err(refusal) if refusal.is_not_found() => Ok(None),
+            Err(refusal) => Err(refusal.diagnostic(&self.endpoint)),
+        }
+    }
+
     /// The JSON that a path answers with.
     ///
     /// # Errors
     /// No answer, a refusal, no JSON of that shape.
-    pub(super) async fn get_json<T: serde::de::DeserializeOwned>(&self, ask: &Ask) -> Result<T> {
-        let answer = self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
-        json::decode(&answer.body).map_err(|error| not_understood(&self.endpoint, &ask.path, &error))
+    pub(super) async fn get_json<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T> {
+        let answer = self.answer(ask).await?;
+        self.read_with(json::decode, &answer)
+    }
+
+    /// The JSON that a path answers with; none if the server does not have the object.
+    ///
+    /// # Errors
+    /// No answer, any other refusal, no JSON of that shape.
+    pub(super) async fn find_json<T: DeserializeOwned>(&self, ask: &Ask) -> Result<Option<T>> {
+        let answer = self.find(ask).await?;
+        answer.map(|answer| self.read_with(json::decode, &answer)).transpose()
+    }
+
+    /// Parses an answer.
+    ///
+    /// # Errors
+    /// It has another form.
+    pub(super) fn read_with<T, E: fmt::Display>(
+        &self,
+        parse: impl FnOnce(&[u8]) -> std::result::Result<T, E>,
+        answer: &Answer,
+    ) -> Result<T> {
+        parse(&answer.body).map_err(|error| not_understood(&self.endpoint, &answer.path, &error))
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::client::Cluster;
-use super::exchange::Ask;
+use super::exchange::{Ask, JSON, METADATA_LIST};
 use super::failure::{Refusal, not_understood};
 use super::json;
 use super::mapping::encode;
@@ -33,13 +33,10 @@ pub(super) struct ListForm {
 
 impl ListForm {
     /// Metadata alone: objects may be large.
-    pub(super) const METADATA: Self = Self {
-        accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
-        page: 500,
-    };
+    pub(super) const METADATA: Self = Self { accept: METADATA_LIST, page: 500 };
 
     /// All of it; a hundred of the largest objects are as much as one answer may have.
-    pub(super) const WHOLE: Self = Self { accept: "application/json", page: 100 };
+    pub(super) const WHOLE: Self = Self { accept: JSON, page: 100 };
 }
 
 /// What lists say of an object.
@@ -122,27 +119,59 @@ async fn list(
     names: &FxHashSet<&str>,
     form: ListForm,
 ) -> Result<Option<FxHashMap<SmolStr, Value>>> {
-    let (mut found, mut seen, mut next) = (FxHashMap::default(), 0, String::new());
-    loop {
-        let address = format!("{path}?limit={}{next}", form.page);
-        let answer = cluster.ask(&Ask { accept: form.accept, ..Ask::get(address.as_str()) }).await?;
-        let Ok(answer) = answer.accepted() else { return Ok(None) };
-        let mut page: Value = json::decode(&answer.body)
-            .map_err(|error| not_understood(&cluster.endpoint, &address, &error))?;
-        let Some(items) = page.get_mut("items").filter(|items| items.is_array() || items.is_null()) else {
-            return Err(not_understood(&cluster.endpoint, &address, &"it is no list"));
-        };
-        for item in items.as_array_mut().into_iter().flatten() {
-            seen += 1;
+    let (mut found, mut seen) = (FxHashMap::default(), 0);
+    let mut pages = Pages::new(cluster, format!("{path}?"), form);
+    while let Some(page) = pages.next().await? {
+        let Ok(items) = page else { return Ok(None) };
+        seen += items.len();
+        for item in items {
             let name = item.pointer("/metadata/name").and_then(Value::as_str);
             if let Some(name) = name.filter(|name| names.contains(name)).map(SmolStr::from) {
-                found.insert(name, item.take());
+                found.insert(name, item);
             }
         }
-        match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
-            None => return Ok(Some(found)),
-            Some(_) if seen >= FOR_EACH * names.len().max(form.page) => return Ok(None),
-            Some(token) => next = format!("&continue={}", encode(token)),
+        if pages.next.is_some() && seen >= FOR_EACH * names.len().max(form.page) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(found))
+}
+
+/// A list that comes in pages.
+struct Pages<'c> {
+    cluster: &'c Cluster,
+    /// The path and query of the collection, to which parameters can be appended.
+    path: String,
+    form: ListForm,
+    /// The parameter for the next page; none after the last one.
+    next: Option<String>,
+}
+
+impl<'c> Pages<'c> {
+    fn new(cluster: &'c Cluster, path: String, form: ListForm) -> Self {
+        Self { cluster, path, form, next: Some(String::new()) }
+    }
+
+    /// The items of the next page.
+    ///
+    /// # Errors
+    /// No answer, or one that is no list. A refusal is an answer.
+    async fn next(&mut self) -> Result<Option<std::result::Result<Vec<Value>, Refusal>>> {
+        let Some(next) = self.next.take() else { return Ok(None) };
+        let Self { cluster, path, form, .. } = self;
+        let ask = Ask { accept: form.accept, ..Ask::get(format!("{path}limit={}{next}", form.page)) };
+        let answer = match cluster.ask(&ask).await?.accepted() {
+            Ok(answer) => answer,
+            Err(refusal) => return Ok(Some(Err(refusal))),
+        };
+        let mut page: Value = cluster.read_with(json::decode, &answer)?;
+        let token =
+            page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty());
+        self.next = token.map(|token| format!("&continue={}", encode(token)));
+        match page.get_mut("items").map(Value::take) {
+            Some(Value::Array(items)) => Ok(Some(Ok(items))),
+            Some(Value::Null) => Ok(Some(Ok(Vec::new()))),
+            _ => Err(not_understood(&cluster.endpoint, &ask.path, &"it is no list")),
         }
     }
 }
@@ -169,23 +198,13 @@ pub(super) async fn items_of(
     selector: &str,
     form: ListForm,
 ) -> Result<std::result::Result<Vec<Value>, Refusal>> {
-    let (mut found, mut next) = (Vec::new(), String::new());
-    loop {
-        let address = format!("{path}?labelSelector={}&limit={}{next}", encode(selector), form.page);
-        let answer = cluster.ask(&Ask { accept: form.accept, ..Ask::get(address.as_str()) }).await?;
-        let answer = match answer.accepted() {
-            Ok(answer) => answer,
+    let mut found = Vec::new();
+    let mut pages = Pages::new(cluster, format!("{path}?labelSelector={}&", encode(selector)), form);
+    while let Some(page) = pages.next().await? {
+        match page {
+            Ok(items) => found.extend(items),
             Err(refusal) => return Ok(Err(refusal)),
-        };
-        let mut page: Value = json::decode(&answer.body)
-            .map_err(|error| not_understood(&cluster.endpoint, &address, &error))?;
-        let Some(items) = page.get_mut("items").filter(|items| items.is_array() || items.is_null()) else {
-            return Err(not_understood(&cluster.endpoint, &address, &"it is no list"));
-        };
-        found.extend(items.as_array_mut().into_iter().flatten().map(Value::take));
-        match page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty()) {
-            None => return Ok(Ok(found)),
-            Some(token) => next = format!("&continue={}", encode(token)),
         }
     }
+    Ok(Ok(found))
 }

@@ -4,7 +4,6 @@ use futures::{StreamExt as _, TryStreamExt as _};
 
 use super::client::Cluster;
 use super::exchange::Ask;
-use super::failure::not_understood;
 use super::plan::{ObjectPlan, PlannedObject};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Result;
@@ -27,12 +26,7 @@ pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) 
 async fn live_object(cluster: &Cluster, target: &PlannedObject<'_>) -> Result<Option<Node>> {
     let Some(mapping) = target.mapping.as_ref().filter(|_| target.served) else { return Ok(None) };
     let path = mapping.path(&target.object.namespace, &target.object.name);
-    match cluster.ask(&Ask::object(path.as_str())).await?.accepted() {
-        Ok(answer) => {
-            let object = target.read(&answer.body);
-            object.map(Some).map_err(|error| not_understood(&cluster.endpoint, &path, &error))
-        }
-        Err(refusal) if refusal.is_not_found() => Ok(None),
-        Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint).resource(target.resource.id())),
-    }
+    let answer =
+        cluster.find(&Ask::object(path)).await.map_err(|problem| problem.resource(target.resource.id()))?;
+    answer.map(|answer| cluster.read_with(|body| target.read(body), &answer)).transpose()
 }

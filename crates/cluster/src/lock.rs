@@ -3,12 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::client::Cluster;
 use super::exchange::Ask;
-use super::failure::not_understood;
-use super::json;
 use super::openapi::document_index;
 use smp_merge::schema::Gvk;
 use smp_overlay::schema_chain::{LockedSchema, part_of_document};
@@ -46,19 +44,12 @@ pub fn locked_schemas(cluster: &Cluster, kinds: &BTreeSet<Gvk>) -> Result<Vec<Lo
 }
 
 fn document(cluster: &Cluster, path: &str) -> Result<Value> {
-    let answer = cluster.wait(cluster.ask(&Ask::get(path)))?;
-    let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
-    let document: Map<String, Value> =
-        json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, path, &error))?;
-    Ok(Value::Object(document))
+    cluster.wait(async { cluster.get_json(&Ask::get(path)).await })
 }
 
 fn server_version(cluster: &Cluster) -> Result<String> {
-    let version = document(cluster, "/version")?;
-    let version = ServerVersion::deserialize(version);
-    version
-        .map(|version| version.git_version)
-        .map_err(|error| not_understood(&cluster.endpoint, "/version", &error))
+    let version = cluster.wait(async { cluster.get_json::<ServerVersion>(&Ask::get("/version")).await })?;
+    Ok(version.git_version)
 }
 
 #[derive(Deserialize)]

@@ -35,6 +35,11 @@ impl Mapping {
         self.verbs.is_empty() || self.verbs.iter().any(|verb| verb == "list")
     }
 
+    /// The path of the kind's CRD, if it is a custom one.
+    pub(super) fn definition_path(&self) -> String {
+        definition_path(&format!("{}.{}", self.plural, self.gvk.group))
+    }
+
     /// The path of an object; the namespace counts only for kinds that have one.
     pub(super) fn path(&self, namespace: &str, name: &str) -> String {
         format!("{}/{}", self.collection(namespace), encode(name))
@@ -51,6 +56,11 @@ impl Mapping {
             if self.namespaced { format!("/namespaces/{}", encode(namespace)) } else { String::new() };
         format!("{version}{namespace}/{}", encode(&self.plural))
     }
+}
+
+/// The path of a CRD.
+pub(super) fn definition_path(name: &str) -> String {
+    format!("{DEFINITIONS}/{}", encode(name))
 }
 
 /// Escapes what cannot stand in a segment of a path. Names of roles may have colons.

@@ -327,15 +327,12 @@ pub enum FetchedFrom {
 
 /// Asks for the documents of OpenAPI v3; none when the server has no such index.
 pub(super) fn document_index(cluster: &Cluster) -> Result<Option<Documents>> {
-    let ask = Ask::get("/openapi/v3");
-    let answer = cluster.wait(cluster.ask(&ask))?;
+    let answer = cluster.wait(cluster.ask(&Ask::get("/openapi/v3")))?;
     if answer.status == 404 {
         return Ok(None);
     }
     let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
-    let index: OpenApiIndex =
-        json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, &ask.path, &error))?;
-    Ok(Some(index.documents()))
+    cluster.read_with(json::decode, &answer).map(|index: OpenApiIndex| Some(index.documents()))
 }
 
 /// A document that a server gave.
@@ -350,8 +347,7 @@ struct Fetched {
 
 /// Fetches and compiles a document.
 fn document(cluster: &Cluster, path: &str) -> Result<Fetched> {
-    let answer = cluster.wait(cluster.ask(&Ask::get(path)))?;
-    let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&cluster.endpoint))?;
+    let answer = cluster.wait(async { cluster.answer(&Ask::get(path)).await })?;
     let strange = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, path, error);
     let node = json::read(&answer.body).map_err(|error| strange(&error))?;
     let graph = read_document(&node).and_then(|model| model.compile()).map_err(|error| strange(&error))?;

@@ -7,9 +7,8 @@ use tokio::time::Instant;
 
 use super::client::Cluster;
 use super::exchange::Ask;
-use super::failure::not_understood;
-use super::json::{self, or_default};
-use super::mapping::{DEFINITIONS, encode};
+use super::json::or_default;
+use super::mapping::definition_path;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 #[derive(Debug, Deserialize)]
@@ -62,15 +61,10 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 impl Cluster {
     /// Waits until a CRD is established.
     pub(super) async fn established(&self, name: &str, limit: Duration) -> Result<()> {
-        let path = format!("{DEFINITIONS}/{}", encode(name));
-        let ask = Ask::get(path);
+        let ask = Ask::get(definition_path(name));
         let (start, mut pause) = (Instant::now(), PAUSES.0);
         loop {
-            let answer = self.ask(&ask).await?;
-            let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
-            let definition: Definition = json::decode(&answer.body)
-                .map_err(|error| not_understood(&self.endpoint, &ask.path, &error))?;
-            match definition.progress() {
+            match self.get_json::<Definition>(&ask).await?.progress() {
                 Progress::Established => return Ok(()),
                 Progress::Refused(reason) => {
                     let message = format!("the server does not accept its names: {reason}");

@@ -24,10 +24,6 @@ pub(super) enum Before {
     Unknown,
 }
 
-/// Metadata alone: objects may be large.
-pub(crate) const METADATA: &str =
-    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-
 impl Before {
     /// Whether somebody applied it client-side, whose fields are not moved yet.
     pub(super) fn has_client_side_appliers(&self) -> bool {
@@ -51,17 +47,18 @@ impl Before {
     ) -> std::result::Result<Self, Unapplied> {
         let ask = match dry_run {
             DryRun::Server => Ask::object(path),
-            DryRun::None => Ask { accept: METADATA, ..Ask::object(path) },
+            DryRun::None => Ask::metadata(path),
         };
         match cluster.ask(&ask).await.map_err(Unapplied::Unanswered)?.accepted() {
             Ok(answer) => {
-                let strange = |error: &dyn std::fmt::Display| {
-                    Unapplied::Problem(not_understood(&cluster.endpoint, path, error))
-                };
-                let object: Value = json::decode(&answer.body).map_err(|error| strange(&error))?;
+                let object: Value = cluster.read_with(json::decode, &answer).map_err(Unapplied::Problem)?;
                 let name = object.pointer("/metadata/name").and_then(Value::as_str);
                 let is_asked_for = name.is_some_and(|name| path.ends_with(&format!("/{}", encode(name))));
-                if is_asked_for { Ok(Self::Present(object)) } else { Err(strange(&"it is another object")) }
+                if is_asked_for {
+                    return Ok(Self::Present(object));
+                }
+                let problem = not_understood(&cluster.endpoint, path, &"it is another object");
+                Err(Unapplied::Problem(problem))
             }
             Err(refusal) if refusal.is_not_found() => Ok(Self::Absent),
             Err(_) => Ok(Self::Unknown),

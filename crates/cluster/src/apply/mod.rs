@@ -22,7 +22,6 @@ use std::sync::atomic::AtomicUsize;
 use super::client::Cluster;
 use super::listing::Listed;
 use super::plan::{ObjectPlan, nothing_sent};
-pub(super) use before::METADATA;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 pub(super) use kind_words::KindWords;
 use kind_words::is_meant;
@@ -32,7 +31,7 @@ pub use options::{
     DryRun, FIELD_MANAGER, FieldValidation, LastApplied, PARALLEL, ServerSideApplyOptions, WAVE,
 };
 use report::Reporter;
-pub(super) use request::{APPLY, ApplyRequest, Force};
+pub(super) use request::{APPLY, ApplyRequest, Force, patch_request};
 use run::ApplyRun;
 pub(super) use run::GONE;
 use smp_overlay::resource::Resource;

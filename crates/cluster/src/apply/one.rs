@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use http::Method;
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 use smol_str::SmolStr;
@@ -18,7 +17,7 @@ use super::takeover::kubectl_would_get;
 use super::unapplied::Unapplied;
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
-use crate::exchange::{Answer, Ask};
+use crate::exchange::{Answer, Ask, JSON_PATCH};
 use crate::failure::{Refusal, not_understood};
 use crate::json;
 use crate::plan::{Object, PlannedObject};
@@ -214,7 +213,7 @@ impl OneObject<'_> {
             if let Some(kept) = object.as_ref().and_then(|object| kept_annotation(object, manager)) {
                 self.ask(&patch_request(path, KEEPER, &kept, APPLY)).await?;
             }
-            match self.ask(&patch_request(path, manager, &patch, "application/json-patch+json")).await {
+            match self.ask(&patch_request(path, manager, &patch, JSON_PATCH)).await {
                 Ok(_) => return self.send(ask).await,
                 Err(Unapplied::Refused(refusal)) if refusal.http == 409 => {}
                 Err(stop) => {
@@ -243,12 +242,8 @@ impl OneObject<'_> {
 
     /// Deletes the object that was seen.
     async fn delete(&self, path: &str, uid: &str) -> Result<(), Unapplied> {
-        let options = json!({
-            "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background",
-            "preconditions": {"uid": uid},
-        });
-        let ask = Ask { method: Method::DELETE, body: options.to_string().into_bytes(), ..Ask::object(path) };
-        match self.ask(&ask).await {
+        let options = json!({"propagationPolicy": "Background", "preconditions": {"uid": uid}});
+        match self.ask(&Ask::delete(path, options)).await {
             // Sent again after its answer was lost, it finds nothing.
             Err(Unapplied::Refused(refusal)) if refusal.is_not_found() => Ok(()),
             outcome => outcome.map(drop),

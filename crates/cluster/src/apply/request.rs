@@ -19,10 +19,10 @@ pub(crate) enum Force {
 }
 
 /// A patch of an object by a manager, who takes what he needs.
-pub(super) fn patch_request(path: &str, manager: &str, patch: &Value, content_type: &'static str) -> Ask {
+pub(crate) fn patch_request(path: &str, manager: &str, patch: &Value, content_type: &'static str) -> Ask {
     let force = if content_type == APPLY { "&force=true" } else { "" };
     let path = format!("{path}?fieldManager={}{force}", encode(manager));
-    Ask { method: Method::PATCH, content_type, body: patch.to_string().into_bytes(), ..Ask::object(path) }
+    Ask::change(Method::PATCH, path, content_type, patch)
 }
 
 /// A server-side apply, without its object.

@@ -1,7 +1,6 @@
 //! Taking objects that are there already into a set.
 
 use futures::StreamExt as _;
-use http::Method;
 use serde_json::{Value, json};
 
 use super::claim::SetWork;
@@ -11,11 +10,10 @@ use super::id::PART_OF;
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
 use super::run::{refuse_members_of_others, scope_of, unsent};
-use crate::apply::METADATA;
+use crate::apply::patch_request;
 use crate::client::Cluster;
-use crate::exchange::Ask;
-use crate::json;
-use crate::mapping::{Mapping, encode};
+use crate::exchange::{Ask, MERGE_PATCH};
+use crate::mapping::Mapping;
 use crate::plan::{Object, ObjectPlan};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -75,14 +73,10 @@ impl Adopter<'_> {
     /// Labels an object that is there, unless another set has taken it.
     async fn label(&self, mapping: &Mapping, object: &Object) -> Result<()> {
         let path = mapping.path(&object.namespace, &object.name);
-        let ask = Ask { accept: METADATA, ..Ask::object(path.as_str()) };
+        let ask = Ask::metadata(path.as_str());
         for _ in 0..5 {
-            let now: Value = match self.cluster.ask(&ask).await?.accepted() {
-                Ok(answer) => json::decode(&answer.body)
-                    .map_err(|error| crate::failure::not_understood(&self.cluster.endpoint, &path, &error))?,
-                Err(refusal) if refusal.is_not_found() => return Err(not_there(object)),
-                Err(refusal) => return Err(refusal.diagnostic(&self.cluster.endpoint)),
-            };
+            let now: Option<Value> = self.cluster.find_json(&ask).await?;
+            let now = now.ok_or_else(|| not_there(object))?;
             let text = |pointer: &str| now.pointer(pointer).and_then(Value::as_str);
             match now.pointer("/metadata/labels").and_then(|labels| labels.get(PART_OF)) {
                 Some(own) if own == self.id => return Ok(()),
@@ -93,12 +87,7 @@ impl Adopter<'_> {
                 "uid": text("/metadata/uid"), "resourceVersion": text("/metadata/resourceVersion"),
                 "labels": {PART_OF: self.id},
             }});
-            let patch = Ask {
-                method: Method::PATCH,
-                content_type: "application/merge-patch+json",
-                body: body.to_string().into_bytes(),
-                ..Ask::object(format!("{path}?fieldManager={}", encode(self.manager)))
-            };
+            let patch = patch_request(&path, self.manager, &body, MERGE_PATCH);
             match self.cluster.ask(&patch).await?.accepted() {
                 Ok(_) => return Ok(()),
                 Err(refusal) if refusal.http == 409 => {}

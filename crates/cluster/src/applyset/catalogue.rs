@@ -15,7 +15,6 @@ use super::tooling::ApplySetTooling;
 use crate::apply::PARALLEL;
 use crate::client::Cluster;
 use crate::exchange::Ask;
-use crate::failure::not_understood;
 use crate::json;
 use crate::listing::metadata_of;
 use crate::mapping::{DEFINITIONS, Mapping, encode};
@@ -175,8 +174,7 @@ pub fn view(cluster: &Cluster, parent: &str) -> Result<ApplySetView> {
         let parent = SetParent { at, tooling: ApplySetTooling::default() };
         let missing = || no_set(&object);
         let answer = parent.look(cluster).await?.ok_or_else(missing)?;
-        let item: Value = json::decode(&answer.body)
-            .map_err(|error| not_understood(&cluster.endpoint, &answer.path, &error))?;
+        let item: Value = cluster.read_with(json::decode, &answer)?;
         let labelled = item.pointer("/metadata/labels").and_then(|labels| labels.get(ID));
         let listing = listing(&mapping, &item).filter(|_| labelled == Some(&Value::from(id.as_str())));
         contents(cluster, listing.ok_or_else(missing)?, &id).await
@@ -215,7 +213,7 @@ async fn contents(cluster: &Cluster, listing: ApplySetListing, id: &str) -> Resu
         })
     };
     let unused = served.iter().filter(|mapping| !used(mapping));
-    let unused = unused.map(|one| GroupKind { kind: one.gvk.kind.clone(), group: one.gvk.group.clone() });
+    let unused = unused.map(|one| GroupKind::of(&one.gvk));
     let missing_namespaces = missing(cluster, &listing.namespaces).await?;
     Ok(ApplySetView {
         parent: listing.parent,

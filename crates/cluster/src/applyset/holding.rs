@@ -9,7 +9,6 @@ use super::parent_ref::ParentRef;
 use crate::client::Cluster;
 use crate::contents::{Leaving, WhatIsHeld, definition_contents, namespace_contents};
 use crate::exchange::Ask;
-use crate::json;
 use crate::listing::{ListForm, items_of};
 use crate::mapping::Mapping;
 use crate::plan::ObjectPlan;
@@ -120,12 +119,13 @@ pub(super) async fn reason_to_stay(
     let contents = match kind {
         HoldingKind::Namespace => namespace_contents(cluster, &member.object.name, gone).await?,
         HoldingKind::Definition => {
-            let Some(definition) = object(cluster, member).await? else { return Ok(None) };
+            let definition = cluster.find_json(&Ask::object(member.path())).await?;
+            let Some(definition) = definition else { return Ok(None) };
             definition_contents(cluster, &definition, gone).await?
         }
         HoldingKind::VolumeClaim => return used(cluster, member, gone).await,
         HoldingKind::Volume => {
-            let volume = object(cluster, member).await?;
+            let volume: Option<Value> = cluster.find_json(&Ask::object(member.path())).await?;
             return Ok(volume.as_ref().and_then(claimed));
         }
     };
@@ -157,7 +157,8 @@ fn claimed(volume: &Value) -> Option<String> {
 
 /// Why a claim may hold something: it is bound or about to be, or a Pod that stays uses it.
 async fn used(cluster: &Cluster, member: &SetMember, gone: &Leaving) -> Result<Option<String>> {
-    let Some(claim) = object(cluster, member).await? else { return Ok(None) };
+    let claim: Option<Value> = cluster.find_json(&Ask::object(member.path())).await?;
+    let Some(claim) = claim else { return Ok(None) };
     let volume = text(&claim, "/spec/volumeName");
     if text(&claim, "/status/phase") == "Bound" {
         return Ok(Some("it is bound".into()));
@@ -184,18 +185,6 @@ fn uses(pod: &Value, claim: &str) -> bool {
 fn is_over(pod: &Value, gone: &Leaving) -> bool {
     matches!(text(pod, "/status/phase"), "Succeeded" | "Failed")
         || gone.uids.contains(text(pod, "/metadata/uid"))
-}
-
-/// All of an object; none when it is not there any more.
-async fn object(cluster: &Cluster, member: &SetMember) -> Result<Option<Value>> {
-    let path = member.path();
-    match cluster.ask(&Ask::object(path.as_str())).await?.accepted() {
-        Ok(answer) => json::decode(&answer.body)
-            .map(Some)
-            .map_err(|error| crate::failure::not_understood(&cluster.endpoint, &path, &error)),
-        Err(refusal) if refusal.is_not_found() => Ok(None),
-        Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint)),
-    }
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ impl SetMember {
     }
 
     pub(super) fn group_kind(&self) -> GroupKind {
-        GroupKind { kind: self.object.gvk.kind.clone(), group: self.object.gvk.group.clone() }
+        GroupKind::of(&self.object.gvk)
     }
 
     /// The name that the CRD of its kind has, if it is one of a CRD.

@@ -1,6 +1,5 @@
 //! Giving a set up: its members stay, and are in no set any more.
 
-use http::Method;
 use serde_json::{Value, json};
 
 use super::catalogue::no_set;
@@ -14,11 +13,10 @@ use super::parent_ref::ParentRef;
 use super::prune::taken;
 use super::run::unsent;
 use super::scope::SetScope;
+use crate::apply::patch_request;
 use crate::client::Cluster;
-use crate::exchange::Ask;
-use crate::failure::not_understood;
-use crate::json;
-use crate::mapping::{Mapping, encode};
+use crate::exchange::{Ask, JSON_PATCH, MERGE_PATCH};
+use crate::mapping::Mapping;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::path::push_step;
 
@@ -130,32 +128,18 @@ async fn take_label_off(cluster: &Cluster, member: &SetMember, id: &str, manager
         {"op": "remove", "path": pointer},
     ]);
     let path = member.path();
-    let ask = Ask {
-        method: Method::PATCH,
-        content_type: "application/json-patch+json",
-        body: patch.to_string().into_bytes(),
-        ..Ask::object(format!("{path}?fieldManager={}", encode(manager)))
-    };
+    let ask = patch_request(&path, manager, &patch, JSON_PATCH);
     let refusal = match cluster.ask(&ask).await?.accepted() {
         Ok(_) => return Ok(()),
         Err(refusal) if refusal.is_not_found() => return Ok(()),
         Err(refusal) => refusal,
     };
     // Sent again after its answer was lost, the patch finds no label.
-    let now = cluster.ask(&Ask::object(path.as_str())).await?;
-    match now.accepted() {
-        Ok(answer) => {
-            let object: Value = json::decode(&answer.body)
-                .map_err(|error| not_understood(&cluster.endpoint, &path, &error))?;
-            let label = object.pointer("/metadata/labels").and_then(|labels| labels.get(PART_OF));
-            if label.is_some_and(|label| label == id) {
-                Err(refusal.diagnostic(&cluster.endpoint))
-            } else {
-                Ok(())
-            }
-        }
-        Err(gone) if gone.is_not_found() => Ok(()),
-        Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint)),
+    let now: Option<Value> = cluster.find_json(&Ask::object(path)).await?;
+    let labels = now.as_ref().and_then(|now| now.pointer("/metadata/labels"));
+    match labels.and_then(|labels| labels.get(PART_OF)) {
+        Some(label) if label == id => Err(refusal.diagnostic(&cluster.endpoint)),
+        _ => Ok(()),
     }
 }
 
@@ -167,37 +151,24 @@ async fn remove(
     report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
 ) -> Result<()> {
     let path = parent.at.path();
-    let answer = match cluster.ask(&Ask::object(path.as_str())).await?.accepted() {
-        Ok(answer) => answer,
-        Err(refusal) if refusal.is_not_found() => return Ok(()),
-        Err(refusal) => return Err(refusal.diagnostic(&cluster.endpoint)),
-    };
-    let object: Value =
-        json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, &path, &error))?;
+    let object: Option<Value> = cluster.find_json(&Ask::object(path.as_str())).await?;
+    let Some(object) = object else { return Ok(()) };
     if object.pointer("/metadata/uid").and_then(Value::as_str) != Some(hold.parent_uid()) {
         return Err(Diagnostic::error(Code::Conflict, "the parent of the ApplySet was made anew meanwhile"));
     }
     let holds = |field: &str| object.get(field).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
     let version = &object["metadata"]["resourceVersion"];
     let ask = if parent.at.is_built_in() && !holds("data") && !holds("binaryData") {
-        let options = json!({
-            "apiVersion": "v1", "kind": "DeleteOptions",
-            "preconditions": {"uid": hold.parent_uid(), "resourceVersion": version},
-        });
-        Ask { method: Method::DELETE, body: options.to_string().into_bytes(), ..Ask::object(path) }
+        let preconditions = json!({"uid": hold.parent_uid(), "resourceVersion": version});
+        Ask::delete(path, json!({"preconditions": preconditions}))
     } else {
         let text =
             format!("{} is no parent of an ApplySet any more, and stays for what it is", parent.at.object());
         report(ApplySetEvent::Warning(&text));
         no_parent(parent, hold, version)
     };
-    match cluster.ask(&ask).await?.accepted() {
-        Ok(_) => Ok(()),
-        Err(refusal) if refusal.is_not_found() => Ok(()),
-        Err(refusal) => Err(refusal
-            .diagnostic(&cluster.endpoint)
-            .help("run it again: the members are in no set any more")),
-    }
+    let help = "run it again: the members are in no set any more";
+    cluster.find(&ask).await.map(drop).map_err(|problem| problem.help(help))
 }
 
 /// The request that takes what makes it a parent off an object.
@@ -209,7 +180,5 @@ fn no_parent(parent: &SetParent, hold: &SetHold, version: &Value) -> Ask {
             TOOLING: nothing, GROUP_KINDS: nothing, GROUP_RESOURCES: nothing, NAMESPACES: nothing, CLAIM: nothing,
         },
     }});
-    let path = format!("{}?fieldManager={}", parent.at.path(), encode(parent.tooling.field_manager()));
-    let (content_type, body) = ("application/merge-patch+json", body.to_string().into_bytes());
-    Ask { method: Method::PATCH, content_type, body, ..Ask::object(path) }
+    patch_request(&parent.at.path(), parent.tooling.field_manager(), &body, MERGE_PATCH)
 }

@@ -14,7 +14,7 @@ use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, TOOLING};
 use super::parent_ref::ParentRef;
 use super::scope::{GroupKind, SetScope, entries};
 use super::tooling::{ApplySetTooling, tool_name};
-use crate::apply::{APPLY, METADATA};
+use crate::apply::APPLY;
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
 use crate::exchange::{Answer, Ask};
@@ -67,9 +67,7 @@ impl SetParent {
 
     /// The parent as it stands, whose ever it is.
     pub(super) async fn look(&self, cluster: &Cluster) -> Result<Option<Answer>> {
-        let path = self.at.path();
-        let ask = Ask { accept: METADATA, ..Ask::object(path.as_str()) };
-        match cluster.ask(&ask).await?.accepted() {
+        match cluster.ask(&Ask::metadata(self.at.path())).await?.accepted() {
             Ok(answer) => Ok(Some(answer)),
             Err(refusal) if refusal.is_not_found() && self.at.is_built_in() => Ok(None),
             Err(refusal) if refusal.is_not_found() => {
@@ -99,7 +97,7 @@ impl SetParent {
         basis: Option<&LiveParent>,
         state: &ParentState,
     ) -> Result<ParentWrite> {
-        let body = self.manifest(basis, state).to_string().into_bytes();
+        let body = self.manifest(basis, state);
         let mut refusal = None;
         for force in [false, true] {
             let path = format!(
@@ -107,9 +105,7 @@ impl SetParent {
                 self.at.path(),
                 encode(self.tooling.field_manager())
             );
-            let ask =
-                Ask { method: Method::PATCH, content_type: APPLY, body: body.clone(), ..Ask::object(path) };
-            match cluster.ask(&ask).await?.accepted() {
+            match cluster.ask(&Ask::change(Method::PATCH, path, APPLY, &body)).await?.accepted() {
                 Ok(answer) => return self.understood(cluster, &answer).map(ParentWrite::Done),
                 // As kubectl, which warns and takes the fields: they are of nobody else.
                 Err(other) if ApplyConflict::read(&self.at.object(), &other).is_some() => {

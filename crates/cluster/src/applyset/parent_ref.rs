@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::id::{IS_PARENT_TYPE, set_id};
 use super::scope::GroupKind;
 use crate::client::Cluster;
 use crate::exchange::Ask;
-use crate::failure::not_understood;
-use crate::json;
-use crate::mapping::{DEFINITIONS, Mapping, encode};
+use crate::mapping::Mapping;
 use crate::plan::Object;
 use smp_merge::schema::NamedKind;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -67,21 +66,14 @@ impl ParentRef {
         if self.is_built_in() {
             return Ok(());
         }
-        let name = format!("{}.{}", self.mapping.plural, self.mapping.gvk.group);
-        let path = format!("{DEFINITIONS}/{}", encode(&name));
-        let answer = match cluster.ask(&Ask::get(path.as_str())).await?.accepted() {
-            Ok(answer) => answer,
-            Err(refusal) if refusal.is_not_found() => return Err(self.is_no_parent()),
-            Err(refusal) => return Err(refusal.diagnostic(&cluster.endpoint)),
-        };
-        let definition: serde_json::Value =
-            json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, &path, &error))?;
-        let label = definition.pointer("/metadata/labels").and_then(|labels| labels.get(IS_PARENT_TYPE));
+        let definition: Option<Value> = cluster.find_json(&Ask::get(self.mapping.definition_path())).await?;
+        let labels = definition.as_ref().and_then(|definition| definition.pointer("/metadata/labels"));
+        let label = labels.and_then(|labels| labels.get(IS_PARENT_TYPE));
         if label.is_some() { Ok(()) } else { Err(self.is_no_parent()) }
     }
 
     fn is_no_parent(&self) -> Diagnostic {
-        let kind = GroupKind { kind: self.mapping.gvk.kind.clone(), group: self.mapping.gvk.group.clone() };
+        let kind = GroupKind::of(&self.mapping.gvk);
         Diagnostic::error(Code::InvalidValue, format!("a {kind} cannot be the parent of an ApplySet")).help(
             format!(
                 "Secrets and ConfigMaps can, and custom resources whose CRD has the label {IS_PARENT_TYPE}"

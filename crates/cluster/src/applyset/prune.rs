@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::future::{Either, select};
-use http::Method;
 use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -19,7 +18,6 @@ use super::hold::{SetHold, StillHeld};
 use super::holding::{HoldingKind, Needed, reason_to_stay};
 use super::members::{SetMember, label};
 use super::parent::SetParent;
-use crate::apply::METADATA;
 use crate::client::Cluster;
 use crate::contents::Leaving;
 use crate::delete::{DeleteEvent, DoneWhen, DyingObject, Patient, RemainingObject, gone, identity};
@@ -384,27 +382,25 @@ impl MemberDeleter<'_> {
 
     fn request(&self, member: &SetMember, metadata: &Value) -> Ask {
         let mut options = json!({
-            "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": self.options.cascade.policy(),
+            "propagationPolicy": self.options.cascade.policy(),
             "preconditions": {"uid": member.uid, "resourceVersion": metadata.get("resourceVersion")},
         });
         if self.options.mode == PruneMode::ServerDryRun {
             options["dryRun"] = json!(["All"]);
         }
-        Ask { method: Method::DELETE, body: options.to_string().into_bytes(), ..Ask::object(member.path()) }
+        Ask::delete(member.path(), options)
     }
 
     /// The object as it is now, if it is still to be deleted; otherwise what has become of it.
     async fn metadata_now(&self, member: &SetMember) -> std::result::Result<Value, PruneDeletion> {
-        let ask = Ask { accept: METADATA, ..Ask::object(member.path()) };
+        let ask = Ask::metadata(member.path());
         let answer = match self.cluster.ask(&ask).await.map_err(PruneDeletion::Unanswered)?.accepted() {
             Ok(answer) => answer,
             Err(refusal) if refusal.is_not_found() => return Err(PruneDeletion::Done),
             Err(refusal) => return Err(PruneDeletion::Failed(refusal.diagnostic(&self.cluster.endpoint))),
         };
-        let strange = |error: &dyn std::fmt::Display| {
-            PruneDeletion::Failed(crate::failure::not_understood(&self.cluster.endpoint, &ask.path, error))
-        };
-        let mut object: Value = json::decode(&answer.body).map_err(|error| strange(&error))?;
+        let object = self.cluster.read_with(json::decode, &answer);
+        let mut object: Value = object.map_err(PruneDeletion::Failed)?;
         let metadata = object.get_mut("metadata").map(Value::take).unwrap_or_default();
         if metadata.get("uid").and_then(Value::as_str) != Some(&member.uid) {
             return Err(PruneDeletion::Stays("it was made anew meanwhile".into()));

@@ -353,8 +353,7 @@ fn without_controlled(
 }
 
 pub(super) fn object_key(object: &Object) -> ObjectKey {
-    let kind = GroupKind { kind: object.gvk.kind.clone(), group: object.gvk.group.clone() };
-    (kind, object.namespace.clone(), object.name.clone())
+    (GroupKind::of(&object.gvk), object.namespace.clone(), object.name.clone())
 }
 
 pub(super) fn unsent(problem: Diagnostic) -> Diagnostic {

@@ -5,6 +5,8 @@ use std::fmt;
 
 use smol_str::SmolStr;
 
+use smp_merge::schema::Gvk;
+
 /// A kind, whatever its version.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupKind {
@@ -23,6 +25,10 @@ impl fmt::Display for GroupKind {
 }
 
 impl GroupKind {
+    pub(super) fn of(gvk: &Gvk) -> Self {
+        Self { kind: gvk.kind.clone(), group: gvk.group.clone() }
+    }
+
     /// From `Deployment.apps`.
     pub(super) fn read(text: &str) -> Self {
         let (kind, group) = text.split_once('.').unwrap_or((text, ""));

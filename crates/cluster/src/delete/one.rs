@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use smol_str::SmolStr;
 
 use super::options::DeleteOptions;
-use crate::apply::{DryRun, METADATA};
+use crate::apply::DryRun;
 use crate::client::Cluster;
 use crate::exchange::{Answer, Ask};
 use crate::failure::not_understood;
@@ -38,8 +38,7 @@ pub(super) async fn delete_one(
         return unserved(cluster, target);
     };
     let path = mapping.path(&target.object.namespace, &target.object.name);
-    let looked = Ask { accept: METADATA, ..Ask::object(path.as_str()) };
-    let uid = match sent(cluster, &looked).await {
+    let uid = match sent(cluster, &Ask::metadata(path.as_str())).await {
         Err(deletion) => return deletion,
         Ok(answer) => match identity(&answer) {
             Some(uid) => uid,
@@ -47,14 +46,13 @@ pub(super) async fn delete_one(
         },
     };
     let mut wanted = json!({
-        "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": options.cascade.policy(),
+        "propagationPolicy": options.cascade.policy(),
         "preconditions": {"uid": uid.as_str()},
     });
     if options.dry_run == DryRun::Server {
         wanted["dryRun"] = json!(["All"]);
     }
-    let ask = Ask { method: Method::DELETE, body: wanted.to_string().into_bytes(), ..Ask::object(path) };
-    match sent(cluster, &ask).await {
+    match sent(cluster, &Ask::delete(path, wanted)).await {
         // Somebody else, or a request whose answer was lost, has deleted it meanwhile.
         Err(Deletion::Absent) => Deletion::Gone,
         Err(deletion) => deletion,

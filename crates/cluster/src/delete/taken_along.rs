@@ -6,7 +6,6 @@ use super::events::TakenAlong;
 use crate::client::Cluster;
 use crate::contents::{Leaving, WhatIsHeld, content_key, definition_contents, namespace_contents};
 use crate::exchange::Ask;
-use crate::failure::not_understood;
 use crate::json;
 use crate::plan::{ObjectPlan, PlannedObject};
 use smp_text::diagnostic::Result;
@@ -46,15 +45,10 @@ async fn contents(
         return Ok(None);
     }
     let path = mapping.path(&target.object.namespace, &target.object.name);
-    let answer = match cluster.ask(&Ask::object(path.as_str())).await?.accepted() {
-        Ok(answer) => answer,
-        Err(refusal) if refusal.is_not_found() => return Ok(None),
-        Err(refusal) => return Err(refusal.diagnostic(&cluster.endpoint)),
-    };
+    let Some(answer) = cluster.find(&Ask::object(path)).await? else { return Ok(None) };
     if is_namespace {
         return namespace_contents(cluster, &target.object.name, leaving).await.map(Some);
     }
-    let definition: Value =
-        json::decode(&answer.body).map_err(|error| not_understood(&cluster.endpoint, &path, &error))?;
+    let definition: Value = cluster.read_with(json::decode, &answer)?;
     definition_contents(cluster, &definition, leaving).await.map(Some)
 }

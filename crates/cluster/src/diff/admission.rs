@@ -10,7 +10,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::client::Cluster;
-use crate::exchange::Ask;
+use crate::exchange::{Ask, JSON};
 use crate::mapping::Mapping;
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::Result;
@@ -99,11 +99,8 @@ pub(super) async fn may_patch(cluster: &Cluster, mapping: &Mapping, namespace: &
     });
     let (kind, version) = ("SelfSubjectAccessReview", "authorization.k8s.io/v1");
     let review = json!({"apiVersion": version, "kind": kind, "spec": {"resourceAttributes": resource}});
-    let ask = Ask {
-        method: Method::POST,
-        body: review.to_string().into_bytes(),
-        ..Ask::object(format!("/apis/{version}/selfsubjectaccessreviews"))
-    };
+    let path = format!("/apis/{version}/selfsubjectaccessreviews");
+    let ask = Ask::change(Method::POST, path, JSON, &review);
     let Ok(answer) = cluster.ask(&ask).await?.accepted() else { return Ok(false) };
     let answer: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     Ok(answer.pointer("/status/allowed") == Some(&Value::Bool(true)))

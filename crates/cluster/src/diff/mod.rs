@@ -15,7 +15,6 @@ use super::apply::GONE;
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
 use super::exchange::Ask;
-use super::failure::not_understood;
 use super::json;
 use super::plan::{Object, ObjectPlan};
 use compare::{CompareOne, Compared, DiffRun, Stop, removal};
@@ -102,13 +101,9 @@ pub fn removals(cluster: &Cluster, objects: &[Object], options: &DiffOptions) ->
         let read = objects.iter().map(|object| async move {
             let Some(mapping) = cluster.mapping(&object.gvk) else { return Ok(None) };
             let path = mapping.path(&object.namespace, &object.name);
-            match cluster.ask(&Ask::object(path.as_str())).await?.accepted() {
-                Ok(answer) => json::read_object(&answer.body)
-                    .map(|live| Some(removal(object, live, options)))
-                    .map_err(|error| not_understood(&cluster.endpoint, &path, &error)),
-                Err(refusal) if refusal.is_not_found() => Ok(None),
-                Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint)),
-            }
+            let Some(answer) = cluster.find(&Ask::object(path)).await? else { return Ok(None) };
+            let live = cluster.read_with(json::read_object, &answer)?;
+            Ok(Some(removal(object, live, options)))
         });
         let read = read.collect::<Vec<_>>();
         let read = futures::stream::iter(read).buffered(options.parallel.max(1));

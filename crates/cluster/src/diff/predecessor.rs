@@ -5,7 +5,6 @@ use smol_str::SmolStr;
 
 use crate::client::Cluster;
 use crate::exchange::Ask;
-use crate::failure::not_understood;
 use crate::json;
 use crate::plan::{Object, ObjectPlan, PlannedObject};
 use smp_overlay::transform::content_hash;
@@ -34,8 +33,7 @@ impl Predecessors {
         let mut found = Self::default();
         for (path, targets) in collections {
             let Ok(answer) = cluster.ask(&Ask::get(path.as_str())).await?.accepted() else { continue };
-            let strange = |error| not_understood(&cluster.endpoint, &path, &error);
-            let mut list = json::read_object(&answer.body).map_err(strange)?;
+            let mut list = cluster.read_with(json::read_object, &answer)?;
             let Some(Node { value: Value::List(items), .. }) =
                 list.as_map_mut().and_then(|list| list.remove("items"))
             else {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use smol_str::SmolStr;
 use tokio::sync::Notify;
 
+use crate::exchange::{JSON, METADATA, METADATA_LIST};
 use crate::mapping::{Mapping, encode};
 
 /// How much of each object is wanted.
@@ -21,19 +22,15 @@ pub(crate) enum ObjectContent {
 impl ObjectContent {
     pub(super) fn of_list(self) -> &'static str {
         match self {
-            Self::Whole => "application/json",
-            Self::Metadata | Self::MetadataUnless(_) => {
-                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-            }
+            Self::Whole => JSON,
+            Self::Metadata | Self::MetadataUnless(_) => METADATA_LIST,
         }
     }
 
     pub(super) fn of_changes(self) -> &'static str {
         match self {
-            Self::Whole => "application/json",
-            Self::Metadata | Self::MetadataUnless(_) => {
-                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-            }
+            Self::Whole => JSON,
+            Self::Metadata | Self::MetadataUnless(_) => METADATA,
         }
     }
 }

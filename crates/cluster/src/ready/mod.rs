@@ -22,7 +22,7 @@ use super::client::Cluster;
 use super::exchange::Ask;
 use super::follow::{Follower, LISTS, Sight};
 use super::json;
-use super::mapping::{DEFINITIONS, Mapping, encode};
+use super::mapping::Mapping;
 use super::plan::{ObjectPlan, PlannedObject, nothing_sent};
 use super::status::{READY, ReadyRule, WithoutStatus};
 pub use events::{WaitEnd, WaitEvent, WaitVerdict, WaitedObject, WarningEvent};
@@ -196,10 +196,7 @@ async fn without_status(
 
 /// Whether the CRD of a kind has a status for its controller. What cannot be learnt is taken to have one.
 async fn has_status(cluster: &Cluster, mapping: &Mapping) -> bool {
-    let name = encode(&format!("{}.{}", mapping.plural, mapping.gvk.group));
-    let ask = Ask::object(format!("{DEFINITIONS}/{name}"));
-    let Ok(answer) = cluster.ask(&ask).await else { return true };
-    let Ok(answer) = answer.accepted() else { return true };
+    let Ok(answer) = cluster.answer(&Ask::object(mapping.definition_path())).await else { return true };
     let Ok(crd) = json::read_object(&answer.body) else { return true };
     let versions = crd.get_path(&["spec", "versions"]).and_then(Node::as_list).into_iter().flatten();
     let mut of_version = versions
