@@ -12,7 +12,7 @@ use clap::{Args, ValueEnum};
 
 use super::connect::{ServerSideArg, duration};
 use super::ending::{stop_at_first_signal, stop_at_second_signal};
-use super::form::{Joined, OutputForm};
+use super::form::{Joined, OutputForm, ReportFormat};
 use super::objects::ObjectArgs;
 use super::prune::{self, PruneArgs, SetTeller};
 use super::report::print_line;
@@ -21,7 +21,7 @@ use super::wait::{WaitFlags, WaitOutput, unused};
 use super::{Failure, Outcome, ending, render};
 use smp_cluster::{
     self, AppliedObject, ApplyChange, ApplySetOptions, ApplySetRun, ApplySummary, Cluster, DeployEvent,
-    DeployOptions, DeploySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, PARALLEL, PruneMode,
+    DeployOptions, DeploySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, Object, PARALLEL, PruneMode,
     PruneSummary, ServerSideApplyOptions,
 };
 use smp_inspect::check::Unfinished;
@@ -111,8 +111,9 @@ enum WavesOf {
     Argocd,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum DryRunArg {
+/// Whether anything is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum DryRunArg {
     None,
     Client,
     Server,
@@ -248,7 +249,7 @@ impl<'a> DeployOutput<'a> {
             stop: options.apply.stop.as_ref(),
             pruned: pruned.unwrap_or_default(),
             applied: AppliedOutput::new(args),
-            waited: WaitOutput::new(None, args.wait_flags.limit(), sources),
+            waited: WaitOutput::new(ReportFormat::Text, args.wait_flags.limit(), sources),
             set: SetTeller::new(args.line(pruned), sources),
         }
     }
@@ -312,10 +313,11 @@ fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
         problem = problem.note(counts);
     }
     if unknown > 0 {
-        problem = problem.note(format!("sent, and not answered: {}", prune::named(&summary.unknown)));
+        problem = problem
+            .note(format!("sent, and not answered: {}", prune::named(&summary.unknown, Object::to_string)));
     }
     if !summary.skipped.is_empty() {
-        problem = problem.note(format!("not sent: {}", prune::named(&summary.skipped)));
+        problem = problem.note(format!("not sent: {}", prune::named(&summary.skipped, Object::to_string)));
     }
     if unknown + summary.skipped.len() > 0 {
         problem = problem.help("apply again: what was applied stays as it is");

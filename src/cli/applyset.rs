@@ -3,16 +3,18 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::connect::ConnectArgs;
+use super::form::{ReportFormat, one_of};
 use super::objects::ObjectArgs;
-use super::prune::{ToolingArg, parent_name, say};
+use super::prune::{TOOLS, parent_name, say};
 use super::report::print_json;
 use super::{Failure, Outcome, render};
 use smp_cluster::{
-    self, ApplySetEvent, ApplySetOptions, ApplySetView, Cluster, Object, OrphanedParent, PruneFailure, SetsOf,
+    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySetView, Cluster, Object, OrphanedParent,
+    PruneFailure, SetsOf,
 };
 use smp_text::diagnostic::{Code, Diagnostic, escaped, escaped_line};
 use smp_text::source::SourceMap;
@@ -36,13 +38,6 @@ enum ApplySetSubcommand {
     Orphan(OrphanArgs),
 }
 
-/// How sets are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SetFormat {
-    Text,
-    Json,
-}
-
 #[derive(Debug, Args)]
 struct SetListArgs {
     /// Look in all namespaces
@@ -50,8 +45,8 @@ struct SetListArgs {
     all_namespaces: bool,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = SetFormat::Text, value_name = "FORMAT")]
-    output: SetFormat,
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text, value_name = "FORMAT")]
+    output: ReportFormat,
 
     #[command(flatten)]
     connect: ConnectArgs,
@@ -64,8 +59,8 @@ struct SetViewArgs {
     parent: String,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = SetFormat::Text, value_name = "FORMAT")]
-    output: SetFormat,
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text, value_name = "FORMAT")]
+    output: ReportFormat,
 
     #[command(flatten)]
     connect: ConnectArgs,
@@ -82,8 +77,8 @@ struct AdoptArgs {
     objects: ObjectArgs,
 
     /// Tool that the set says it is kept by
-    #[arg(long, value_enum, value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
-    applyset_tooling: ToolingArg,
+    #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
+    applyset_tooling: ApplySetTooling,
 }
 
 #[derive(Debug, Args)]
@@ -97,8 +92,8 @@ struct OrphanArgs {
     keep_parent: bool,
 
     /// Tool that the set says it is kept by
-    #[arg(long, value_enum, value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
-    applyset_tooling: ToolingArg,
+    #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
+    applyset_tooling: ApplySetTooling,
 
     #[command(flatten)]
     connect: ConnectArgs,
@@ -127,7 +122,7 @@ fn list(args: &SetListArgs, sources: &SourceMap) -> Outcome {
     let of = if args.all_namespaces { SetsOf::AllNamespaces } else { SetsOf::Namespace };
     let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
     let sets = smp_cluster::applysets(&cluster, of, &mut report)?;
-    if args.output == SetFormat::Json {
+    if args.output == ReportFormat::Json {
         let sets = sets.iter().map(|set| JsonSet {
             parent: set.parent.to_string(),
             namespace: &set.parent.namespace,
@@ -175,7 +170,7 @@ struct JsonMember<'v> {
 fn view(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.connect.options(sources))?;
     let view = smp_cluster::view(&cluster, &args.parent)?;
-    if args.output == SetFormat::Json {
+    if args.output == ReportFormat::Json {
         print_json(&json_view(&view))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -239,9 +234,9 @@ fn orphan(args: &OrphanArgs, sources: &SourceMap) -> Outcome {
     Ok(ended(&failures, "still in the set, and the parent stays", sources))
 }
 
-fn options(parent: &str, tooling: ToolingArg) -> ApplySetOptions {
+fn options(parent: &str, tooling: ApplySetTooling) -> ApplySetOptions {
     let mut options = ApplySetOptions::new(parent);
-    options.tooling = tooling.tooling();
+    options.tooling = tooling;
     options
 }
 

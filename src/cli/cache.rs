@@ -8,9 +8,10 @@ use std::time::SystemTime;
 
 use anyhow::Context as _;
 use clap::builder::OsStringValueParser;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::form::ReportFormat;
 use super::report::{print_json, print_line};
 use super::{Failure, Outcome};
 use smp_files::{CacheEntry, CacheKind, Cleared, user_cache};
@@ -60,14 +61,8 @@ enum CacheSubcommand {
 #[derive(Debug, Args)]
 struct CacheListArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = CacheListFormat::Text)]
-    output: CacheListFormat,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum CacheListFormat {
-    Text,
-    Json,
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
+    output: ReportFormat,
 }
 
 pub(super) fn run(args: &CacheCommand) -> Outcome {
@@ -102,10 +97,10 @@ struct Caches {
 }
 
 impl Caches {
-    fn list(&self, format: CacheListFormat) -> Result<(), Failure> {
+    fn list(&self, format: ReportFormat) -> Result<(), Failure> {
         let entries = [self.remote.list(), self.schema.list()].concat();
         match format {
-            CacheListFormat::Text => {
+            ReportFormat::Text => {
                 let mut stdout = io::stdout().lock();
                 let columns = entries.iter().map(|entry| {
                     let used = rfc3339(entry.used);
@@ -118,7 +113,7 @@ impl Caches {
                     writeln!(stdout, "{kind:<10}  {size:>9}  {used:<20}  {what}")?;
                 }
             }
-            CacheListFormat::Json => {
+            ReportFormat::Json => {
                 let entries: Vec<_> = entries.iter().map(EntryText::new).collect();
                 print_json(&entries)?;
             }

@@ -10,11 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use self::baseline::KnownFindings;
+use super::form::{Words, one_of};
 use super::report::print;
 use super::select::{SelectArgs, Selection, is_stream};
 use super::target::{ClusterUse, TargetArgs};
@@ -52,8 +53,8 @@ pub(super) struct CheckArgs {
     select: SelectArgs,
 
     /// Form of the report
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "text")]
-    output: CheckFormArg,
+    #[arg(short, long, value_parser = one_of(FORMS), value_name = "FORMAT", default_value = "text")]
+    output: CheckForm,
 
     /// Rules to ask beside those that are on; `all` for all
     #[arg(long = "select", value_name = "CODE", value_delimiter = ',')]
@@ -95,37 +96,16 @@ pub(super) struct CheckArgs {
     target: TargetArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum CheckFormArg {
-    /// Paragraphs with excerpts
-    Text,
-    /// A line for each: file:line:column: warning[code]: message
-    Short,
-    /// A JSON array of findings
-    Json,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-    /// JUnit's XML
-    Junit,
-    /// Commands of GitHub's workflows
-    Github,
-    /// A table
-    Markdown,
-}
-
-impl From<CheckFormArg> for CheckForm {
-    fn from(form: CheckFormArg) -> Self {
-        match form {
-            CheckFormArg::Text => Self::Text,
-            CheckFormArg::Short => Self::Short,
-            CheckFormArg::Json => Self::Json,
-            CheckFormArg::Sarif => Self::Sarif,
-            CheckFormArg::Junit => Self::Junit,
-            CheckFormArg::Github => Self::Github,
-            CheckFormArg::Markdown => Self::Markdown,
-        }
-    }
-}
+/// The forms of the report.
+const FORMS: Words<CheckForm> = &[
+    ("text", "Paragraphs with excerpts", CheckForm::Text),
+    ("short", "A line for each: file:line:column: warning[code]: message", CheckForm::Short),
+    ("json", "A JSON array of findings", CheckForm::Json),
+    ("sarif", "SARIF 2.1.0, for code scanning", CheckForm::Sarif),
+    ("junit", "JUnit's XML", CheckForm::Junit),
+    ("github", "Commands of GitHub's workflows", CheckForm::Github),
+    ("markdown", "A table", CheckForm::Markdown),
+];
 
 /// Checks targets, or tells about rules.
 pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
@@ -259,7 +239,7 @@ impl Checker<'_> {
 
 fn told(args: &CheckArgs, report: &CheckReport, sources: &SourceMap) -> Outcome {
     let renderer = render::place_names(sources).coloring(render::coloring(&io::stdout()));
-    print(&render_report(report, args.output.into(), &renderer))?;
+    print(&render_report(report, args.output, &renderer))?;
     let is_bad = report.has_errors() || (render::is_strict() && report.has_problems());
     let severity = if is_bad { Severity::Error } else { Severity::Note };
     render::print_plain(severity, &summary(report));

@@ -4,19 +4,21 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::cascade::CascadeArg;
+use super::apply::DryRunArg;
 use super::connect::duration;
 use super::ending::stop_at_first_signal;
+use super::form::one_of;
 use super::objects::ObjectArgs;
 use super::progress::{LiveLines, span};
+use super::prune::{CASCADES, named};
 use super::report::print_line;
 use super::wait::name;
 use super::{Failure, Outcome, ending, render};
 use smp_cluster::{
-    self, Absent, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen, DryRun,
-    Object, PARALLEL, RemainingObject, TakenAlong,
+    self, Absent, Cascade, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen,
+    DryRun, Object, PARALLEL, RemainingObject, TakenAlong,
 };
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic};
@@ -30,7 +32,7 @@ pub(super) struct DeleteArgs {
 
     /// Only show what would be deleted: without asking the server, or as it would have it
     #[arg(long, value_enum, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
-    dry_run: DryRunWord,
+    dry_run: DryRunArg,
 
     /// Wait until the objects are gone
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "true", action = clap::ArgAction::Set, value_name = "BOOL")]
@@ -41,41 +43,29 @@ pub(super) struct DeleteArgs {
     timeout: Option<Duration>,
 
     /// What becomes of what belongs to the objects: it is deleted afterwards, before, or stays
-    #[arg(long, value_enum, default_value = "background", num_args = 0..=1, require_equals = true, default_missing_value = "background")]
-    cascade: CascadeArg,
+    #[arg(long, value_parser = one_of(CASCADES), default_value = "background", num_args = 0..=1, require_equals = true, default_missing_value = "background")]
+    cascade: Cascade,
 
     /// Take what is not there for deleted
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", action = clap::ArgAction::Set, value_name = "BOOL")]
     ignore_not_found: bool,
 
     /// Print names alone
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<DeleteForm>,
+    #[arg(short, long, value_parser = ["name"], value_name = "FORMAT")]
+    output: Option<String>,
 
     /// Most objects that are deleted at a time
     #[arg(hide_short_help = true, long, value_name = "N", default_value_t = PARALLEL)]
     concurrency: usize,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DryRunWord {
-    None,
-    Client,
-    Server,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DeleteForm {
-    Name,
-}
-
 impl DeleteArgs {
     fn options(&self) -> DeleteOptions {
         DeleteOptions {
-            cascade: self.cascade.cascade(),
+            cascade: self.cascade,
             absent: if self.ignore_not_found { Absent::Ignored } else { Absent::Failure },
             done_when: if self.wait { DoneWhen::Gone(self.limit()) } else { DoneWhen::Accepted },
-            dry_run: if self.dry_run == DryRunWord::Server { DryRun::Server } else { DryRun::None },
+            dry_run: if self.dry_run == DryRunArg::Server { DryRun::Server } else { DryRun::None },
             parallel: self.concurrency,
             stop: Some(stop_at_first_signal()),
             ..DeleteOptions::default()
@@ -88,11 +78,11 @@ impl DeleteArgs {
 
     /// What is printed of an object.
     fn line(&self, object: &Object) -> String {
-        match (self.output, self.dry_run) {
-            (Some(DeleteForm::Name), _) => object.to_string(),
-            (None, DryRunWord::None) => format!("{object} deleted"),
-            (None, DryRunWord::Client) => format!("{object} deleted (dry run)"),
-            (None, DryRunWord::Server) => format!("{object} deleted (server dry run)"),
+        match (&self.output, self.dry_run) {
+            (Some(_), _) => object.to_string(),
+            (None, DryRunArg::None) => format!("{object} deleted"),
+            (None, DryRunArg::Client) => format!("{object} deleted (dry run)"),
+            (None, DryRunArg::Server) => format!("{object} deleted (server dry run)"),
         }
     }
 }
@@ -103,7 +93,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
         return Err(Failure::Usage("--timeout only means something with --wait".into()));
     }
     let resources = args.objects.load(sources)?;
-    if args.dry_run == DryRunWord::Client {
+    if args.dry_run == DryRunArg::Client {
         return show_only(args, &resources, sources);
     }
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
@@ -133,7 +123,7 @@ pub(super) fn run(args: &DeleteArgs, sources: &SourceMap) -> Outcome {
     drop(progress);
     printed?;
     if summary.is_success() {
-        let is_dry = args.dry_run == DryRunWord::Server;
+        let is_dry = args.dry_run == DryRunArg::Server;
         render::print_note(&counts(&summary, if is_dry { "would be deleted" } else { "deleted" }));
         return Ok(ExitCode::SUCCESS);
     }
@@ -191,19 +181,13 @@ fn counts(summary: &DeleteSummary, done: &str) -> String {
     format!("{all} object{}: {} {done}{absent}", if all == 1 { "" } else { "s" }, summary.deleted)
 }
 
-/// How many objects that were not tried are named.
-const NAMED: usize = 20;
-
 /// What is still there and why, and how much that is.
 fn problems(summary: &DeleteSummary, all: usize, limit: Option<Duration>) -> Vec<Diagnostic> {
     let mut problems: Vec<Diagnostic> = summary.remaining.iter().map(|one| remaining(one, limit)).collect();
     let left = summary.failures.len() + summary.remaining.len() + summary.skipped.len();
     let mut last = Diagnostic::error(Code::Summary, format!("{left} of {all} objects are not gone"));
     if !summary.skipped.is_empty() {
-        let named = summary.skipped.iter().take(NAMED).map(name).collect::<Vec<_>>();
-        let more = summary.skipped.len().saturating_sub(NAMED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-        last = last.note(format!("not tried: {}{more}", named.join(", ")));
+        last = last.note(format!("not tried: {}", named(&summary.skipped, name)));
         if !summary.remaining.is_empty() {
             last = last.help("what is still there may need these until it is gone: delete again then");
         }

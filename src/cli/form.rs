@@ -1,13 +1,36 @@
-//! The forms in which resources are shown.
+//! The forms in which resources are shown, and flags that take one of some words.
 
 use std::io::Write;
 
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::cli::Failure;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::escaped_line;
 use smp_text::yaml;
+
+/// Words of a flag with their values, and a help text for each, which may be empty.
+pub(super) type Words<T> = &'static [(&'static str, &'static str, T)];
+
+/// The parser of a flag that takes one of some words.
+pub(super) fn one_of<T: Copy + Send + Sync>(words: Words<T>) -> impl TypedValueParser<Value = T> {
+    let values = words.iter().map(|(word, help, _)| {
+        let value = PossibleValue::new(*word);
+        if help.is_empty() { value } else { value.help(*help) }
+    });
+    PossibleValuesParser::new(values).try_map(|given| {
+        let found = words.iter().find(|(word, ..)| *word == given);
+        found.map(|(.., value)| *value).ok_or_else(|| format!("`{given}` is not one of the words"))
+    })
+}
+
+/// How reports of several commands are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReportFormat {
+    Text,
+    Json,
+}
 
 /// How resources are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -26,12 +49,7 @@ impl OutputForm {
 
     /// The one that a word means.
     pub(super) fn of(word: &str) -> Option<Self> {
-        match word {
-            "yaml" => Some(Self::Yaml),
-            "json" => Some(Self::Json),
-            "name" => Some(Self::Name),
-            _ => None,
-        }
+        Self::from_str(word, false).ok()
     }
 }
 

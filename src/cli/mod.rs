@@ -10,8 +10,6 @@ mod applyset;
 mod blame;
 mod build;
 mod cache;
-#[cfg(feature = "cluster")]
-mod cascade;
 mod check;
 mod commands;
 #[cfg(feature = "cluster")]

@@ -2,39 +2,33 @@
 
 use std::fmt::Write as _;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::cascade::CascadeArg;
 use super::delete::{held, still_there, waiting};
+use super::form::{Words, one_of};
 use super::progress::LiveLines;
 use super::report::print_line_or_note;
 use super::wait::name;
 use super::{Failure, render};
 use smp_cluster::{
-    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, KeptObject, LeftSet, Object, PruneFailure,
-    PruneMode, PruneOptions, PruneSummary, RemainingObject,
+    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, Cascade, KeptObject, LeftSet, Object,
+    PruneFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::SourceMap;
 
-/// Which tool a set says that it is kept by.
-#[derive(Debug, Clone, Copy, Default, ValueEnum)]
-pub(super) enum ToolingArg {
-    /// kubectl/v1.36: kubectl and kubectl-smp can both work on the set
-    #[default]
-    Kubectl,
-    /// kubectl-smp and its version: kubectl leaves the set alone
-    Smp,
-}
+/// The words for what becomes of what deleted objects own.
+pub(super) const CASCADES: Words<Cascade> = &[
+    ("background", "", Cascade::Background),
+    ("foreground", "", Cascade::Foreground),
+    ("orphan", "", Cascade::Orphan),
+];
 
-impl ToolingArg {
-    pub(super) fn tooling(self) -> ApplySetTooling {
-        match self {
-            Self::Kubectl => ApplySetTooling::Kubectl,
-            Self::Smp => ApplySetTooling::Smp,
-        }
-    }
-}
+/// The tools that a set can say that it is kept by.
+pub(super) const TOOLS: Words<ApplySetTooling> = &[
+    ("kubectl", "kubectl/v1.36: kubectl and kubectl-smp can both work on the set", ApplySetTooling::Kubectl),
+    ("smp", "kubectl-smp and its version: kubectl leaves the set alone", ApplySetTooling::Smp),
+];
 
 /// The name of a parent.
 pub(super) fn parent_name(text: &str) -> Result<String, String> {
@@ -62,8 +56,8 @@ pub(super) struct SetArgs {
     applyset: Option<String>,
 
     /// Tool that the set says it is kept by; others leave it alone
-    #[arg(long, value_enum, value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
-    applyset_tooling: ToolingArg,
+    #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
+    applyset_tooling: ApplySetTooling,
 
     /// Kinds whose objects are pruned even when they still hold others: Namespace, CustomResourceDefinition,
     /// PersistentVolumeClaim, PersistentVolume
@@ -88,8 +82,8 @@ pub(super) struct PruneArgs {
     set: SetArgs,
 
     /// What becomes of objects that pruned ones own
-    #[arg(long, value_enum, value_name = "HOW", default_value = "background", hide_short_help = true)]
-    cascade: CascadeArg,
+    #[arg(long, value_parser = one_of(CASCADES), value_name = "HOW", default_value = "background", hide_short_help = true)]
+    cascade: Cascade,
 }
 
 impl SetArgs {
@@ -109,7 +103,7 @@ impl SetArgs {
             return Err(Failure::Usage(message.into()));
         }
         let mut options = ApplySetOptions::new(parent.as_str());
-        options.tooling = self.applyset_tooling.tooling();
+        options.tooling = self.applyset_tooling;
         options.prune.holding.clone_from(&self.prune_holding);
         Ok(Some(options))
     }
@@ -143,7 +137,7 @@ impl PruneArgs {
         PruneOptions {
             mode: if self.prune_dry_run { PruneMode::Show } else { PruneMode::Delete },
             holding: set.prune.holding.clone(),
-            cascade: self.cascade.cascade(),
+            cascade: self.cascade,
             ..set.prune.clone()
         }
     }
@@ -242,7 +236,7 @@ pub(super) fn left(LeftSet { id, parent, objects, .. }: &LeftSet) -> Diagnostic 
         Diagnostic::warning(Code::ApplySet, format!("{what} the ApplySet {set}: applied without it"));
     let problem = match objects.as_slice() {
         [_] => problem,
-        many => problem.note(named(many)),
+        many => problem.note(named(many, Object::to_string)),
     };
     problem.help("apply all of the set with --prune and --applyset, or take its objects in again with `kubectl smp applyset adopt`")
 }
@@ -268,7 +262,7 @@ pub(super) fn not_pruned(summary: &PruneSummary, done: &str) -> Diagnostic {
     let mut problem =
         Diagnostic::error(Code::Summary, format!("all was applied; {left} {objects} not {done}"));
     if !summary.skipped.is_empty() {
-        problem = problem.note(format!("not tried: {}", named(&summary.skipped)));
+        problem = problem.note(format!("not tried: {}", named(&summary.skipped, Object::to_string)));
     }
     problem.help("apply again: they are members of the set until they are gone")
 }
@@ -277,8 +271,8 @@ pub(super) fn not_pruned(summary: &PruneSummary, done: &str) -> Diagnostic {
 const NAMED: usize = 20;
 
 /// `configmap/a, configmap/b and 7 more`
-pub(super) fn named(objects: &[Object]) -> String {
-    let named = objects.iter().take(NAMED).map(ToString::to_string).collect::<Vec<_>>();
+pub(super) fn named(objects: &[Object], name: fn(&Object) -> String) -> String {
+    let named = objects.iter().take(NAMED).map(name).collect::<Vec<_>>();
     let more = objects.len().saturating_sub(NAMED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!("{}{more}", named.join(", "))

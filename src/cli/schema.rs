@@ -4,9 +4,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::form::ReportFormat;
 use super::report::{print_json, print_line};
 use super::target::SchemaArgs;
 use super::{Outcome, render};
@@ -48,8 +49,8 @@ struct ListArgs {
     kinds: Vec<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = ShowFormat::Text)]
-    output: ShowFormat,
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
+    output: ReportFormat,
 
     #[command(flatten)]
     schema: SchemaArgs,
@@ -84,17 +85,11 @@ struct ShowArgs {
     api_version: Option<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = ShowFormat::Text)]
-    output: ShowFormat,
+    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
+    output: ReportFormat,
 
     #[command(flatten)]
     schema: SchemaArgs,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ShowFormat {
-    Text,
-    Json,
 }
 
 #[derive(Debug, Args)]
@@ -142,12 +137,12 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
     let description = show::describe(&schema, &path, args.api_version.as_deref())?;
     let mut stdout = io::stdout();
     match args.output {
-        ShowFormat::Text => {
+        ReportFormat::Text => {
             for line in description.to_string().lines() {
                 writeln!(stdout, "{}", escaped_line(line))?;
             }
         }
-        ShowFormat::Json => print_json(&description)?,
+        ReportFormat::Json => print_json(&description)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -186,7 +181,7 @@ fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
     }
     let mut stdout = io::stdout().lock();
     match args.output {
-        ShowFormat::Text => {
+        ReportFormat::Text => {
             for kind in &kinds {
                 let scope = match kind.namespaced {
                     Some(true) => "namespaced",
@@ -197,7 +192,7 @@ fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
                 writeln!(stdout, "{}", escaped_line(&line))?;
             }
         }
-        ShowFormat::Json => print_json(&kinds)?,
+        ReportFormat::Json => print_json(&kinds)?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 
 use super::Failure;
 use super::cache::CacheArgs;
+use super::form::{Words, one_of};
 use super::kustomize::KustomizeArgs;
 use smp_files::{DiskTree, FileTree};
 use smp_merge::merge::{Exceptions, Rules};
@@ -33,12 +34,19 @@ pub(super) struct TargetArgs {
     dialect: DialectArg,
 
     /// Whether files outside the directory of a kustomization may be read
-    #[arg(long, value_enum, default_value_t = LoadRestrictor::RootOnly, hide_short_help = true)]
-    load_restrictor: LoadRestrictor,
+    #[arg(
+        long = "load-restrictor",
+        value_parser = one_of(RESTRICTORS),
+        action = ArgAction::Set,
+        default_value = "LoadRestrictionsRootOnly",
+        value_name = "LOAD_RESTRICTOR",
+        hide_short_help = true
+    )]
+    restrict_loads: bool,
 
     /// Order of the resources: sorted by kind (legacy) or as loaded (none)
-    #[arg(long, value_enum, hide_short_help = true)]
-    reorder: Option<ReorderArg>,
+    #[arg(long, value_parser = one_of(ORDERS), hide_short_help = true)]
+    reorder: Option<Reorder>,
 
     /// Lock file to go by, instead of the nearest smp.lock in the target's directory and those above
     #[arg(long, value_name = "FILE", hide_short_help = true)]
@@ -246,19 +254,11 @@ impl DialectArg {
     }
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum LoadRestrictor {
-    #[value(name = "LoadRestrictionsRootOnly")]
-    RootOnly,
-    #[value(name = "LoadRestrictionsNone")]
-    None,
-}
+/// Whether loads are restricted to the root of a kustomization.
+const RESTRICTORS: Words<bool> =
+    &[("LoadRestrictionsRootOnly", "", true), ("LoadRestrictionsNone", "", false)];
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum ReorderArg {
-    Legacy,
-    None,
-}
+const ORDERS: Words<Reorder> = &[("legacy", "", Reorder::Legacy), ("none", "", Reorder::None)];
 
 pub(super) fn has_kustomization(target: &Path) -> bool {
     KUSTOMIZATION_FILES.iter().any(|name| DiskTree.has(&target.join(name)))
@@ -360,7 +360,7 @@ impl TargetArgs {
 
     /// Whether local directories may read what is outside of them.
     pub(super) fn lifts_restrictions(&self) -> bool {
-        matches!(self.load_restrictor, LoadRestrictor::None)
+        !self.restrict_loads
     }
 
     /// The flag that lets a build run programs, if there is one.
@@ -389,11 +389,8 @@ impl TargetArgs {
             tree: Arc::new(DiskTree),
             bases: self.base.clone(),
             rules: self.dialect.rules(),
-            restrict_loads: matches!(self.load_restrictor, LoadRestrictor::RootOnly),
-            reorder: self.reorder.map(|order| match order {
-                ReorderArg::Legacy => Reorder::Legacy,
-                ReorderArg::None => Reorder::None,
-            }),
+            restrict_loads: self.restrict_loads,
+            reorder: self.reorder,
             offline: self.schema.offline,
             cache: self.schema.cache.root(),
             lock,

@@ -2,15 +2,16 @@
 
 use std::io;
 use std::process::ExitCode;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
+use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, ValueEnum};
 use serde_json::json;
-use smp_cluster::Timestamp;
 
+use super::cache::rfc3339;
 use super::connect::duration;
 use super::ending::stop_at_first_signal;
+use super::form::ReportFormat;
 use super::objects::ObjectArgs;
 use super::progress::{LiveLines, ago, span};
 use super::report::print_line;
@@ -33,16 +34,11 @@ pub(super) struct WaitArgs {
     kinds: Vec<String>,
 
     /// Print each change of a status as a line of JSON; in the end what is not ready, and why
-    #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<WaitForm>,
+    #[arg(short, long, value_parser = ["json"], value_name = "FORMAT")]
+    output: Option<String>,
 
     #[command(flatten)]
     wait: WaitFlags,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum WaitForm {
-    Json,
 }
 
 /// How to wait.
@@ -94,12 +90,13 @@ pub(super) fn run(args: &WaitArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     check_awaited_kinds(&cluster, &resources, "--kinds", &args.kinds).map_err(Failure::of_words)?;
     let options = args.wait.options(&args.kinds);
-    let mut output = WaitOutput::new(args.output, options.timeout, sources);
+    let format = if args.output.is_some() { ReportFormat::Json } else { ReportFormat::Text };
+    let mut output = WaitOutput::new(format, options.timeout, sources);
     let mut report = |event: WaitEvent<'_>| output.tell(&event);
     let verdict = wait_until_ready(&cluster, &resources, &options, &mut report)?;
     output.progress.clear();
     std::mem::replace(&mut output.printed, Ok(()))?;
-    if args.output == Some(WaitForm::Json) && !verdict.is_ready() {
+    if format == ReportFormat::Json && !verdict.is_ready() {
         for line in closing_lines(&verdict, options.timeout) {
             print_line(&escaped_json(&line.to_string()))?;
         }
@@ -110,7 +107,7 @@ pub(super) fn run(args: &WaitArgs, sources: &SourceMap) -> Outcome {
 
 /// Prints the progress and the result of a wait.
 pub(super) struct WaitOutput<'a> {
-    form: Option<WaitForm>,
+    form: ReportFormat,
     timeout: Duration,
     sources: &'a SourceMap,
     progress: LiveLines,
@@ -121,7 +118,7 @@ pub(super) struct WaitOutput<'a> {
 }
 
 impl<'a> WaitOutput<'a> {
-    pub(super) fn new(form: Option<WaitForm>, timeout: Duration, sources: &'a SourceMap) -> Self {
+    pub(super) fn new(form: ReportFormat, timeout: Duration, sources: &'a SourceMap) -> Self {
         let (progress, started, printed) = (LiveLines::new(), None, Ok(()));
         Self { form, timeout, sources, progress, started, printed, status: ExitCode::SUCCESS }
     }
@@ -130,12 +127,12 @@ impl<'a> WaitOutput<'a> {
         let started = *self.started.get_or_insert_with(Instant::now);
         match event {
             WaitEvent::Changed(object) => match self.form {
-                Some(WaitForm::Json) if self.printed.is_ok() => {
+                ReportFormat::Json if self.printed.is_ok() => {
                     self.printed = print_line(&escaped_json(&json_line(object).to_string()));
                 }
-                Some(WaitForm::Json) => {}
-                None if self.progress.is_live() => {}
-                None => render::print_change(&line(object)),
+                ReportFormat::Json => {}
+                ReportFormat::Text if self.progress.is_live() => {}
+                ReportFormat::Text => render::print_change(&line(object)),
             },
             WaitEvent::Waiting(unready) => {
                 let passed = format!("{} of {}", span(started.elapsed()), span(self.timeout));
@@ -231,10 +228,10 @@ fn closing_lines(verdict: &WaitVerdict, timeout: Duration) -> Vec<serde_json::Va
     let closing = |object: &WaitedObject, end: &str| {
         let mut line = json_line(object);
         let warning = object.warning.as_ref().map(|warning| {
-            json!({"reason": warning.reason, "message": warning.message, "time": warning.time.and_then(timestamp)})
+            json!({"reason": warning.reason, "message": warning.message, "time": warning.time.map(rfc3339)})
         });
         line["end"] = end.into();
-        line["created"] = json!(object.created.and_then(timestamp));
+        line["created"] = json!(object.created.map(rfc3339));
         line["restarts"] = json!(object.restarts);
         line["troubles"] = json!(object.troubles);
         line["warning"] = json!(warning);
@@ -252,13 +249,6 @@ fn closing_lines(verdict: &WaitVerdict, timeout: Duration) -> Vec<serde_json::Va
         "failed": verdict.failed.len(), "unready": verdict.unready.len(),
     });
     failed.chain(unready).chain([whole]).collect()
-}
-
-/// A time as the API writes it.
-fn timestamp(time: SystemTime) -> Option<String> {
-    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
-    let time = Timestamp::from_second(i64::try_from(seconds).ok()?).ok()?;
-    Some(time.to_string())
 }
 
 /// What is not ready, and how the wait ended.
