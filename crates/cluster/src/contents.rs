@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 use tokio::time::sleep;
 
 use super::client::Cluster;
-use super::exchange::Ask;
+use super::exchange::{Ask, unordered};
 use super::json;
 use super::listing::metadata_of;
 use super::mapping::{DEFINITIONS, Mapping, definition_path};
@@ -33,14 +33,8 @@ pub(super) struct Leaving {
     pub(super) names: FxHashSet<ContentKey>,
 }
 
-/// What an object holds.
-#[derive(Debug)]
-pub(super) enum WhatIsHeld {
-    /// All that it holds.
-    Told(HeldContents),
-    /// The server does not tell all, for a reason.
-    Untold(String),
-}
+/// All that an object holds, or why the server does not show all of it.
+pub(super) type WhatIsHeld = std::result::Result<HeldContents, String>;
 
 /// Objects that are held, sorted by name.
 #[derive(Debug)]
@@ -80,12 +74,12 @@ pub(super) async fn namespace_contents(
 ) -> Result<WhatIsHeld> {
     cluster.discover_all().await?;
     if let Some(untold) = cluster.untold() {
-        return Ok(WhatIsHeld::Untold(format!("it cannot be told what it still holds: {untold}")));
+        return Ok(Err(format!("it cannot be told what it still holds: {untold}")));
     }
     let mut contents = Vec::new();
     match unserved(cluster, name, leaving).await? {
         Ok(found) => contents.extend(found),
-        Err(untold) => return Ok(WhatIsHeld::Untold(untold)),
+        Err(untold) => return Ok(Err(untold)),
     }
     let mut best: FxHashMap<(SmolStr, SmolStr), Mapping> = FxHashMap::default();
     let known = cluster.known_mappings().into_iter();
@@ -101,8 +95,7 @@ pub(super) async fn namespace_contents(
         let listed = metadata_of(cluster, &mapping.collection(name), "").await;
         (mapping, listed)
     });
-    let lists = lists.collect::<Vec<_>>();
-    let mut lists = futures::stream::iter(lists).buffer_unordered(super::apply::PARALLEL);
+    let mut lists = unordered(lists, super::apply::PARALLEL);
     while let Some((mapping, listed)) = lists.next().await {
         match listed? {
             Ok(items) => contents.extend(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item))),
@@ -110,7 +103,7 @@ pub(super) async fn namespace_contents(
             Err(refusal) if refusal.http == 405 => {}
             // Its CRD has just gone, and its objects with it.
             Err(refusal) if refusal.is_not_found() && is_gone(cluster, &mapping).await => {}
-            Err(refusal) => return Ok(WhatIsHeld::Untold(untold(&mapping.gvk, &refusal.message))),
+            Err(refusal) => return Ok(Err(untold(&mapping.gvk, &refusal.message))),
         }
     }
     Ok(held(contents, leaving))
@@ -150,10 +143,7 @@ pub(super) async fn definition_contents(
     leaving: &Leaving,
 ) -> Result<WhatIsHeld> {
     // Without a namespace in its path that is all of them.
-    Ok(match listed_by(cluster, definition, "").await? {
-        Ok(contents) => held(contents, leaving),
-        Err(why) => WhatIsHeld::Untold(why),
-    })
+    Ok(listed_by(cluster, definition, "").await?.and_then(|contents| held(contents, leaving)))
 }
 
 /// What a listing told, or why nothing is told.
@@ -234,13 +224,7 @@ async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Re
     if version.is_none() {
         return Ok(Err(untold(&gvk, "no version of it is served")));
     }
-    let mapping = Mapping {
-        gvk,
-        plural: plural.into(),
-        namespaced: !namespace.is_empty(),
-        names: Vec::new(),
-        verbs: Vec::new(),
-    };
+    let mapping = Mapping::new(gvk, plural, !namespace.is_empty());
     Ok(match metadata_of(cluster, &mapping.collection(namespace), "").await? {
         Ok(items) => Ok(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item)).collect()),
         Err(refusal) => Err(untold(&mapping.gvk, &refusal.message)),
@@ -329,7 +313,7 @@ fn held(mut contents: Vec<HeldContent>, leaving: &Leaving) -> WhatIsHeld {
         });
         contents = staying;
         if going.is_empty() {
-            return WhatIsHeld::Told(HeldContents(contents));
+            return Ok(HeldContents(contents));
         }
         gone.extend(going.into_iter().map(|content| content.uid));
     }
@@ -366,8 +350,8 @@ mod tests {
             ),
         ];
         let left = |leaving: &Leaving| match held(contents.clone(), leaving) {
-            WhatIsHeld::Told(left) => (left.len(), left.named()),
-            WhatIsHeld::Untold(why) => panic!("{why}"),
+            Ok(left) => (left.len(), left.named()),
+            Err(why) => panic!("{why}"),
         };
         let uids = FxHashSet::from_iter(["deployment".to_string()]);
         let mut leaving = Leaving { uids, ..Leaving::default() };

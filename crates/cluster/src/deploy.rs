@@ -46,6 +46,9 @@ impl DeployOptions {
     }
 }
 
+/// Receives the events of a run.
+pub(crate) type DeployReport<'r> = &'r mut (dyn FnMut(DeployEvent<'_>) + Send);
+
 /// Progress of [`deploy`].
 #[derive(Debug)]
 #[non_exhaustive]
@@ -134,7 +137,7 @@ pub fn deploy(
     cluster: &Cluster,
     resources: &mut [Resource],
     options: &DeployOptions,
-    report: &mut (dyn FnMut(DeployEvent<'_>) + Send),
+    report: DeployReport<'_>,
 ) -> Result<DeploySummary> {
     let DeployOptions { apply: how, wait, set } = options.resolved();
     if let Some(wait) = &wait {
@@ -170,18 +173,14 @@ fn waited(
     cluster: &Cluster,
     resources: &[Resource],
     options: &WaitOptions,
-    report: &mut (dyn FnMut(DeployEvent<'_>) + Send),
+    report: DeployReport<'_>,
 ) -> Result<WaitVerdict> {
     let verdict =
         wait_until_ready(cluster, resources, options, &mut |event| report(DeployEvent::Wait(event)));
     verdict.inspect(|verdict| report(DeployEvent::Waited(verdict)))
 }
 
-fn report_left_sets(
-    cluster: &Cluster,
-    applied: &ApplySummary,
-    report: &mut (dyn FnMut(DeployEvent<'_>) + Send),
-) {
+fn report_left_sets(cluster: &Cluster, applied: &ApplySummary, report: DeployReport<'_>) {
     for (id, objects) in &applied.left_sets {
         let parent = objects.first().and_then(|first| parent_of(cluster, id, &first.namespace));
         report(DeployEvent::LeftSet(&LeftSet { id: id.clone(), parent, objects: objects.clone() }));

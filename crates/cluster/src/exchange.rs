@@ -9,7 +9,10 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use std::vec::IntoIter;
 
+use futures::StreamExt as _;
+use futures::stream::{BufferUnordered, Buffered, Iter, iter};
 use http::response::Parts;
 use http::{HeaderMap, HeaderName, Method, Version, header};
 use http_body::Body as _;
@@ -24,6 +27,22 @@ use super::failure::{Refusal, broke_off, no_answer, not_understood, too_late, to
 use super::json;
 use super::patience::Patience;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
+
+/// Runs futures, at most `parallel` at a time. The results come in order.
+pub(super) fn in_order<F: Future>(
+    work: impl IntoIterator<Item = F>,
+    parallel: usize,
+) -> Buffered<Iter<IntoIter<F>>> {
+    iter(work.into_iter().collect::<Vec<_>>()).buffered(parallel.max(1))
+}
+
+/// Runs futures, at most `parallel` at a time. The results come as they are ready.
+pub(super) fn unordered<F: Future>(
+    work: impl IntoIterator<Item = F>,
+    parallel: usize,
+) -> BufferUnordered<Iter<IntoIter<F>>> {
+    iter(work.into_iter().collect::<Vec<_>>()).buffer_unordered(parallel.max(1))
+}
 
 /// How many bytes an answer may have. The largest of real servers, the OpenAPI documents of hundreds of custom
 /// resources in one, have some tens of millions.

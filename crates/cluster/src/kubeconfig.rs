@@ -144,7 +144,7 @@ impl ConnectOptions {
         let cluster = self.overridden_cluster(self.cluster(&kubeconfig, &context)?);
         let name = self.cluster.as_deref().unwrap_or(&context.cluster);
         let data = [("certificate-authority-data", cluster.certificate_authority_data.is_some())];
-        self.check_data(EntryOf::Cluster, name, &data)?;
+        self.check_data("cluster", name, &data)?;
         if cluster.server.as_deref().is_none_or(str::is_empty) {
             return Err(no_server(&kubeconfig));
         }
@@ -154,7 +154,7 @@ impl ConnectOptions {
             ("client-certificate-data", user.client_certificate_data.is_some()),
             ("client-key-data", user.client_key_data.is_some()),
         ];
-        self.check_data(EntryOf::User, name, &data)?;
+        self.check_data("user", name, &data)?;
         let namespace = self.namespace.clone().or(context.namespace.clone()).filter(|n| !n.is_empty());
         Ok(Access {
             config: self.finished(config_of(context_name.as_deref().unwrap_or_default(), &cluster, user)?)?,
@@ -218,19 +218,19 @@ impl ConnectOptions {
     ///
     /// # Errors
     /// One is something else. Its value is not told.
-    fn check_data(&self, of: EntryOf, name: &str, fields: &[(&str, bool)]) -> Result<()> {
+    fn check_data(&self, kind: &str, name: &str, fields: &[(&str, bool)]) -> Result<()> {
         if !fields.iter().any(|(_, is_used)| *is_used) {
             return Ok(());
         }
         for path in self.paths() {
-            let Some((text, entry)) = of.find(&path, name) else { continue };
+            let Some((text, entry)) = find_entry(&path, kind, name) else { continue };
             for (field, _) in fields.iter().filter(|(_, is_used)| *is_used) {
                 let Some(value) = entry.get(field) else { continue };
                 if value.scalar_text().is_some_and(|data| STANDARD.decode(data.trim()).is_ok()) {
                     continue;
                 }
                 let source = self.secret_source(&path, &text);
-                let message = format!("`{field}` of the {} `{name}` is no base64", of.word());
+                let message = format!("`{field}` of the {kind} `{name}` is no base64");
                 return Err(Diagnostic::error(Code::InvalidValue, message)
                     .at(Span { source, ..value.span() })
                     .help(format!(
@@ -361,34 +361,16 @@ impl ConnectOptions {
     }
 }
 
-/// What a list of a kubeconfig has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EntryOf {
-    Cluster,
-    User,
-}
-
-impl EntryOf {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Cluster => "cluster",
-            Self::User => "user",
-        }
-    }
-
-    /// The text of a file, and what it says of an entry of this name.
-    fn find(self, path: &Path, name: &str) -> Option<(String, Node)> {
-        let text = text_at(path).ok()?;
-        let sources = SourceMap::default();
-        let source = sources.add(path, text.as_str());
-        let documents = yaml::parse_documents(&sources, source, ParseOptions::kubectl()).ok()?;
-        let mut entries = documents
-            .iter()
-            .filter_map(|document| document.get(&format!("{}s", self.word()))?.as_list())
-            .flatten();
-        let entry = entries.find(|entry| entry.get("name").and_then(Node::as_str) == Some(name))?;
-        Some((text.as_str().to_string(), entry.get(self.word())?.clone()))
-    }
+/// The text of a file, and its `cluster` or `user` of a name.
+fn find_entry(path: &Path, kind: &str, name: &str) -> Option<(String, Node)> {
+    let text = text_at(path).ok()?;
+    let sources = SourceMap::default();
+    let source = sources.add(path, text.as_str());
+    let documents = yaml::parse_documents(&sources, source, ParseOptions::kubectl()).ok()?;
+    let lists = documents.iter().filter_map(|document| document.get(&format!("{kind}s"))?.as_list());
+    let is_named = |entry: &&Node| entry.get("name").and_then(Node::as_str) == Some(name);
+    let entry = lists.flatten().find(is_named)?.get(kind)?.clone();
+    Some((text.as_str().to_string(), entry))
 }
 
 /// The place that a parser's message names as `line 3 column 5`.

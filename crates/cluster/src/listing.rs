@@ -8,7 +8,7 @@ use serde_json::Value;
 use smol_str::SmolStr;
 
 use super::client::Cluster;
-use super::exchange::{Ask, JSON, METADATA_LIST};
+use super::exchange::{Ask, JSON, METADATA_LIST, unordered};
 use super::failure::{Refusal, not_understood};
 use super::json;
 use super::mapping::encode;
@@ -39,16 +39,9 @@ impl ListForm {
     pub(super) const WHOLE: Self = Self { accept: JSON, page: 100 };
 }
 
-/// What lists say of an object.
+/// The objects that lists had, by the path of their collection and their name; none for those that were missing.
 #[derive(Debug)]
-pub(super) enum Told<T> {
-    Absent,
-    There(T),
-}
-
-/// What is there of objects, by the path of their collection and their name.
-#[derive(Debug)]
-pub(super) struct Listed<T>(FxHashMap<(String, SmolStr), Told<T>>);
+pub(super) struct Listed<T>(FxHashMap<(String, SmolStr), Option<T>>);
 
 impl<T> Default for Listed<T> {
     fn default() -> Self {
@@ -80,31 +73,27 @@ impl<T> Listed<T> {
             let found = list(cluster, &path, &names, form).await?;
             Ok(found.map(|found| (path, targets, found)))
         });
-        let lists = lists.collect::<Vec<_>>();
-        let mut lists = futures::stream::iter(lists).buffer_unordered(AT_A_TIME);
+        let mut lists = unordered(lists, AT_A_TIME);
         let mut listed = Self::default();
         while let Some(list) = lists.next().await {
             let Some((path, targets, mut found)) = list? else { continue };
             for target in targets {
                 let name = &target.object.name;
-                let told = match found.remove(name) {
-                    None => Told::Absent,
-                    Some(object) => Told::There(keep(target, object)),
-                };
-                listed.0.insert((path.clone(), name.clone()), told);
+                let object = found.remove(name).map(|object| keep(target, object));
+                listed.0.insert((path.clone(), name.clone()), object);
             }
         }
         Ok(listed)
     }
 
-    /// What was told of an object; none when nothing was.
-    pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<Told<T>> {
+    /// An object, if it is there; none if no list covered it.
+    pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<Option<T>> {
         self.0.remove(&(collection(target)?, target.object.name.clone()))
     }
 
     /// As [`Listed::take`], and it stays.
-    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&Told<T>> {
-        self.0.get(&(collection(target)?, target.object.name.clone()))
+    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<Option<&T>> {
+        self.0.get(&(collection(target)?, target.object.name.clone())).map(Option::as_ref)
     }
 }
 

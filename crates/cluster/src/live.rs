@@ -1,9 +1,9 @@
 //! Live objects as they are.
 
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::TryStreamExt as _;
 
 use super::client::Cluster;
-use super::exchange::Ask;
+use super::exchange::{Ask, in_order};
 use super::plan::{ObjectPlan, PlannedObject};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Result;
@@ -18,8 +18,8 @@ use smp_text::yaml::Node;
 pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) -> Result<Vec<Option<Node>>> {
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
-        let read = plan.targets.iter().map(|target| live_object(cluster, target)).collect::<Vec<_>>();
-        futures::stream::iter(read).buffered(parallel.max(1)).try_collect().await
+        let read = plan.targets.iter().map(|target| live_object(cluster, target));
+        in_order(read, parallel).try_collect().await
     })
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use smp_merge::schema::Gvk;
+use smp_merge::schema::{Gvk, NamedKind, Scope};
 use smp_text::diagnostic::Diagnostic;
 
 /// Where CRDs are.
@@ -30,6 +30,18 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    /// A resource of which no more is known.
+    pub(super) fn new(gvk: Gvk, plural: impl Into<SmolStr>, namespaced: bool) -> Self {
+        Self { gvk, plural: plural.into(), namespaced, names: Vec::new(), verbs: Vec::new() }
+    }
+
+    /// The kind with all of its names.
+    pub(super) fn named_kind(&self) -> NamedKind {
+        let names = std::iter::once(&self.plural).chain(&self.names).cloned().collect();
+        let scope = if self.namespaced { Scope::Namespaced } else { Scope::Cluster };
+        NamedKind { gvk: self.gvk.clone(), scope: Some(scope), names }
+    }
+
     /// Whether there can be objects that a list would tell of: questions, such as for a review of access, are kept nowhere.
     pub(super) fn can_be_listed(&self) -> bool {
         self.verbs.is_empty() || self.verbs.iter().any(|verb| verb == "list")

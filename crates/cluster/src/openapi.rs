@@ -22,7 +22,7 @@ use super::kubeconfig::ConnectOptions;
 use super::mapping::Mapping;
 use smp_files::hex;
 use smp_merge::schema::openapi::read_document;
-use smp_merge::schema::{Gvk, NamedKind, SchemaSource, Scope, TypeGraph};
+use smp_merge::schema::{Gvk, NamedKind, SchemaSource, TypeGraph};
 use smp_overlay::schema_chain::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -289,13 +289,8 @@ impl SchemaSource for LiveSchema {
     }
 
     fn kinds(&self) -> Result<Vec<NamedKind>> {
-        let named = |mapping: Mapping| {
-            let scope = if mapping.namespaced { Scope::Namespaced } else { Scope::Cluster };
-            let names = std::iter::once(mapping.plural).chain(mapping.names).collect();
-            NamedKind { gvk: mapping.gvk, scope: Some(scope), names }
-        };
         let cluster = self.cluster()?;
-        let kinds: Vec<NamedKind> = cluster.resources()?.into_iter().map(named).collect();
+        let kinds: Vec<NamedKind> = cluster.resources()?.iter().map(Mapping::named_kind).collect();
         self.record_names(cluster, &kinds);
         Ok(kinds)
     }

@@ -67,6 +67,11 @@ pub(super) struct PlannedObject<'r> {
 }
 
 impl PlannedObject<'_> {
+    /// A problem of the object, at the start of its manifest.
+    pub(super) fn located(&self, problem: Diagnostic) -> Diagnostic {
+        problem.resource(self.resource.id()).at(self.resource.node().span().at_start())
+    }
+
     /// The manifest with its namespace, as that manager sends it.
     pub(super) fn manifest(&self, manager: &str) -> Node {
         let mut node = self.resource.node().clone();
@@ -118,9 +123,7 @@ impl PlannedObject<'_> {
             .map(String::into_bytes)
             .map_err(|error| error.resource(self.resource.id()))
     }
-}
 
-impl PlannedObject<'_> {
     /// The same with the annotation of client-side apply, saying what is sent, for a live object that has it. None for
     /// any other, for what is too long for that, and for the manager for whom servers do it.
     pub(super) fn annotated_body(&self, manager: &str, live: &Value) -> Option<Vec<u8>> {
@@ -229,15 +232,8 @@ fn planned_by_schema<'r>(
 ) -> Result<Vec<PlannedObject<'r>>> {
     let (namespace, schema) = (options.default_namespace()?, Schema::embedded());
     let built_in = |gvk: &Gvk| {
-        let scope = schema.scope(gvk)?;
-        let (plural, names) = (SmolStr::default(), Vec::new());
-        Some(Mapping {
-            gvk: gvk.clone(),
-            plural,
-            namespaced: scope == Scope::Namespaced,
-            names,
-            verbs: Vec::new(),
-        })
+        let namespaced = schema.scope(gvk)? == Scope::Namespaced;
+        Some(Mapping::new(gvk.clone(), "", namespaced))
     };
     let is_enforced = options.namespace.is_some();
     let destination = ObjectPlace { namespace: &namespace, is_enforced, served: &built_in };
@@ -332,11 +328,9 @@ fn repeated(targets: &[PlannedObject<'_>]) -> Vec<Diagnostic> {
     });
     let error = |(first, target): (&Resource, &PlannedObject<'_>)| {
         let message = format!("{} is there twice", target.object);
-        let place = |resource: &Resource| resource.node().span().at_start();
-        Diagnostic::error(Code::DuplicateResource, message)
-            .resource(target.resource.id())
-            .at(place(target.resource))
-            .label(place(first), "here first")
+        target
+            .located(Diagnostic::error(Code::DuplicateResource, message))
+            .label(first.node().span().at_start(), "here first")
             .help("leave one of them out, or merge one over the other")
     };
     again.map(error).collect()
@@ -365,7 +359,7 @@ fn mapping_of(kind: NamedKind) -> Mapping {
     let mut names = kind.names.into_iter();
     let plural = names.next().unwrap_or_default();
     let namespaced = kind.scope == Some(Scope::Namespaced);
-    Mapping { gvk: kind.gvk, plural, namespaced, names: names.collect(), verbs: Vec::new() }
+    Mapping { names: names.collect(), ..Mapping::new(kind.gvk, plural, namespaced) }
 }
 
 /// Kinds that others refer to when they are created, and which therefore go before these.

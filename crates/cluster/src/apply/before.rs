@@ -11,7 +11,6 @@ use crate::client::Cluster;
 use crate::exchange::Ask;
 use crate::failure::not_understood;
 use crate::json;
-use crate::listing::Told;
 use crate::mapping::encode;
 
 /// An object as it was.
@@ -30,12 +29,9 @@ impl Before {
         matches!(self, Self::Present(object) if !client_side_appliers(object).is_empty())
     }
 
-    /// From what a list told of it.
-    pub(super) fn listed(told: Told<Value>) -> Self {
-        match told {
-            Told::Absent => Self::Absent,
-            Told::There(metadata) => Self::Present(metadata),
-        }
+    /// From what a list had of it.
+    pub(super) fn listed(metadata: Option<Value>) -> Self {
+        metadata.map_or(Self::Absent, Self::Present)
     }
 
     /// Asks for one object. What the server cannot tell, such as whoever may not read, stays unknown: applying will

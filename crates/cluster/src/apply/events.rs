@@ -7,6 +7,9 @@ use crate::plan::Object;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
 
+/// Receives the events of a run.
+pub(crate) type ApplyReport<'r> = &'r mut (dyn FnMut(Event<'_>) + Send);
+
 /// Something that happened.
 #[derive(Debug)]
 pub enum Event<'e> {

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use crate::mapping::Mapping;
 use crate::plan::ObjectPlan;
-use smp_merge::schema::{Gvk, NamedKind};
+use smp_merge::schema::Gvk;
 
 /// Kinds that are named as people name them: by kind, plural or short name, with or without the group.
 #[derive(Debug, Default)]
@@ -17,9 +17,8 @@ pub(crate) struct KindWords {
 /// Whether a word means a kind.
 pub(super) fn is_meant(word: &str, mapping: &Mapping) -> bool {
     let (name, group) = word.split_once('.').unwrap_or((word, ""));
-    let names = std::iter::once(&mapping.plural).chain(&mapping.names).cloned().collect();
-    let kind = NamedKind { gvk: mapping.gvk.clone(), scope: None, names };
-    kind.is_called(name) && (group.is_empty() || mapping.gvk.group.eq_ignore_ascii_case(group))
+    mapping.named_kind().is_called(name)
+        && (group.is_empty() || mapping.gvk.group.eq_ignore_ascii_case(group))
 }
 
 impl KindWords {

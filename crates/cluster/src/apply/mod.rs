@@ -22,6 +22,7 @@ use std::sync::atomic::AtomicUsize;
 use super::client::Cluster;
 use super::listing::Listed;
 use super::plan::{ObjectPlan, nothing_sent};
+use events::ApplyReport;
 pub use events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
 pub(super) use kind_words::KindWords;
 use kind_words::is_meant;
@@ -52,7 +53,7 @@ pub fn apply(
     cluster: &Cluster,
     resources: &[Resource],
     options: &ServerSideApplyOptions,
-    report: &mut (dyn FnMut(Event<'_>) + Send),
+    report: ApplyReport<'_>,
 ) -> Result<ApplySummary> {
     options.stop.iter().for_each(|stop| cluster.stop_when(stop));
     cluster.wait(async {

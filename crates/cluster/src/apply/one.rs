@@ -316,9 +316,8 @@ impl OneObject<'_> {
     }
 
     fn failed_with(&self, problem: Diagnostic, conflict: Option<ApplyConflict>) -> ApplyOutcome {
-        let place = self.target.resource.node().span().at_start();
         let problem = problem.reworded(|text| without_values(text, self.target.resource));
-        ApplyOutcome::Failed { problem: problem.resource(self.target.resource.id()).at(place), conflict }
+        ApplyOutcome::Failed { problem: self.target.located(problem), conflict }
     }
 
     fn unchecked(&self, lacking: &str) -> ApplyOutcome {

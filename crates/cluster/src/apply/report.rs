@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use super::events::{AppliedObject, ApplyChange, ApplyFailure, ApplySummary, Event};
+use super::events::{AppliedObject, ApplyChange, ApplyFailure, ApplyReport, ApplySummary, Event};
 use crate::conflict::ApplyConflict;
 use crate::plan::{Object, ObjectPlan};
 use smp_text::diagnostic::Diagnostic;
@@ -37,7 +37,7 @@ pub(super) type Broken = FxHashMap<SmolStr, Diagnostic>;
 /// Reports outcomes in their order.
 pub(super) struct Reporter<'a> {
     plan: &'a ObjectPlan<'a>,
-    report: &'a mut (dyn FnMut(Event<'_>) + Send),
+    report: ApplyReport<'a>,
     /// The objects as they are sent.
     order: Vec<usize>,
     waiting: Vec<Option<ApplyOutcome>>,
@@ -49,11 +49,7 @@ pub(super) struct Reporter<'a> {
 }
 
 impl<'a> Reporter<'a> {
-    pub(super) fn new(
-        plan: &'a ObjectPlan<'a>,
-        order: Vec<usize>,
-        report: &'a mut (dyn FnMut(Event<'_>) + Send),
-    ) -> Self {
+    pub(super) fn new(plan: &'a ObjectPlan<'a>, order: Vec<usize>, report: ApplyReport<'a>) -> Self {
         let waiting = plan.targets.iter().map(|_| None).collect();
         let (warned, summary) = (FxHashSet::default(), ApplySummary::default());
         let broken_crds = Broken::default();

@@ -20,6 +20,7 @@ use super::options::{DryRun, ServerSideApplyOptions};
 use super::report::{ApplyOutcome, Broken, Reporter};
 use super::steps::ApplyStep;
 use crate::client::Cluster;
+use crate::exchange::unordered;
 use crate::listing::{ListForm, Listed};
 use crate::plan::{ObjectPlan, Phase};
 use smp_text::diagnostic::{Code, Diagnostic};
@@ -76,8 +77,7 @@ impl ApplyRun<'_> {
         let broken = &reporter.broken_crds.clone();
         let outcomes =
             step.objects.iter().map(|&index| async move { (index, self.outcome(index, broken).await) });
-        let outcomes = outcomes.collect::<Vec<_>>();
-        let mut outcomes = futures::stream::iter(outcomes).buffer_unordered(self.options.parallel.max(1));
+        let mut outcomes = unordered(outcomes, self.options.parallel);
         let mut left: FxHashSet<usize> = step.objects.iter().copied().collect();
         while let Either::Left((Some((index, outcome)), _)) = select(outcomes.next(), given_up.as_mut()).await
         {
@@ -170,7 +170,7 @@ impl ApplyRun<'_> {
             let problem = self.cluster.established(&crd, limit).await.err()?;
             Some((crd, problem))
         });
-        let waits = futures::stream::iter(waits).buffer_unordered(self.options.parallel.max(1));
+        let waits = unordered(waits, self.options.parallel);
         let broken = waits.filter_map(std::future::ready).collect().await;
         self.cluster.discovery.forget();
         broken

@@ -4,7 +4,7 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use super::claim::SetWork;
-use super::events::{ApplySetEvent, ApplySetOptions, PruneFailure};
+use super::events::{ApplySetEvent, ApplySetOptions, PruneFailure, SetReport};
 use super::hold::SetHold;
 use super::id::PART_OF;
 use super::parent::SetParent;
@@ -12,7 +12,7 @@ use super::parent_ref::ParentRef;
 use super::run::{refuse_members_of_others, scope_of, unsent};
 use crate::apply::patch_request;
 use crate::client::Cluster;
-use crate::exchange::{Ask, MERGE_PATCH};
+use crate::exchange::{Ask, MERGE_PATCH, in_order};
 use crate::mapping::Mapping;
 use crate::plan::{Object, ObjectPlan};
 use smp_overlay::resource::Resource;
@@ -29,7 +29,7 @@ pub fn adopt(
     cluster: &Cluster,
     options: &ApplySetOptions,
     resources: &[Resource],
-    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    report: SetReport<'_>,
 ) -> Result<Vec<PruneFailure>> {
     cluster.wait(async {
         let at = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
@@ -44,8 +44,7 @@ pub fn adopt(
             let (adopter, mapping) = (&adopter, target.mapping.as_ref()?);
             Some(async move { (&target.object, adopter.label(mapping, &target.object).await) })
         });
-        let labelled = labelled.collect::<Vec<_>>();
-        let mut labelled = futures::stream::iter(labelled).buffered(options.parallel.max(1));
+        let mut labelled = in_order(labelled, options.parallel);
         let mut failures = Vec::new();
         while let Some((object, outcome)) = labelled.next().await {
             match outcome {

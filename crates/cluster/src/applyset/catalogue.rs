@@ -1,15 +1,16 @@
 //! Which sets there are, and what is in one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use smol_str::SmolStr;
 
-use super::events::ApplySetEvent;
+use super::events::{ApplySetEvent, SetReport};
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, IS_PARENT_TYPE, NAMESPACES, TOOLING};
-use super::members::{MemberQuery, collections, members};
+use super::members::{MemberQuery, SetMember, collections, members};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
+use super::run::object_key;
 use super::scope::{GroupKind, SetScope, entries};
 use super::tooling::ApplySetTooling;
 use crate::apply::PARALLEL;
@@ -67,11 +68,7 @@ pub struct ApplySetView {
 /// # Errors
 /// Secrets, ConfigMaps or the custom resources that may be parents cannot be listed. That CRDs cannot be, so that parents
 /// of custom kinds are not found, is reported.
-pub fn applysets(
-    cluster: &Cluster,
-    of: SetsOf,
-    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-) -> Result<Vec<ApplySetListing>> {
+pub fn applysets(cluster: &Cluster, of: SetsOf, report: SetReport<'_>) -> Result<Vec<ApplySetListing>> {
     cluster.wait(async {
         cluster.discover_all().await?;
         let mut kinds: Vec<Mapping> =
@@ -201,19 +198,13 @@ async fn contents(cluster: &Cluster, listing: ApplySetListing, id: &str) -> Resu
     let namespaces = listing.namespaces.iter().map(SmolStr::from).collect();
     let scope = SetScope { namespaces, ..SetScope::default() };
     let found = members(cluster, &collections(&served, &scope), MemberQuery::Of(id), PARALLEL).await?;
-    let mut by_place = BTreeMap::new();
-    for member in &found {
-        let Object { gvk, namespace, name } = &member.object;
-        let place = (gvk.kind.clone(), gvk.group.clone(), namespace.clone(), name.clone());
-        by_place.insert(place, (member.object.clone(), member.is_being_deleted()));
-    }
-    let used = |mapping: &Mapping| {
-        found.iter().any(|member| {
-            member.object.gvk.kind == mapping.gvk.kind && member.object.gvk.group == mapping.gvk.group
-        })
-    };
-    let unused = served.iter().filter(|mapping| !used(mapping));
-    let unused = unused.map(|one| GroupKind::of(&one.gvk));
+    let members = found.iter().map(|member| {
+        let place = object_key(&member.object);
+        (place, (member.object.clone(), member.is_being_deleted()))
+    });
+    let by_place: BTreeMap<_, _> = members.collect();
+    let used: BTreeSet<GroupKind> = found.iter().map(SetMember::group_kind).collect();
+    let unused = served.iter().map(|one| GroupKind::of(&one.gvk)).filter(|kind| !used.contains(kind));
     let missing_namespaces = missing(cluster, &listing.namespaces).await?;
     Ok(ApplySetView {
         parent: listing.parent,

@@ -46,7 +46,7 @@ pub enum PruneMode {
 }
 
 /// How to prune.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct PruneOptions {
     /// Whether anything is deleted.
     pub mode: PruneMode,
@@ -62,17 +62,8 @@ pub struct PruneOptions {
     pub stop: Option<Arc<AtomicBool>>,
 }
 
-impl Default for PruneOptions {
-    fn default() -> Self {
-        Self {
-            mode: PruneMode::Delete,
-            holding: Vec::new(),
-            cascade: Cascade::default(),
-            done_when: DoneWhen::Accepted,
-            stop: None,
-        }
-    }
-}
+/// Receives the events of a run.
+pub(crate) type SetReport<'r> = &'r mut (dyn FnMut(ApplySetEvent<'_>) + Send);
 
 /// Something that happened.
 #[derive(Debug)]

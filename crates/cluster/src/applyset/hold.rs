@@ -3,7 +3,7 @@
 use tokio::time::{Instant, sleep};
 
 use super::claim::{SetClaim, SetWork, TAKEOVER};
-use super::events::ApplySetEvent;
+use super::events::{ApplySetEvent, SetReport};
 use super::parent::{LiveParent, ParentState, ParentWrite, SetParent};
 use super::scope::SetScope;
 use crate::client::Cluster;
@@ -40,7 +40,7 @@ impl SetHold {
         parent: &SetParent,
         work: SetWork,
         scope: &SetScope,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+        report: SetReport<'_>,
     ) -> Result<Self> {
         let claim = SetClaim::new(work);
         for _ in 0..ATTEMPTS {
@@ -141,7 +141,7 @@ pub(super) async fn cover(cluster: &Cluster, parent: &SetParent, scope: &SetScop
 async fn until_free(
     cluster: &Cluster,
     parent: &SetParent,
-    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    report: SetReport<'_>,
 ) -> Result<Option<LiveParent>> {
     let mut seen: Option<(SetClaim, Instant)> = None;
     let mut is_told = false;

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use super::members::SetMember;
 use super::parent_ref::ParentRef;
 use crate::client::Cluster;
-use crate::contents::{Leaving, WhatIsHeld, definition_contents, namespace_contents};
+use crate::contents::{Leaving, definition_contents, namespace_contents};
 use crate::exchange::Ask;
 use crate::listing::{ListForm, items_of};
 use crate::mapping::Mapping;
@@ -130,9 +130,9 @@ pub(super) async fn reason_to_stay(
         }
     };
     Ok(match contents {
-        WhatIsHeld::Untold(why) => Some(why),
-        WhatIsHeld::Told(held) if held.is_empty() => None,
-        WhatIsHeld::Told(held) => Some(format!("it still holds {}", held.named())),
+        Err(why) => Some(why),
+        Ok(held) if held.is_empty() => None,
+        Ok(held) => Some(format!("it still holds {}", held.named())),
     })
 }
 

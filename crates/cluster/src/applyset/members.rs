@@ -1,6 +1,6 @@
 //! The members of a set: what has its label, looked for in the kinds and namespaces that are known to have some.
 
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::TryStreamExt as _;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 use smol_str::SmolStr;
@@ -8,6 +8,7 @@ use smol_str::SmolStr;
 use super::id::PART_OF;
 use super::scope::{GroupKind, SetScope};
 use crate::client::Cluster;
+use crate::exchange::in_order;
 use crate::listing::metadata_of;
 use crate::mapping::{DEFINITIONS, Mapping};
 use crate::plan::Object;
@@ -158,9 +159,7 @@ pub(super) async fn members(
             }
         }
     });
-    let lists = lists.collect::<Vec<_>>();
-    let found: Vec<Vec<SetMember>> =
-        futures::stream::iter(lists).buffered(parallel.max(1)).try_collect().await?;
+    let found: Vec<Vec<SetMember>> = in_order(lists, parallel).try_collect().await?;
     let mut seen = FxHashSet::default();
     Ok(found.into_iter().flatten().filter(|member| seen.insert(member.uid.clone())).collect())
 }

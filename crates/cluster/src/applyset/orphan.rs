@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::catalogue::no_set;
 use super::claim::{CLAIM, RENEW, SetWork};
-use super::events::{ApplySetEvent, ApplySetOptions, PruneFailure};
+use super::events::{ApplySetEvent, ApplySetOptions, PruneFailure, SetReport};
 use super::hold::{SetHold, StillHeld};
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, TOOLING};
 use super::members::{MemberQuery, SetMember, collections, members, undefined};
@@ -38,7 +38,7 @@ pub fn orphan(
     cluster: &Cluster,
     options: &ApplySetOptions,
     parent_becomes: OrphanedParent,
-    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    report: SetReport<'_>,
 ) -> Result<Vec<PruneFailure>> {
     cluster.wait(async {
         let at = ParentRef::resolve(cluster, &options.parent).await?;
@@ -69,7 +69,7 @@ async fn unlabelled(
     parent: &SetParent,
     hold: &mut SetHold,
     options: &ApplySetOptions,
-    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    report: SetReport<'_>,
 ) -> Result<Vec<PruneFailure>> {
     let kinds = hold.scope().kinds.iter();
     let mappings: Vec<Mapping> =
@@ -144,12 +144,7 @@ async fn take_label_off(cluster: &Cluster, member: &SetMember, id: &str, manager
 }
 
 /// Deletes the parent, or, where it is of use beyond that, makes it no parent.
-async fn remove(
-    cluster: &Cluster,
-    parent: &SetParent,
-    hold: &SetHold,
-    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-) -> Result<()> {
+async fn remove(cluster: &Cluster, parent: &SetParent, hold: &SetHold, report: SetReport<'_>) -> Result<()> {
     let path = parent.at.path();
     let object: Option<Value> = cluster.find_json(&Ask::object(path.as_str())).await?;
     let Some(object) = object else { return Ok(()) };

@@ -11,7 +11,6 @@ use crate::client::Cluster;
 use crate::exchange::Ask;
 use crate::mapping::Mapping;
 use crate::plan::Object;
-use smp_merge::schema::NamedKind;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// An object that is, or will be, a parent.
@@ -104,9 +103,7 @@ pub(super) fn is_built_in(mapping: &Mapping) -> bool {
 fn named(cluster: &Cluster, word: &str) -> Result<Mapping> {
     let (name, group) = word.split_once('.').map_or((word, None), |(name, group)| (name, Some(group)));
     let known = cluster.known_mappings().into_iter().filter(|mapping| {
-        let names = std::iter::once(&mapping.plural).chain(&mapping.names).cloned().collect();
-        let kind = NamedKind { gvk: mapping.gvk.clone(), scope: None, names };
-        kind.is_called(name) && group.is_none_or(|group| mapping.gvk.group == group)
+        mapping.named_kind().is_called(name) && group.is_none_or(|group| mapping.gvk.group == group)
     });
     let found: BTreeSet<(SmolStr, SmolStr)> = known.map(|one| (one.gvk.group, one.gvk.kind)).collect();
     let mut found: Vec<_> = found.into_iter().collect();

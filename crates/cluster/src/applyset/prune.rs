@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::claim::{RENEW, SetWork};
-use super::events::{ApplySetEvent, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary};
+use super::events::{
+    ApplySetEvent, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary, SetReport,
+};
 use super::hold::{SetHold, StillHeld};
 use super::holding::{HoldingKind, Needed, reason_to_stay};
 use super::members::{SetMember, label};
@@ -21,7 +23,7 @@ use super::parent::SetParent;
 use crate::client::Cluster;
 use crate::contents::Leaving;
 use crate::delete::{DeleteEvent, DoneWhen, DyingObject, Patient, RemainingObject, gone, identity};
-use crate::exchange::Ask;
+use crate::exchange::{Ask, in_order};
 use crate::json;
 use crate::plan::{Object, Phase};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -113,11 +115,7 @@ impl PruneRun<'_> {
     ///
     /// # Errors
     /// The set is not this run's any more.
-    pub(super) async fn all(
-        &mut self,
-        steps: Vec<Vec<SetMember>>,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) -> Result<()> {
+    pub(super) async fn all(&mut self, steps: Vec<Vec<SetMember>>, report: SetReport<'_>) -> Result<()> {
         let definitions: FxHashSet<String> = steps.iter().flat_map(|step| definitions(step)).collect();
         let until = match self.options.done_when {
             DoneWhen::Gone(limit) => Some(Instant::now() + limit.max(GLANCE)),
@@ -148,7 +146,7 @@ impl PruneRun<'_> {
         &mut self,
         (due, mut dying): (Vec<SetMember>, Vec<SetMember>),
         until: Option<Instant>,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+        report: SetReport<'_>,
     ) -> Result<Vec<SetMember>> {
         match self.options.mode {
             PruneMode::Delete => {
@@ -173,7 +171,7 @@ impl PruneRun<'_> {
     }
 
     /// Whether an object holds nothing that would go with it, or may go with it.
-    async fn goes(&mut self, member: &SetMember, report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send)) -> bool {
+    async fn goes(&mut self, member: &SetMember, report: SetReport<'_>) -> bool {
         if let Some(hanging) = &self.hanging {
             let reason = format!("{hanging} is still there, and may need it until it is gone");
             self.keep(member, reason, Some("apply again when that is gone".into()), report);
@@ -199,11 +197,7 @@ impl PruneRun<'_> {
     }
 
     /// Deletes what is due, side by side, while the set is this run's. Returns what may still be there.
-    async fn delete(
-        &mut self,
-        mut due: Vec<SetMember>,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) -> Result<Vec<SetMember>> {
+    async fn delete(&mut self, mut due: Vec<SetMember>, report: SetReport<'_>) -> Result<Vec<SetMember>> {
         let mut dying = Vec::new();
         while !due.is_empty() {
             if self.is_over() {
@@ -217,8 +211,7 @@ impl PruneRun<'_> {
                 let deletion = deleter.delete(&member).await;
                 (member, deletion)
             });
-            let tried = tried.collect::<Vec<_>>();
-            let tried = futures::stream::iter(tried).buffered(self.parallel.max(1)).collect::<Vec<_>>();
+            let tried = in_order(tried, self.parallel).collect::<Vec<_>>();
             for (member, deletion) in self.kept_while(tried).await? {
                 match deletion {
                     PruneDeletion::Taken => dying.push(member),
@@ -235,7 +228,7 @@ impl PruneRun<'_> {
         &mut self,
         dying: Vec<SetMember>,
         until: Option<Instant>,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+        report: SetReport<'_>,
     ) -> Result<Vec<SetMember>> {
         let followed = dying.iter().map(|member| {
             let (object, mapping) = (member.object.clone(), member.mapping.clone());
@@ -266,7 +259,7 @@ impl PruneRun<'_> {
         &mut self,
         dying: Vec<DyingObject>,
         until: Instant,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+        report: SetReport<'_>,
     ) -> Result<Vec<RemainingObject>> {
         let (cluster, options) = (self.cluster, self.options);
         let patient = Patient { until, stop: options.stop.as_deref() };
@@ -301,12 +294,7 @@ impl PruneRun<'_> {
         Ok(())
     }
 
-    fn done(
-        &mut self,
-        member: SetMember,
-        deletion: PruneDeletion,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) {
+    fn done(&mut self, member: SetMember, deletion: PruneDeletion, report: SetReport<'_>) {
         match deletion {
             PruneDeletion::Done => {
                 report(ApplySetEvent::Pruned(&member.object));
@@ -321,24 +309,13 @@ impl PruneRun<'_> {
         }
     }
 
-    fn keep(
-        &mut self,
-        member: &SetMember,
-        reason: String,
-        way_out: Option<String>,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) {
+    fn keep(&mut self, member: &SetMember, reason: String, way_out: Option<String>, report: SetReport<'_>) {
         let kept = KeptObject { object: member.object.clone(), reason, way_out };
         report(ApplySetEvent::Kept(&kept));
         self.summary.kept.push(kept);
     }
 
-    fn fail(
-        &mut self,
-        member: &SetMember,
-        problem: Diagnostic,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) {
+    fn fail(&mut self, member: &SetMember, problem: Diagnostic, report: SetReport<'_>) {
         let failure = PruneFailure { object: member.object.clone(), problem };
         report(ApplySetEvent::Failed(&failure));
         self.summary.failures.push(failure);

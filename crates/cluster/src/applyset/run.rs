@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
 use super::claim::SetWork;
-use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary};
+use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary, SetReport};
 use super::hold::{SetHold, StillHeld, cover};
 use super::holding::{HoldingKind, Needed};
 use super::id::{GROUP_KINDS, PART_OF};
@@ -65,7 +65,7 @@ impl<'c> ApplySetRun<'c> {
         options: ApplySetOptions,
         resources: &mut [Resource],
         apply: &ServerSideApplyOptions,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+        report: SetReport<'_>,
     ) -> Result<Self> {
         apply.stop.iter().for_each(|stop| cluster.stop_when(stop));
         cluster.wait(async {
@@ -179,7 +179,7 @@ impl<'c> ApplySetRun<'c> {
     ///
     /// # Errors
     /// Another run took the set over; the members cannot be listed. What was deleted until then was reported.
-    pub fn prune(mut self, report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send)) -> Result<PruneSummary> {
+    pub fn prune(mut self, report: SetReport<'_>) -> Result<PruneSummary> {
         let cluster = self.cluster;
         cluster.wait(async {
             let hold = self.hold.take();
@@ -194,11 +194,7 @@ impl<'c> ApplySetRun<'c> {
         })
     }
 
-    async fn prune_held(
-        &self,
-        mut hold: SetHold,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) -> Result<PruneSummary> {
+    async fn prune_held(&self, mut hold: SetHold, report: SetReport<'_>) -> Result<PruneSummary> {
         let (cluster, parent) = (self.cluster, &self.parent);
         let deletes = self.options.prune.mode == PruneMode::Delete;
         if deletes && hold.renew(cluster, parent, SetWork::Pruning).await? == StillHeld::No {
@@ -229,7 +225,7 @@ impl<'c> ApplySetRun<'c> {
         &self,
         scope: &SetScope,
         hold: Option<&mut SetHold>,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+        report: SetReport<'_>,
     ) -> Result<(PruneSummary, SetScope)> {
         // CRDs of this run may have brought kinds.
         self.cluster.discover_all().await?;
@@ -271,11 +267,7 @@ impl<'c> ApplySetRun<'c> {
     }
 
     /// Those of kinds that nothing serves which stay in the annotation. Tells of all.
-    async fn kept_kinds(
-        &self,
-        mut lost: Vec<GroupKind>,
-        report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
-    ) -> Vec<GroupKind> {
+    async fn kept_kinds(&self, mut lost: Vec<GroupKind>, report: SetReport<'_>) -> Vec<GroupKind> {
         let gone = undefined(self.cluster, &lost).await;
         for kind in &lost {
             let told = if gone.contains(kind) { gone_with_group(kind) } else { self.lost(kind) };
@@ -328,7 +320,7 @@ fn gone_with_group(kind: &GroupKind) -> String {
 fn without_controlled(
     mut members: Vec<SetMember>,
     cascade: Cascade,
-    report: &mut (dyn FnMut(ApplySetEvent<'_>) + Send),
+    report: SetReport<'_>,
 ) -> Vec<SetMember> {
     loop {
         let uids: FxHashSet<&str> = members.iter().map(|member| member.uid.as_str()).collect();
@@ -404,9 +396,8 @@ fn refuse_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
         None => Ok(()),
         Some(target) => {
             let message = format!("{parent} is the parent of the ApplySet and among its objects");
-            let problem = Diagnostic::error(Code::InvalidValue, message).resource(target.resource.id());
-            let place = target.resource.node().span().at_start();
-            Err(unsent(problem.at(place).help("leave it out, or choose another parent")))
+            let problem = target.located(Diagnostic::error(Code::InvalidValue, message));
+            Err(unsent(problem.help("leave it out, or choose another parent")))
         }
     }
 }
@@ -433,14 +424,13 @@ pub(super) async fn refuse_members_of_others(
     for target in &plan.targets {
         let Some(other) = others.get(&object_key(&target.object)) else { continue };
         let message = format!("{} belongs to another ApplySet", target.object);
-        let problem = Diagnostic::error(Code::Conflict, message).resource(target.resource.id());
-        let place = target.resource.node().span().at_start();
+        let problem = target.located(Diagnostic::error(Code::Conflict, message));
         let namespace = match target.object.namespace.as_str() {
             "" => String::new(),
             namespace => format!(" -n {namespace}"),
         };
         let help = format!("kubectl label{namespace} {} {PART_OF}-", target.object);
-        let problem = problem.at(place).note(format!("its label {PART_OF} is {}", other.set()));
+        let problem = problem.note(format!("its label {PART_OF} is {}", other.set()));
         problems.add(problem.help(format!("apply it with that set, or take the label off: {help}")));
     }
     problems.or(()).map_err(unsent)

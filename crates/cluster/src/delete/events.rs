@@ -3,6 +3,9 @@
 use crate::plan::Object;
 use smp_text::diagnostic::Diagnostic;
 
+/// Receives the events of a run.
+pub(crate) type DeleteReport<'r> = &'r mut (dyn FnMut(DeleteEvent<'_>) + Send);
+
 /// Something that happened.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -1,20 +1,17 @@
 //! Waiting until objects are gone, by one list and one watch for each kind and namespace.
 
-use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures::future::{Either, join_all, select};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
-use tokio::sync::Semaphore;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout_at};
 
-use super::events::{DeleteEvent, RemainingObject};
+use super::events::{DeleteEvent, DeleteReport, RemainingObject};
 use super::holders::holders;
 use crate::client::Cluster;
-use crate::follow::{Collection, Follower, LISTS, ObjectContent, Sight};
+use crate::follow::{Collection, ObjectContent, Sight, follow};
 use crate::mapping::Mapping;
 use crate::plan::Object;
 use smp_merge::schema::Gvk;
@@ -42,27 +39,14 @@ pub(crate) async fn gone(
     cluster: &Cluster,
     dying: Vec<DyingObject>,
     patient: &Patient<'_>,
-    report: &mut (dyn FnMut(DeleteEvent<'_>) + Send),
+    report: DeleteReport<'_>,
 ) -> Vec<RemainingObject> {
     let mut deathbed = Deathbed::of(dying);
     if deathbed.there.is_empty() {
         return Vec::new();
     }
-    let (sights, seen) = unbounded_channel();
-    let turns = Semaphore::new(LISTS);
     let collections = std::mem::take(&mut deathbed.collections);
-    let followers = collections.iter().enumerate().map(|(number, collection)| {
-        let sights = sights.clone();
-        Follower { cluster, number, collection, sights, turns: &turns }.run()
-    });
-    let followers = pin!(join_all(followers.collect::<Vec<_>>()));
-    let ended = pin!(deathbed.wait(seen, patient, report));
-    let remaining = match select(ended, followers).await {
-        Either::Left((remaining, _)) => remaining,
-        Either::Right((_, ended)) => ended.await,
-    };
-    drop(sights);
-    remaining
+    follow(cluster, &collections, |seen| deathbed.wait(seen, patient, report)).await
 }
 
 /// The objects that are still there.
@@ -116,7 +100,7 @@ impl Deathbed {
         mut self,
         mut seen: UnboundedReceiver<(usize, Sight)>,
         patient: &Patient<'_>,
-        report: &mut (dyn FnMut(DeleteEvent<'_>) + Send),
+        report: DeleteReport<'_>,
     ) -> Vec<RemainingObject> {
         let mut told = Instant::now();
         loop {
@@ -146,7 +130,7 @@ impl Deathbed {
         all
     }
 
-    fn see(&mut self, collection: usize, sight: Sight, report: &mut (dyn FnMut(DeleteEvent<'_>) + Send)) {
+    fn see(&mut self, collection: usize, sight: Sight, report: DeleteReport<'_>) {
         match sight {
             Sight::Listed(objects) => {
                 let names: FxHashSet<SmolStr> = objects.iter().filter_map(name).collect();

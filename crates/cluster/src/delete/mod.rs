@@ -20,8 +20,10 @@ use tokio::time::Instant;
 
 use super::apply::{ApplyStep, DryRun, GONE, steps};
 use super::client::Cluster;
+use super::exchange::in_order;
 use super::kubeconfig::ConnectOptions;
 use super::plan::{Object, ObjectPlan, Phase};
+use events::DeleteReport;
 pub use events::{DeleteEvent, DeleteFailure, DeleteSummary, RemainingObject, TakenAlong};
 pub(super) use gone::{DyingObject, Patient, gone};
 pub(super) use one::identity;
@@ -44,7 +46,7 @@ pub fn delete(
     cluster: &Cluster,
     resources: &[Resource],
     options: &DeleteOptions,
-    report: &mut (dyn FnMut(DeleteEvent<'_>) + Send),
+    report: DeleteReport<'_>,
 ) -> Result<DeleteSummary> {
     options.stop.iter().for_each(|stop| cluster.stop_when(stop));
     cluster.wait(async {
@@ -114,7 +116,7 @@ struct DeleteRun<'a> {
 }
 
 impl DeleteRun<'_> {
-    async fn step(&mut self, step: &ApplyStep, report: &mut (dyn FnMut(DeleteEvent<'_>) + Send)) {
+    async fn step(&mut self, step: &ApplyStep, report: DeleteReport<'_>) {
         if matches!(step.phase, Phase::Definitions | Phase::Namespaces) && !self.is_over() {
             let targets = step.objects.iter().map(|&index| &self.plan.targets[index]);
             for taken in taken_along(self.cluster, self.plan, targets).await {
@@ -124,9 +126,7 @@ impl DeleteRun<'_> {
         let this = &*self;
         let outcomes =
             step.objects.iter().map(|&index| async move { (index, this.outcome(step, index).await) });
-        let outcomes =
-            futures::stream::iter(outcomes.collect::<Vec<_>>()).buffered(this.options.parallel.max(1));
-        let outcomes: Vec<(usize, Deletion)> = outcomes.collect().await;
+        let outcomes: Vec<(usize, Deletion)> = in_order(outcomes, this.options.parallel).collect().await;
         let mut dying = Vec::new();
         for (index, outcome) in outcomes {
             let target = &self.plan.targets[index];
@@ -169,7 +169,7 @@ impl DeleteRun<'_> {
         outcome
     }
 
-    fn tell(&mut self, index: usize, outcome: Deletion, report: &mut (dyn FnMut(DeleteEvent<'_>) + Send)) {
+    fn tell(&mut self, index: usize, outcome: Deletion, report: DeleteReport<'_>) {
         let target = &self.plan.targets[index];
         let object = &target.object;
         match outcome {
@@ -198,11 +198,9 @@ impl DeleteRun<'_> {
         }
     }
 
-    fn fail(&mut self, index: usize, problem: Diagnostic, report: &mut (dyn FnMut(DeleteEvent<'_>) + Send)) {
+    fn fail(&mut self, index: usize, problem: Diagnostic, report: DeleteReport<'_>) {
         let target = &self.plan.targets[index];
-        let place = target.resource.node().span().at_start();
-        let problem = problem.resource(target.resource.id()).at(place);
-        let failure = DeleteFailure { object: target.object.clone(), problem };
+        let failure = DeleteFailure { object: target.object.clone(), problem: target.located(problem) };
         report(DeleteEvent::Failed(&failure));
         self.summary.failures.push(failure);
     }

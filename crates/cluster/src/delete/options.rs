@@ -22,10 +22,11 @@ pub enum Absent {
 }
 
 /// When a deletion is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum DoneWhen {
     /// When the server took it.
+    #[default]
     Accepted,
     /// When the object is gone, for so long; what depends on it is deleted only then.
     Gone(Duration),

@@ -23,9 +23,9 @@ pub(super) async fn taken_along<'p>(
     for target in targets.filter(|target| target.served) {
         let (count, what) = match contents(cluster, target, &leaving).await {
             Ok(None) => continue,
-            Ok(Some(WhatIsHeld::Told(held))) if held.is_empty() => continue,
-            Ok(Some(WhatIsHeld::Told(held))) => (Some(held.len()), held.named()),
-            Ok(Some(WhatIsHeld::Untold(why))) => (None, why),
+            Ok(Some(Ok(held))) if held.is_empty() => continue,
+            Ok(Some(Ok(held))) => (Some(held.len()), held.named()),
+            Ok(Some(Err(why))) => (None, why),
             Err(problem) => (None, problem.message().to_string()),
         };
         all.push(TakenAlong { object: target.object.clone(), count, what });

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::client::Cluster;
 use crate::exchange::{Ask, JSON};
+use crate::listing::{ListForm, items_of};
 use crate::mapping::Mapping;
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::Result;
@@ -60,10 +61,9 @@ impl Admission {
 
 /// What all objects of a kind look at; none when they may not be read.
 async fn rules(cluster: &Cluster, mapping: Mapping) -> Result<Option<Vec<Value>>> {
-    let answer = cluster.ask(&Ask::get(mapping.collection(""))).await?;
-    let Ok(answer) = answer.accepted() else { return Ok(None) };
-    let Ok(list) = serde_json::from_slice::<Value>(&answer.body) else { return Ok(None) };
-    let Some(items) = list.get("items").and_then(Value::as_array) else { return Ok(None) };
+    let Ok(items) = items_of(cluster, &mapping.collection(""), "", ListForm::WHOLE).await? else {
+        return Ok(None);
+    };
     let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
     let of_item = |item: &Value| {
         let webhooks = list(item.get("webhooks"));

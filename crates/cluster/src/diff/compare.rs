@@ -18,7 +18,6 @@ use crate::conflict::ApplyConflict;
 use crate::exchange::{Answer, Ask};
 use crate::failure::{Refusal, not_understood};
 use crate::json;
-use crate::listing::Told;
 use crate::mapping::encode;
 use crate::plan::{Object, ObjectPlan, PlannedObject};
 use crate::secret;
@@ -79,7 +78,7 @@ impl CompareOne<'_> {
         let path = mapping.path(&object.namespace, &object.name);
         let body = self.target.body(&self.run.options.field_manager).map_err(|problem| self.stop(problem))?;
         let known = self.run.known.get(self.target);
-        if let Some(Told::There(known)) = known
+        if let Some(Some(known)) = known
             && self.run.known.stays(self.target, known)
         {
             return self.unchanged(&path, &known.json);
@@ -128,13 +127,10 @@ impl CompareOne<'_> {
     async fn beside_known(
         &self,
         path: &str,
-        known: &Told<KnownObject>,
+        known: Option<&KnownObject>,
         body: Vec<u8>,
     ) -> (Result<LiveObject>, Result<DryRunAnswer>) {
-        let known = match known {
-            Told::Absent => None,
-            Told::There(known) => Some(known.json.as_slice()),
-        };
+        let known = known.map(|known| known.json.as_slice());
         let dry_run = self.dry_run(self.annotated(known, body)).await;
         let merged = dry_run.as_ref().ok().and_then(|run| run.answer.as_ref().ok());
         let is_same = merged.is_none_or(|merged| known.and_then(version) == version(&merged.body));
@@ -198,9 +194,8 @@ impl CompareOne<'_> {
     }
 
     fn stop(&self, problem: Diagnostic) -> Stop {
-        let place = self.target.resource.node().span().at_start();
         let problem = problem.reworded(|text| secret::without_values(text, self.target.resource));
-        Stop::Object(problem.resource(self.target.resource.id()).at(place))
+        Stop::Object(self.target.located(problem))
     }
 
     fn unanswered(&self, problem: Diagnostic) -> Stop {

@@ -1,6 +1,6 @@
 //! What lists told of the live objects before each is looked at.
 
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::TryStreamExt as _;
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
@@ -8,7 +8,8 @@ use super::admission::{Admission, may_patch};
 use super::report::DiffOptions;
 use super::settled::is_settled;
 use crate::client::Cluster;
-use crate::listing::{ListForm, Listed, Told};
+use crate::exchange::unordered;
+use crate::listing::{ListForm, Listed};
 use crate::mapping::Mapping;
 use crate::plan::{ObjectPlan, PlannedObject};
 use smp_text::diagnostic::Result;
@@ -53,9 +54,7 @@ impl KnownObjects {
     ) -> Result<FxHashSet<String>> {
         let collections: FxHashSet<(&Mapping, &str)> = targets
             .iter()
-            .filter(
-                |target| matches!(self.listed.get(target), Some(Told::There(object)) if object.is_settled),
-            )
+            .filter(|target| self.listed.get(target).flatten().is_some_and(|object| object.is_settled))
             .filter_map(|target| Some((target.mapping.as_ref()?, target.object.namespace.as_str())))
             .collect();
         if collections.is_empty() {
@@ -67,12 +66,12 @@ impl KnownObjects {
             let may = may_patch(cluster, mapping, namespace).await?;
             Ok(may.then(|| mapping.collection(namespace)))
         });
-        let reviews = futures::stream::iter(reviews.collect::<Vec<_>>()).buffer_unordered(REVIEWS);
+        let reviews = unordered(reviews, REVIEWS);
         reviews.try_filter_map(|collection| std::future::ready(Ok(collection))).try_collect().await
     }
 
     /// What was told of an object; none when nothing was.
-    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&Told<KnownObject>> {
+    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<Option<&KnownObject>> {
         self.listed.get(target)
     }
 

@@ -14,7 +14,7 @@ use rustc_hash::FxHashSet;
 use super::apply::GONE;
 use super::client::Cluster;
 use super::conflict::ApplyConflict;
-use super::exchange::Ask;
+use super::exchange::{Ask, in_order};
 use super::json;
 use super::plan::{Object, ObjectPlan};
 use compare::{CompareOne, Compared, DiffRun, Stop, removal};
@@ -64,8 +64,7 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
             let one = CompareOne { run: &run, target };
             async move { one.compare().await }
         });
-        let compared = compared.collect::<Vec<_>>();
-        let mut compared = futures::stream::iter(compared).buffered(options.parallel.max(1));
+        let mut compared = in_order(compared, options.parallel);
         let (mut report, mut unanswered) = (DiffReport::default(), 0);
         while let Some(result) = compared.next().await {
             match result {
@@ -105,8 +104,7 @@ pub fn removals(cluster: &Cluster, objects: &[Object], options: &DiffOptions) ->
             let live = cluster.read_with(json::read_object, &answer)?;
             Ok(Some(removal(object, live, options)))
         });
-        let read = read.collect::<Vec<_>>();
-        let read = futures::stream::iter(read).buffered(options.parallel.max(1));
+        let read = in_order(read, options.parallel);
         read.try_filter_map(|found| std::future::ready(Ok(found))).try_collect().await
     })
 }

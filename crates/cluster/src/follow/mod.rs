@@ -6,17 +6,19 @@
 mod collection;
 mod stream;
 
+use std::pin::pin;
 use std::time::Duration;
 
+use futures::future::{Either, join_all, select};
 use tokio::sync::Semaphore;
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep};
 
 pub(super) use collection::{Collection, ObjectContent};
 use stream::{WatchEnd, WatchStream, WatchedChange};
 
 use super::client::Cluster;
-use super::exchange::Ask;
+use super::exchange::{Answer, Ask};
 use super::failure::not_understood;
 use super::json;
 use smp_text::diagnostic::Diagnostic;
@@ -40,10 +42,10 @@ pub(super) enum Sight {
 }
 
 /// Where sights go, each with the number of its collection.
-pub(super) type Sights = UnboundedSender<(usize, Sight)>;
+type Sights = UnboundedSender<(usize, Sight)>;
 
 /// How many collections are listed at a time.
-pub(super) const LISTS: usize = 8;
+const LISTS: usize = 8;
 
 /// The shortest and the longest pause before something is asked for again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
@@ -51,19 +53,41 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from
 /// A watch that lives so long was none that failed at once.
 const WELL_LIVED: Duration = Duration::from_secs(1);
 
+/// Follows collections until the future that gets what is seen has ended.
+pub(super) async fn follow<F: Future>(
+    cluster: &Cluster,
+    collections: &[Collection],
+    until: impl FnOnce(UnboundedReceiver<(usize, Sight)>) -> F,
+) -> F::Output {
+    let (sights, seen) = unbounded_channel();
+    let turns = Semaphore::new(LISTS);
+    let followers = collections.iter().enumerate().map(|(number, collection)| {
+        let sights = sights.clone();
+        Follower { cluster, number, collection, sights, turns: &turns }.run()
+    });
+    let followers = pin!(join_all(followers.collect::<Vec<_>>()));
+    // The sender here keeps the channel open when all that is followed was refused.
+    let output = match select(pin!(until(seen)), followers).await {
+        Either::Left((output, _)) => output,
+        Either::Right((_, until)) => until.await,
+    };
+    drop(sights);
+    output
+}
+
 /// A collection that is followed.
-pub(super) struct Follower<'a> {
-    pub(super) cluster: &'a Cluster,
-    pub(super) number: usize,
-    pub(super) collection: &'a Collection,
-    pub(super) sights: Sights,
+struct Follower<'a> {
+    cluster: &'a Cluster,
+    number: usize,
+    collection: &'a Collection,
+    sights: Sights,
     /// Lets some of many collections be listed at a time.
-    pub(super) turns: &'a Semaphore,
+    turns: &'a Semaphore,
 }
 
 impl Follower<'_> {
     /// Tells what is seen, until it is refused or dropped.
-    pub(super) async fn run(self) {
+    async fn run(self) {
         if let Some(gate) = &self.collection.gate {
             gate.notified().await;
         }
@@ -90,12 +114,7 @@ impl Follower<'_> {
         let _turn = self.turns.acquire().await;
         let path = self.collection.list_path();
         let ask = Ask { accept: self.collection.content.of_list(), ..Ask::get(path.as_str()) };
-        let answer = self.cluster.ask(&ask).await.map_err(Sight::Lost)?;
-        let answer = answer.accepted().map_err(|refusal| match refusal.http {
-            404 => Sight::Unserved,
-            429 | 500.. => Sight::Lost(refusal.diagnostic(&self.cluster.endpoint)),
-            _ => Sight::Refused(refusal.diagnostic(&self.cluster.endpoint)),
-        })?;
+        let answer = self.answer(&ask, || Sight::Unserved).await?;
         let strange = |error: &dyn std::fmt::Display| {
             Sight::Refused(not_understood(&self.cluster.endpoint, &path, error))
         };
@@ -125,16 +144,17 @@ impl Follower<'_> {
             return Ok(object);
         };
         let path = self.collection.mapping.path(&self.collection.namespace, name);
-        let answer = self.cluster.ask(&Ask::object(path.as_str())).await.map_err(Sight::Lost)?;
-        match answer.accepted() {
-            Ok(answer) => json::read_object(&answer.body)
-                .map_err(|error| Sight::Refused(not_understood(&self.cluster.endpoint, &path, &error))),
-            Err(refusal) => Err(match refusal.http {
-                404 => Sight::Gone(object),
-                429 | 500.. => Sight::Lost(refusal.diagnostic(&self.cluster.endpoint)),
-                _ => Sight::Refused(refusal.diagnostic(&self.cluster.endpoint)),
-            }),
-        }
+        let answer = self.answer(&Ask::object(path), || Sight::Gone(object)).await?;
+        self.cluster.read_with(json::read_object, &answer).map_err(Sight::Refused)
+    }
+
+    async fn answer(&self, ask: &Ask, absent: impl FnOnce() -> Sight) -> Result<Answer, Sight> {
+        let answer = self.cluster.ask(ask).await.map_err(Sight::Lost)?;
+        answer.accepted().map_err(|refusal| match refusal.http {
+            404 => absent(),
+            429 | 500.. => Sight::Lost(refusal.diagnostic(&self.cluster.endpoint)),
+            _ => Sight::Refused(refusal.diagnostic(&self.cluster.endpoint)),
+        })
     }
 
     /// Tells what changes after a version, until the collection has to be listed again.

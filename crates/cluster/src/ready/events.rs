@@ -46,6 +46,9 @@ impl WaitedObject {
     }
 }
 
+/// Receives the events of a run.
+pub(crate) type WaitReport<'r> = &'r mut (dyn FnMut(WaitEvent<'_>) + Send);
+
 /// Something that happened.
 #[derive(Debug)]
 pub enum WaitEvent<'e> {

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::time::Instant;
 
 use super::companions::{Belongings, Companions};
-use super::events::{WaitEnd, WaitEvent, WaitVerdict, WaitedObject};
+use super::events::{WaitEnd, WaitEvent, WaitReport, WaitVerdict, WaitedObject};
 use super::options::WaitOptions;
 use super::outlook::Outlook;
 use crate::follow::Sight;
@@ -135,12 +135,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Takes in what was seen of a collection.
-    pub(super) fn see(
-        &mut self,
-        collection: usize,
-        sight: Sight,
-        report: &mut (dyn FnMut(WaitEvent<'_>) + Send),
-    ) {
+    pub(super) fn see(&mut self, collection: usize, sight: Sight, report: WaitReport<'_>) {
         match sight {
             Sight::Listed(objects) => self.list(collection, objects, report),
             Sight::Now(object) => {
@@ -164,7 +159,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn warn(&mut self, text: &str, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+    fn warn(&mut self, text: &str, report: WaitReport<'_>) {
         if self.warned.insert(text.to_string()) {
             report(WaitEvent::Warning(text));
         }
@@ -175,7 +170,7 @@ impl<'a> Judge<'a> {
         self.outlook.wanted[collection].get(name).copied()
     }
 
-    fn list(&mut self, number: usize, objects: Vec<Node>, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+    fn list(&mut self, number: usize, objects: Vec<Node>, report: WaitReport<'_>) {
         self.seen.insert(number);
         let outlook = self.outlook;
         let collection = &outlook.collections[number];
@@ -210,12 +205,12 @@ impl<'a> Judge<'a> {
     }
 
     /// What is known of an object from now on.
-    fn set(&mut self, position: usize, live: Option<Node>, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+    fn set(&mut self, position: usize, live: Option<Node>, report: WaitReport<'_>) {
         self.objects[position].live = live;
         self.review(position, report);
     }
 
-    fn review(&mut self, position: usize, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+    fn review(&mut self, position: usize, report: WaitReport<'_>) {
         let one = &mut self.objects[position];
         let status = one.judge();
         if status == one.status {
@@ -232,7 +227,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Objects that may not be seen are not ready; what belongs to objects is missed, and no more.
-    fn refuse(&mut self, number: usize, why: &str, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+    fn refuse(&mut self, number: usize, why: &str, report: WaitReport<'_>) {
         let collection = &self.outlook.collections[number];
         if collection.gate.is_some() {
             let (kind, namespace) = (&collection.mapping.gvk.kind, &collection.namespace);
@@ -247,7 +242,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Takes in that time has passed.
-    pub(super) fn tick(&mut self, report: &mut (dyn FnMut(WaitEvent<'_>) + Send)) {
+    pub(super) fn tick(&mut self, report: WaitReport<'_>) {
         let live = self.objects.iter().map(|one| (one.object.gvk.kind.as_str(), one.live.as_ref()));
         let belongings = self.companions.of(live);
         for (one, belongings) in self.objects.iter_mut().zip(belongings) {

@@ -8,23 +8,21 @@ mod judge;
 mod options;
 mod outlook;
 
-use std::pin::pin;
 use std::time::Duration;
 
-use futures::future::{Either, join_all, select};
 use rustc_hash::FxHashMap;
-use tokio::sync::Semaphore;
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout_at};
 
 use super::apply::{KindWords, unheard};
 use super::client::Cluster;
 use super::exchange::Ask;
-use super::follow::{Follower, LISTS, Sight};
+use super::follow::{Sight, follow};
 use super::json;
 use super::mapping::Mapping;
 use super::plan::{ObjectPlan, PlannedObject, nothing_sent};
 use super::status::{READY, ReadyRule, WithoutStatus};
+use events::WaitReport;
 pub use events::{WaitEnd, WaitEvent, WaitVerdict, WaitedObject, WarningEvent};
 use judge::{Judge, JudgeOptions};
 pub use options::{FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitOptions};
@@ -47,7 +45,7 @@ pub fn wait_until_ready(
     cluster: &Cluster,
     resources: &[Resource],
     options: &WaitOptions,
-    report: &mut (dyn FnMut(WaitEvent<'_>) + Send),
+    report: WaitReport<'_>,
 ) -> Result<WaitVerdict> {
     options.stop.iter().for_each(|stop| cluster.stop_when(stop));
     cluster.wait(async {
@@ -68,7 +66,7 @@ pub fn wait_until_ready(
         let without = without_status(cluster, &targets, options.strictness).await;
         let outlook = Outlook::over(&targets);
         let judge = Judge::new(&targets, &outlook, &without, JudgeOptions::of(options));
-        Ok(watched(cluster, &outlook, judge, report).await)
+        Ok(follow(cluster, &outlook.collections, |seen| judged(judge, seen, report)).await)
     })
 }
 
@@ -122,34 +120,10 @@ pub(crate) fn check_ready_rules(resources: &[Resource]) -> Result<()> {
 /// How often time is looked at.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Follows all collections until the judge has a verdict.
-async fn watched(
-    cluster: &Cluster,
-    outlook: &Outlook,
-    judge: Judge<'_>,
-    report: &mut (dyn FnMut(WaitEvent<'_>) + Send),
-) -> WaitVerdict {
-    let (sights, seen) = unbounded_channel();
-    let turns = Semaphore::new(LISTS);
-    let followers = outlook.collections.iter().enumerate().map(|(number, collection)| {
-        let sights = sights.clone();
-        Follower { cluster, number, collection, sights, turns: &turns }.run()
-    });
-    let followers = pin!(join_all(followers.collect::<Vec<_>>()));
-    // The sender here keeps the channel open when all that is followed was refused.
-    let verdict = pin!(judged(judge, seen, report));
-    let verdict = match select(verdict, followers).await {
-        Either::Left((verdict, _)) => verdict,
-        Either::Right((_, verdict)) => verdict.await,
-    };
-    drop(sights);
-    verdict
-}
-
 async fn judged(
     mut judge: Judge<'_>,
     mut seen: UnboundedReceiver<(usize, Sight)>,
-    report: &mut (dyn FnMut(WaitEvent<'_>) + Send),
+    report: WaitReport<'_>,
 ) -> WaitVerdict {
     let mut tick = Instant::now();
     loop {

@@ -30,8 +30,7 @@ fn makes_pods(gvk: &Gvk) -> bool {
 }
 
 fn mapping(version: &str, kind: &str, plural: &str) -> Mapping {
-    let gvk = Gvk::from_manifest(version, kind);
-    Mapping { gvk, plural: plural.into(), namespaced: true, names: Vec::new(), verbs: Vec::new() }
+    Mapping::new(Gvk::from_manifest(version, kind), plural, true)
 }
 
 impl Outlook {
