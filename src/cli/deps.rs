@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 
 use super::report::print;
-use super::select::{SelectArgs, Selection, is_stream};
+use super::select::{SelectArgs, Selection, ended, is_stream, of_target};
 use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, RecordingTree};
@@ -17,7 +16,7 @@ use smp_inspect::explain::{
     TargetReads, reads_of, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make,
 };
 use smp_overlay::overlay::{Builder, RemoteReference};
-use smp_text::diagnostic::{Code, Diagnostic, Severity, quoted_path};
+use smp_text::diagnostic::{Code, Diagnostic, quoted_path};
 use smp_text::source::SourceMap;
 
 /// Build overlays and list what the builds read.
@@ -73,7 +72,7 @@ pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
             }
             Err(Failure::Problems(problems)) => {
                 wrong.extend(of_target(problems, target, targets.len()));
-                failed.push(target.display().to_string());
+                failed.push(target);
             }
             Err(other) => return Err(other),
         }
@@ -82,15 +81,7 @@ pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
     if failed.len() < targets.len() {
         print(&text(args, &all)?)?;
     }
-    if failed.is_empty() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    if targets.len() > 1 {
-        let (count, names) = (failed.len(), failed.join(", "));
-        let message = format!("{count} of {} targets failed: {names}", targets.len());
-        render::print_plain(Severity::Error, &message);
-    }
-    Ok(ExitCode::FAILURE)
+    Ok(ended(&failed, targets.len()))
 }
 
 /// Builds all targets.
@@ -174,13 +165,6 @@ fn directory(target: &Path) -> Option<PathBuf> {
     }
     let above = target.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     DiskTree.locate(Path::new(""), above).ok().map(smp_files::Located::into_path)
-}
-
-fn of_target(problems: Vec<Diagnostic>, target: &Path, count: usize) -> Vec<Diagnostic> {
-    if count == 1 {
-        return problems;
-    }
-    problems.into_iter().map(|problem| problem.target(target)).collect()
 }
 
 fn text(args: &DepsArgs, all: &[BuiltTarget]) -> Result<String, Diagnostic> {

@@ -11,7 +11,7 @@ use clap::Args;
 use clap::ValueEnum;
 
 use super::report::print_line;
-use super::select::{SelectArgs, Selection, is_stream};
+use super::select::{SelectArgs, Selection, is_stream, of_target};
 use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, replace_file};
@@ -118,17 +118,13 @@ fn lock_of(
     let builder = args.target.builder_by(LockUse::Ignore, sources, targets, ClusterUse::Asked)?;
     let (mut built, mut problems) = (Vec::new(), Vec::new());
     for target in targets {
-        let of_target = |problem: Diagnostic| match targets.len() {
-            1 => problem,
-            _ => problem.target(target),
-        };
         match selection.build(&builder, target) {
             Ok(mut one) => {
-                let warnings = std::mem::take(&mut one.warnings).into_iter().map(of_target);
-                render::print_before(&warnings.collect::<Vec<_>>(), sources)?;
+                let warnings = of_target(std::mem::take(&mut one.warnings), target, targets.len());
+                render::print_before(&warnings, sources)?;
                 built.push(one);
             }
-            Err(problem) => problems.push(of_target(problem)),
+            Err(problem) => problems.extend(of_target([problem], target, targets.len())),
         }
     }
     if !problems.is_empty() {

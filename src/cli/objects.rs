@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::document::stdin_bytes;
-use super::select::{SelectArgs, is_stream};
+use super::select::{SelectArgs, is_stream, of_target};
 use super::target::{ClusterUse, TargetArgs, has_kustomization};
 use super::validation::{Validation, histories_for};
 use super::{Failure, render};
@@ -105,27 +105,20 @@ impl ObjectArgs {
         )?;
         let (mut resources, mut problems) = (Vec::new(), Vec::new());
         for target in &selection.targets {
-            let of_target = |problem: Diagnostic| match selection.targets.len() {
-                1 => problem,
-                _ => problem.target(target),
-            };
+            let named = |problems: Vec<Diagnostic>| of_target(problems, target, selection.targets.len());
             match selection.build(&builder, target) {
                 Ok(built) => {
                     let (guesses, warnings): (Vec<_>, Vec<_>) =
                         built.warnings.into_iter().partition(|told| is_plain(target) && is_guess(told));
-                    problems.extend(guesses.into_iter().map(|guess| of_target(refused(guess))));
-                    let warnings: Vec<_> = warnings.into_iter().map(of_target).collect();
-                    render::print_before(&warnings, sources)?;
+                    problems.extend(named(guesses.into_iter().map(refused).collect()));
+                    render::print_before(&named(warnings), sources)?;
                     match chosen.judge(&builder, target, &built.resources) {
-                        Ok(found) => {
-                            let found: Vec<_> = found.into_iter().map(of_target).collect();
-                            render::print_before(&found, sources)?;
-                        }
-                        Err(found) => problems.extend(found.into_iter().map(of_target)),
+                        Ok(found) => render::print_before(&named(found), sources)?,
+                        Err(found) => problems.extend(named(found)),
                     }
                     resources.extend(built.resources);
                 }
-                Err(problem) => problems.push(of_target(problem)),
+                Err(problem) => problems.extend(named(vec![problem])),
             }
         }
         render::print_before(&builder.take_warnings(), sources)?;
@@ -225,21 +218,14 @@ enum Input {
     InDirectory(PathBuf),
 }
 
-fn read_url(url: &str, remotes: &Remotes, sources: &SourceMap) -> Result<SourceId> {
-    let shown = without_secrets(url);
-    let bytes = remotes.file(url, Span::default())?;
-    let text = decode(bytes).map_err(|error| error.note(format!("in {shown}")))?;
-    Ok(sources.add(shown.as_str(), text))
-}
-
 fn read(input: &Input, remotes: &Remotes, sources: &SourceMap) -> Result<SourceId> {
     let (name, bytes) = match input {
-        Input::Url(url) => return read_url(url, remotes, sources),
-        Input::Stdin => (Path::new("<stdin>"), stdin_bytes()),
-        Input::Named(path) => (path.as_path(), DiskTree.read_stream(path)),
-        Input::InDirectory(path) => (path.as_path(), DiskTree.read(path)),
+        Input::Url(url) => (PathBuf::from(without_secrets(url)), Ok(remotes.file(url, Span::default())?)),
+        Input::Stdin => ("<stdin>".into(), stdin_bytes()),
+        Input::Named(path) => (path.clone(), DiskTree.read_stream(path)),
+        Input::InDirectory(path) => (path.clone(), DiskTree.read(path)),
     };
-    let text = decode(bytes.map_err(|error| unreadable(name, Code::of_reading(&error), &error))?)
+    let text = decode(bytes.map_err(|error| unreadable(&name, Code::of_reading(&error), &error))?)
         .map_err(|error| error.note(format!("in {}", name.display())))?;
     Ok(sources.add(name, text))
 }

@@ -199,9 +199,8 @@ struct JsonConflict<'c> {
 
 #[derive(Serialize)]
 struct JsonPlace<'c> {
-    file: String,
-    line: usize,
-    column: usize,
+    #[serde(flatten)]
+    spot: JsonSpot,
     value: &'c Value,
 }
 
@@ -228,12 +227,7 @@ pub(super) fn json_report(
 }
 
 fn json_origin<'c>(origin: &'c ChangeOrigin, sources: &SourceMap) -> JsonOrigin<'c> {
-    let spot = |span: Option<Span>| {
-        let span = span?;
-        let source = sources.get(span.source)?;
-        let (line, column) = source.line_column(span.start);
-        Some(JsonSpot { file: source.name().display().to_string(), line, column })
-    };
+    let spot = |span: Option<Span>| json_spot(span?, sources);
     JsonOrigin {
         file: origin.path.display().to_string(),
         resource: origin.resource.as_deref(),
@@ -246,6 +240,12 @@ fn json_origin<'c>(origin: &'c ChangeOrigin, sources: &SourceMap) -> JsonOrigin<
     }
 }
 
+fn json_spot(span: Span, sources: &SourceMap) -> Option<JsonSpot> {
+    let source = sources.get(span.source)?;
+    let (line, column) = source.line_column(span.start);
+    Some(JsonSpot { file: source.name().display().to_string(), line, column })
+}
+
 fn json_conflict<'c>(
     conflict: &'c PackageConflict,
     written: ConflictWriting,
@@ -253,9 +253,7 @@ fn json_conflict<'c>(
 ) -> JsonConflict<'c> {
     let place = |place: &'c Option<ConflictPlace>| {
         let ConflictPlace { span, value, .. } = place.as_ref()?;
-        let source = sources.get(span.source)?;
-        let (line, column) = source.line_column(span.start);
-        Some(JsonPlace { file: source.name().display().to_string(), line, column, value })
+        Some(JsonPlace { spot: json_spot(*span, sources)?, value })
     };
     let taken = match (written, conflict.taken) {
         (ConflictWriting::Chosen, ConflictSide::Updated) => Some("updated"),

@@ -1,16 +1,17 @@
 //! Which targets a command is about: those that are named, those below a directory, standard input.
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use super::Failure;
 use super::document::read_stdin;
 use super::target::has_kustomization;
+use super::{Failure, render};
 use smp_files::{DiskTree, FileKind, FileTree as _};
 use smp_overlay::overlay::{Builder, Built, SearchedTargets, TargetSearch};
-use smp_text::diagnostic::Result;
+use smp_text::diagnostic::{Diagnostic, Result, Severity};
 use smp_text::source::{SourceMap, is_kustomization};
 
 /// Which targets.
@@ -147,6 +148,28 @@ fn check_bases(bases: &[PathBuf], target: &Path) -> std::result::Result<(), Fail
          leave `--base` out, or add the base there",
         target.display()
     )))
+}
+
+/// Problems of one of several targets, which they then name.
+pub(super) fn of_target(
+    problems: impl IntoIterator<Item = Diagnostic>,
+    target: &Path,
+    count: usize,
+) -> Vec<Diagnostic> {
+    problems.into_iter().map(|one| if count == 1 { one } else { one.target(target) }).collect()
+}
+
+/// The exit status of a command on `all` targets. If there are several, prints which failed.
+pub(super) fn ended(failed: &[&PathBuf], all: usize) -> ExitCode {
+    if failed.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    if all > 1 {
+        let names: Vec<_> = failed.iter().map(|target| target.display().to_string()).collect();
+        let message = format!("{} of {all} targets failed: {}", failed.len(), names.join(", "));
+        render::print_plain(Severity::Error, &message);
+    }
+    ExitCode::FAILURE
 }
 
 impl Selection {

@@ -4,20 +4,19 @@ mod directory;
 mod output;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Args;
 use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
 use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
-use super::select::{SelectArgs, Selection};
+use super::select::{SelectArgs, Selection, ended, of_target};
 use super::target::{ClusterUse, TargetArgs};
 use super::validation::{ValidateArgs, Validation, histories_for};
 use super::{Failure, Outcome, render};
 use smp_inspect::check::{Unfinished, unsilenced};
-use smp_overlay::overlay::{Builder, Built, Targets};
-use smp_text::diagnostic::{Diagnostic, Severity};
+use smp_overlay::overlay::{Builder, Built};
+use smp_text::diagnostic::Diagnostic;
 use smp_text::source::SourceMap;
 
 /// Render overlays: kustomizations, or plain directories over a base.
@@ -124,7 +123,7 @@ fn fill_windows<'b>(
     sources: &SourceMap,
 ) -> Result<(), Failure> {
     let TargetRun { selection, builder, .. } = *build;
-    let count = Targets::count(selection.targets.len());
+    let count = selection.targets.len();
     for window in selection.targets.chunks(WINDOW) {
         let built = build.build_window(window);
         // They belong to no one of many targets.
@@ -138,11 +137,7 @@ fn fill_windows<'b>(
             match added {
                 Ok(()) => {}
                 Err(Failure::Problems(problems)) => {
-                    let of_target = |problem: Diagnostic| match count {
-                        Targets::One => problem,
-                        Targets::Many => problem.target(target),
-                    };
-                    failed.problems.extend(problems.into_iter().map(of_target));
+                    failed.problems.extend(of_target(problems, target, count));
                     failed.targets.push(target);
                 }
                 Err(other) => return Err(other),
@@ -155,34 +150,16 @@ fn fill_windows<'b>(
 /// Adds what was built of one target to the output, its warnings first.
 fn add(
     sink: &mut Sink,
-    count: Targets,
+    count: usize,
     target: &Path,
     built: Built,
     sources: &SourceMap,
 ) -> Result<(), Failure> {
-    let of_target = |warning: Diagnostic| match count {
-        Targets::One => warning,
-        Targets::Many => warning.target(target),
-    };
-    let warnings: Vec<_> = unsilenced(built.warnings, sources).into_iter().map(of_target).collect();
-    render::print_before(&warnings, sources)?;
+    render::print_before(&of_target(unsilenced(built.warnings, sources), target, count), sources)?;
     sink.add(target, &built.resources)?;
-    if count == Targets::One {
+    if count == 1 {
         // The program ends: to take a large set apart would only cost time.
         std::mem::forget(built.resources);
     }
     Ok(())
-}
-
-/// The exit status of a build of `all` targets; where there are several, says which failed.
-fn ended(failed: &[&PathBuf], all: usize) -> ExitCode {
-    if failed.is_empty() {
-        return ExitCode::SUCCESS;
-    }
-    if all > 1 {
-        let names: Vec<_> = failed.iter().map(|t| t.display().to_string()).collect();
-        let message = format!("{} of {all} targets failed: {}", failed.len(), names.join(", "));
-        render::print_plain(Severity::Error, &message);
-    }
-    ExitCode::FAILURE
 }
