@@ -51,7 +51,6 @@ pub(crate) type DeployReport<'r> = &'r mut (dyn FnMut(DeployEvent<'_>) + Send);
 
 /// Progress of [`deploy`].
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum DeployEvent<'e> {
     /// Progress of the apply.
     Apply(Event<'e>),
