@@ -28,7 +28,7 @@ use smp_inspect::check::Unfinished;
 use smp_merge::schema::Schema;
 use smp_merge::schema::openapi::is_crd;
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::SourceMap;
 use smp_text::yaml::Node;
 
@@ -353,11 +353,10 @@ fn show_only(
             }
         }
     }
-    let count = planned.len();
     if let Some(set) = set {
         set.prune(&mut |event| prune::say(&event, args.line(pruned), sources))?;
     }
-    render::print_note(&format!("{count} object{}: none was sent", if count == 1 { "" } else { "s" }));
+    render::print_note(&format!("{}: none was sent", counted(planned.len(), "object")));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -441,7 +440,7 @@ impl fmt::Display for Counts {
     /// `3 objects: 1 created, 2 unchanged`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all: usize = self.0.iter().map(|(_, count)| count).sum();
-        write!(f, "{all} object{}", if all == 1 { "" } else { "s" })?;
+        f.write_str(&counted(all, "object"))?;
         for (i, (change, count)) in self.0.iter().enumerate() {
             write!(f, "{} {count} {}", if i == 0 { ":" } else { "," }, change.word())?;
         }

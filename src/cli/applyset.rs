@@ -16,7 +16,7 @@ use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySetView, Cluster, Object, OrphanedParent,
     PruneFailure, SetsOf,
 };
-use smp_text::diagnostic::{Code, Diagnostic, escaped, escaped_line};
+use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_line};
 use smp_text::source::SourceMap;
 
 /// Look at ApplySets, and change what is in them.
@@ -193,8 +193,8 @@ fn view(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
     render::print(&lacking.collect::<Vec<_>>(), sources);
     let unused: Vec<_> = view.unused_kinds.iter().map(ToString::to_string).collect();
     let unused = if unused.is_empty() { String::new() } else { format!("; none of {}", unused.join(", ")) };
-    let members = if count == 1 { "member" } else { "members" };
-    render::print_note(&format!("{count} {members}, kept by {}{unused}", view.tooling));
+    let members = counted(count, "member");
+    render::print_note(&format!("{members}, kept by {}{unused}", view.tooling));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -244,8 +244,7 @@ fn ended(failures: &[PruneFailure], what: &str, sources: &SourceMap) -> ExitCode
     if failures.is_empty() {
         return ExitCode::SUCCESS;
     }
-    let count = failures.len();
-    let message = format!("{count} object{} {what}", if count == 1 { "" } else { "s" });
+    let message = format!("{} {what}", counted(failures.len(), "object"));
     render::print(&[Diagnostic::error(Code::Summary, message)], sources);
     ExitCode::FAILURE
 }

@@ -21,7 +21,7 @@ use smp_cluster::{
     DryRun, Object, PARALLEL, RemainingObject, TakenAlong,
 };
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
 use smp_text::source::SourceMap;
 
 /// Build an overlay, or read manifests, and delete their objects from the cluster.
@@ -143,17 +143,17 @@ fn show_only(args: &DeleteArgs, resources: &[Resource], sources: &SourceMap) -> 
             render::print(&[problem.help("--dry-run=server asks")], sources);
         }
     }
-    let count = resources.len();
-    render::print_note(&format!("{count} object{}: none was deleted", if count == 1 { "" } else { "s" }));
+    render::print_note(&format!("{}: none was deleted", counted(resources.len(), "object")));
     Ok(ExitCode::SUCCESS)
 }
 
 fn taken_along(taken: &TakenAlong) -> Diagnostic {
     let object = &taken.object;
     let message = match taken.count {
-        Some(1) => format!("1 object goes with {object} that is not among those to delete: {}", taken.what),
         Some(count) => {
-            format!("{count} objects go with {object} that are not among those to delete: {}", taken.what)
+            let (go, are) = (by_count(count, "goes", "go"), by_count(count, "is", "are"));
+            let objects = counted(count, "object");
+            format!("{objects} {go} with {object} that {are} not among those to delete: {}", taken.what)
         }
         None => format!("what goes with {object} is not known: {}", taken.what),
     };
@@ -163,7 +163,8 @@ fn taken_along(taken: &TakenAlong) -> Diagnostic {
 /// What is shown while it is waited until objects are gone.
 pub(super) fn waiting(remaining: &[RemainingObject]) -> Vec<String> {
     let count = remaining.len();
-    let head = format!("waiting until {count} object{} gone", if count == 1 { " is" } else { "s are" });
+    let are = by_count(count, "is", "are");
+    let head = format!("waiting until {} {are} gone", counted(count, "object"));
     let each = remaining.iter().flat_map(|one| {
         let holders = one.held_by.iter().map(|holder| format!("    {holder}"));
         std::iter::once(format!("  {}", name(&one.object))).chain(holders)
@@ -178,7 +179,7 @@ fn counts(summary: &DeleteSummary, done: &str) -> String {
         0 => String::new(),
         absent => format!(", {absent} not there"),
     };
-    format!("{all} object{}: {} {done}{absent}", if all == 1 { "" } else { "s" }, summary.deleted)
+    format!("{}: {} {done}{absent}", counted(all, "object"), summary.deleted)
 }
 
 /// What is still there and why, and how much that is.

@@ -16,7 +16,7 @@ use smp_inspect::explain::{
     TargetReads, reads_of, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make,
 };
 use smp_overlay::overlay::{Builder, RemoteReference};
-use smp_text::diagnostic::{Code, Diagnostic, quoted_path};
+use smp_text::diagnostic::{Diagnostic, Severity, quoted_path, unreadable};
 use smp_text::source::SourceMap;
 
 /// Build overlays and list what the builds read.
@@ -168,9 +168,7 @@ fn directory(target: &Path) -> Option<PathBuf> {
 }
 
 fn text(args: &DepsArgs, all: &[BuiltTarget]) -> Result<String, Diagnostic> {
-    let here = DiskTree.working_directory().map_err(|error| {
-        Diagnostic::error(Code::Io, format!("the working directory cannot be read: {error}"))
-    })?;
+    let here = DiskTree.working_directory().map_err(|error| unreadable("the working directory", &error))?;
     if args.output == DepsForm::Lines {
         // What several targets read is listed once, so that it need not be known which of them did.
         let read = RecordingTree::read_set_of(all.iter().flat_map(|target| &target.trees));

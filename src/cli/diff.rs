@@ -17,7 +17,7 @@ use smp_cluster::{
 use smp_inspect::check::Unfinished;
 use smp_merge::diff::unified;
 use smp_overlay::resource::Resource;
-use smp_text::diagnostic::{Code, Diagnostic, escaped, guarded};
+use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, guarded};
 use smp_text::source::SourceMap;
 
 /// Build an overlay and show what applying it would change in the cluster.
@@ -136,12 +136,12 @@ fn add_removals(compared: &mut DiffReport, removed: Vec<ObjectDiff>) {
 /// `3 objects: 1 would be created, 1 changed, 1 cannot be compared`
 fn summary(compared: &DiffReport) -> String {
     let all = compared.objects.len() + compared.problems.len();
-    let counted = |is: fn(&&ObjectDiff) -> bool| compared.objects.iter().filter(is).count();
+    let count = |is: fn(&&ObjectDiff) -> bool| compared.objects.iter().filter(is).count();
     let counts = [
-        (counted(|diff| diff.live.is_none()), "would be created"),
-        (counted(|diff| diff.predecessor.is_some()), "would take the place of a former one"),
+        (count(|diff| diff.live.is_none()), "would be created"),
+        (count(|diff| diff.predecessor.is_some()), "would take the place of a former one"),
         (
-            counted(|diff| {
+            count(|diff| {
                 diff.live.is_some()
                     && diff.merged.is_some()
                     && diff.predecessor.is_none()
@@ -149,8 +149,8 @@ fn summary(compared: &DiffReport) -> String {
             }),
             "would change",
         ),
-        (counted(|diff| diff.merged.is_none()), "would be pruned"),
-        (counted(|diff| !diff.is_changed()), "unchanged"),
+        (count(|diff| diff.merged.is_none()), "would be pruned"),
+        (count(|diff| !diff.is_changed()), "unchanged"),
         (compared.problems.len(), "cannot be compared"),
     ];
     let told: Vec<_> = counts
@@ -158,7 +158,7 @@ fn summary(compared: &DiffReport) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
-    format!("{all} object{}: {}", if all == 1 { "" } else { "s" }, told.join(", "))
+    format!("{}: {}", counted(all, "object"), told.join(", "))
 }
 
 /// Shows the differences and returns whether there are any.

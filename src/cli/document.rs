@@ -5,7 +5,7 @@ use std::path::Path;
 use super::Failure;
 use smp_files::{DiskTree, FileTree as _, read_bounded};
 use smp_merge::schema::{Cursor, Gvk, Schema};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{self, Node, ParseOptions};
 
@@ -15,7 +15,7 @@ pub(super) fn read_documents(path: &Path, options: ParseOptions, sources: &Sourc
         return documents_of("<stdin>", read_stdin()?, options, sources);
     }
     let name = path.display().to_string();
-    let bytes = DiskTree.read_stream(path).map_err(|error| io_error(&name, &error))?;
+    let bytes = DiskTree.read_stream(path).map_err(|error| unreadable(&name, &error))?;
     let text = yaml::decode(bytes).map_err(|d| d.note(format!("in {name}")))?;
     documents_of(&name, text, options, sources)
 }
@@ -45,7 +45,7 @@ pub(super) fn read_document(path: &Path, sources: &SourceMap) -> Result<Node> {
 
 /// The text of standard input.
 pub(super) fn read_stdin() -> Result<String> {
-    let bytes = stdin_bytes().map_err(|error| io_error("standard input", &error))?;
+    let bytes = stdin_bytes().map_err(|error| unreadable("standard input", &error))?;
     yaml::decode(bytes).map_err(|d| d.note("in standard input"))
 }
 
@@ -57,14 +57,6 @@ pub(super) fn stdin_bytes() -> std::io::Result<Vec<u8>> {
 /// It can be read once.
 pub(super) fn stdin_twice() -> Failure {
     Failure::Usage("standard input (`-`) can be read but once: name a file for the other one".into())
-}
-
-fn io_error(name: &str, error: &std::io::Error) -> Diagnostic {
-    let what = match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file or directory".to_string(),
-        _ => error.to_string(),
-    };
-    Diagnostic::error(Code::of_reading(error), format!("{name} cannot be read: {what}"))
 }
 
 /// Group, version and kind of a document, if it says them.

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::package::looked_up;
-use super::report::conflicts;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, replace_file};
@@ -17,7 +16,8 @@ use smp_overlay::package::{
     ConflictWriting, FileContent, MarkerWords, OriginKeeping, Package, PackageConflict, PackageMerge3,
     PlainMerge, merge3_plain,
 };
-use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, Warned};
+use smp_text::diagnostic::{Result, Severity, Warned};
+use smp_text::diagnostic::{counted, unreadable};
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::decode;
 
@@ -69,14 +69,15 @@ pub(super) fn run(names: &[PathBuf], options: &DriverOptions<'_>, sources: &Sour
     if answer.conflicts == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    render::print_plain(Severity::Warning, &format!("{}: {}", path.display(), conflicts(answer.conflicts)));
+    render::print_plain(
+        Severity::Warning,
+        &format!("{}: {}", path.display(), counted(answer.conflicts, "conflict")),
+    );
     Ok(ExitCode::FAILURE)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    DiskTree
-        .read(path)
-        .map_err(|error| Diagnostic::error(Code::Io, format!("{} cannot be read: {error}", path.display())))
+    DiskTree.read(path).map_err(|error| unreadable(path.display(), &error))
 }
 
 impl DriverVersions<'_> {

@@ -22,7 +22,7 @@ use smp_merge::schema::is_built_in;
 use smp_overlay::overlay::Built;
 use smp_overlay::overlay::{LOCK_FILE, LockFile, LockUse};
 use smp_overlay::schema_chain::LockedSchema;
-use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::diagnostic::{Code, Diagnostic, counted, unreadable};
 use smp_text::source::SourceMap;
 use smp_text::yaml;
 
@@ -73,14 +73,11 @@ pub(super) fn run(args: &LockCommand, sources: &SourceMap) -> Outcome {
         replace_file(file, text.as_bytes())?;
     }
     for (_, lock, file) in &texts {
-        let (remotes, schemas) = (count(lock.remotes.len(), "remote"), count(lock.schemas.len(), "schema"));
+        let (remotes, schemas) =
+            (counted(lock.remotes.len(), "remote"), counted(lock.schemas.len(), "schema"));
         print_line(&format!("{}: {remotes}, {schemas}", shown(file).display()))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 /// Where the lock of a target is, or shall be.
@@ -144,10 +141,7 @@ fn kept_schemas(file: &Path, sources: &SourceMap) -> smp_text::diagnostic::Resul
     if !DiskTree.has(file) {
         return Ok(Vec::new());
     }
-    let read = DiskTree.read(file).map_err(|error| {
-        let message = format!("{} cannot be read: {error}", shown(file).display());
-        Diagnostic::error(Code::of_reading(&error), message)
-    });
+    let read = DiskTree.read(file).map_err(|error| unreadable(shown(file).display(), &error));
     let schemas = read
         .and_then(yaml::decode)
         .and_then(|text| LockFile::read_schemas(sources, sources.add(shown(file), text)));

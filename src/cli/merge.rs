@@ -6,12 +6,12 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 
 use super::package::{WriteArgs, read_input, schema_of};
-use super::report::conflicts;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, git_driver, render};
 use smp_merge::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
 use smp_overlay::package::{ChangedPackage, ConflictWriting, MarkerWords, PackageMerge3, merge2_packages};
 use smp_text::diagnostic::Severity;
+use smp_text::diagnostic::counted;
 use smp_text::source::{Reading, SourceMap};
 
 /// Merge manifests, or directories of them, over others, which keep their comments and layout.
@@ -278,7 +278,7 @@ impl Merge3Args {
         if count == 0 {
             return Ok(ExitCode::SUCCESS);
         }
-        render::print_plain(Severity::Error, &format!("{}: nothing was written", conflicts(count)));
+        render::print_plain(Severity::Error, &format!("{}: nothing was written", counted(count, "conflict")));
         Ok(ExitCode::FAILURE)
     }
 }

@@ -16,7 +16,7 @@ use smp_merge::schema::Schema;
 use smp_overlay::overlay::{Builder, Histories, Remotes, is_remote_file, without_secrets};
 use smp_overlay::resource::{LabelSelector, Resource, flatten_lists};
 use smp_overlay::schema_chain::cache::{SchemaCache, ServerId};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::{SourceId, SourceMap, Span, is_kustomization};
 use smp_text::yaml::{Node, ParseOptions, PrintForm, decode, parse_documents};
 
@@ -168,7 +168,7 @@ impl ObjectArgs {
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth };
         let mut files = Vec::new();
         for walked in TreeWalk::new(&DiskTree, path, options) {
-            let walked = walked.map_err(|error| unreadable(path, Code::Io, &error))?;
+            let walked = walked.map_err(|error| unreadable(path.display(), &error))?;
             let extension = walked.path.extension().and_then(|e| e.to_str());
             if !matches!(extension, Some("json" | "yaml" | "yml")) {
                 continue;
@@ -225,13 +225,9 @@ fn read(input: &Input, remotes: &Remotes, sources: &SourceMap) -> Result<SourceI
         Input::Named(path) => (path.clone(), DiskTree.read_stream(path)),
         Input::InDirectory(path) => (path.clone(), DiskTree.read(path)),
     };
-    let text = decode(bytes.map_err(|error| unreadable(&name, Code::of_reading(&error), &error))?)
+    let text = decode(bytes.map_err(|error| unreadable(name.display(), &error))?)
         .map_err(|error| error.note(format!("in {}", name.display())))?;
     Ok(sources.add(name, text))
-}
-
-fn unreadable(path: &Path, code: Code, error: &dyn std::fmt::Display) -> Diagnostic {
-    Diagnostic::error(code, format!("{} cannot be read: {error}", path.display()))
 }
 
 /// Which of the objects are used, and what judges those.

@@ -14,7 +14,7 @@ use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, Cascade, KeptObject, LeftSet, Object,
     PruneFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
-use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
 use smp_text::source::SourceMap;
 
 /// The words for what becomes of what deleted objects own.
@@ -258,9 +258,9 @@ pub(super) fn counts(summary: &PruneSummary, done: &str) -> String {
 /// Why pruning did not come to its end. `done` is what is said of objects that were pruned.
 pub(super) fn not_pruned(summary: &PruneSummary, done: &str) -> Diagnostic {
     let left = summary.failures.len() + summary.skipped.len() + summary.remaining.len();
-    let objects = if left == 1 { "object was" } else { "objects were" };
+    let (objects, were) = (counted(left, "object"), by_count(left, "was", "were"));
     let mut problem =
-        Diagnostic::error(Code::Summary, format!("all was applied; {left} {objects} not {done}"));
+        Diagnostic::error(Code::Summary, format!("all was applied; {objects} {were} not {done}"));
     if !summary.skipped.is_empty() {
         problem = problem.note(format!("not tried: {}", named(&summary.skipped, Object::to_string)));
     }

@@ -8,6 +8,7 @@ use clap::Args;
 use super::Outcome;
 use super::report::print_line;
 use smp_files::{Recovery, Waiting, recover};
+use smp_text::diagnostic::counted;
 
 /// End the changes to a directory that a stopped program began: all are made, or taken back.
 #[derive(Debug, Args)]
@@ -19,12 +20,11 @@ pub(super) struct RecoverArgs {
 
 pub(super) fn run(args: &RecoverArgs) -> Outcome {
     let shown = args.directory.display();
-    let files = |count| if count == 1 { "1 file".to_string() } else { format!("{count} files") };
     let done = match recover(&args.directory, Waiting::Never)? {
         Recovery::Nothing => "there is nothing to recover".to_string(),
         Recovery::Dropped => "nothing is changed in part; what was left of it is removed".to_string(),
-        Recovery::Finished(count) => format!("the changes of {} are made", files(count)),
-        Recovery::TakenBack(count) => format!("the changes of {} are taken back", files(count)),
+        Recovery::Finished(count) => format!("the changes of {} are made", counted(count, "file")),
+        Recovery::TakenBack(count) => format!("the changes of {} are taken back", counted(count, "file")),
     };
     print_line(&format!("{shown}: {done}"))?;
     Ok(ExitCode::SUCCESS)

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 use smp_files::{DiskTree, FileTree as _};
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{
-    Code, Coloring, Diagnostic, MessageFormat, MessageRenderer, Severity, escaped_line,
+    Code, Coloring, Diagnostic, MessageFormat, MessageRenderer, Severity, counted, escaped_line,
 };
 use smp_text::source::SourceMap;
 
@@ -188,16 +188,16 @@ impl Speaker {
         if said + self.repeated < 2 || self.args.quiet {
             return None;
         }
-        let plural = if said == 1 { "" } else { "s" };
+        let warnings = counted(said, "warning");
         let again = match self.repeated {
             0 => String::new(),
             1 => "; one more said the same of the same place".to_string(),
             more => format!("; {more} more said the same of the same places"),
         };
         Some(if self.args.strict {
-            Diagnostic::error(Code::Summary, format!("{said} warning{plural}, refused by --strict{again}"))
+            Diagnostic::error(Code::Summary, format!("{warnings}, refused by --strict{again}"))
         } else {
-            Diagnostic::warning(Code::Summary, format!("{said} warning{plural}{again}"))
+            Diagnostic::warning(Code::Summary, format!("{warnings}{again}"))
         })
     }
 }

@@ -11,7 +11,7 @@ use smp_merge::merge::ConflictSide;
 use smp_overlay::package::{
     ChangeKind, ChangeOrigin, ChangedPackage, ConflictPlace, ConflictWriting, FileRole, PackageConflict,
 };
-use smp_text::diagnostic::{escaped_json, escaped_line};
+use smp_text::diagnostic::{counted, escaped_json, escaped_line};
 use smp_text::source::{SourceMap, Span};
 
 /// Where a report goes.
@@ -138,13 +138,8 @@ fn summary(changed: &ChangedPackage) -> String {
     };
     match changed.conflicts.len() {
         0 => changes,
-        count => format!("{changes}, {}", conflicts(count)),
+        count => format!("{changes}, {}", counted(count, "conflict")),
     }
-}
-
-/// `1 conflict` or `2 conflicts`.
-pub(super) fn conflicts(count: usize) -> String {
-    format!("{count} conflict{}", if count == 1 { "" } else { "s" })
 }
 
 /// A report for programs; nothing is in it that could not be in any.

@@ -14,7 +14,7 @@ use super::{Outcome, render};
 use smp_files::{DiskTree, FileKind, FileTree as _, replace_file};
 use smp_merge::schema::{Gvk, Model, NamedKind, Scope, compile, is_compiled, lint, read_model, show};
 use smp_overlay::overlay::ChainUse;
-use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, escaped_line};
+use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, counted, escaped_line, unreadable};
 use smp_text::source::SourceMap;
 #[cfg(feature = "cluster")]
 use smp_text::yaml::suggestion;
@@ -292,9 +292,7 @@ fn check_output(args: &CompileArgs) -> Result<()> {
 }
 
 fn read_bytes(path: &Path) -> Result<Vec<u8>> {
-    DiskTree.read_stream(path).map_err(|error| {
-        Diagnostic::error(Code::of_reading(&error), format!("{} cannot be read: {error}", path.display()))
-    })
+    DiskTree.read_stream(path).map_err(|error| unreadable(path.display(), &error))
 }
 
 fn model(path: &Path, sources: &SourceMap) -> Result<Model> {
@@ -326,10 +324,4 @@ fn lint_files(args: &LintArgs, sources: &SourceMap) -> Outcome {
         }
     }
     Ok(status)
-}
-
-/// "1 error", "2 errors".
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }

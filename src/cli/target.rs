@@ -19,7 +19,7 @@ use smp_overlay::schema_chain::cache::SchemaCache;
 #[cfg(feature = "cluster")]
 use smp_overlay::schema_chain::cache::ServerId;
 use smp_overlay::schema_chain::{Links, OnFailure, SchemaChain, SchemaChoice};
-use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::diagnostic::{Code, Diagnostic, unreadable};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// What to build and how.
@@ -222,11 +222,8 @@ enum ClusterLink {
 
 fn read_schema_file(path: &Path, tree: &dyn FileTree, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
     let bytes = tree.read_stream(path).map_err(|error| {
-        Diagnostic::error(
-            Code::of_reading(&error),
-            format!("the schema {} cannot be read: {error}", path.display()),
-        )
-        .help("name an OpenAPI document, CRDs, or a compiled schema")
+        unreadable(format_args!("the schema {}", path.display()), &error)
+            .help("name an OpenAPI document, CRDs, or a compiled schema")
     })?;
     read_schema(path, bytes, sources)
 }

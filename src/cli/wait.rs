@@ -20,7 +20,7 @@ use smp_cluster::{
     Cluster, FAILURE_GRACE, Object, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
     WaitedObject, check_awaited_kinds, wait_until_ready,
 };
-use smp_text::diagnostic::{Code, Diagnostic, escaped_json};
+use smp_text::diagnostic::{Code, Diagnostic, by_count, counted, escaped_json};
 use smp_text::source::SourceMap;
 
 /// Build an overlay, or read manifests, and wait until their objects in the cluster are ready.
@@ -136,9 +136,7 @@ impl<'a> WaitOutput<'a> {
             },
             WaitEvent::Waiting(unready) => {
                 let passed = format!("{} of {}", span(started.elapsed()), span(self.timeout));
-                let count = unready.len();
-                let head =
-                    format!("waiting for {count} object{}, {passed}", if count == 1 { "" } else { "s" });
+                let head = format!("waiting for {}, {passed}", counted(unready.len(), "object"));
                 let lines: Vec<String> =
                     std::iter::once(head).chain(unready.iter().flat_map(paragraph)).collect();
                 self.progress.show(&lines);

@@ -13,7 +13,7 @@ use smp_files::{
     DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, end_unfinished, hex,
 };
 use smp_overlay::resource::{ResId, Resource, ResourceSet};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::yaml;
 
 /// The list of what was written, for the next run.
@@ -193,18 +193,17 @@ impl OutputDirectory {
         if self.stale == Stale::Unknown || !DiskTree.has(&path) {
             return Ok(BTreeMap::new());
         }
-        let wrong = |why: String| {
-            let message = format!("the list of earlier files {} cannot be read: {why}", path.display());
-            Diagnostic::error(Code::Io, message).help("remove it, and what is out of date by hand")
+        let wrong = |error: &(dyn std::error::Error + 'static)| {
+            unreadable(format_args!("the list of earlier files {}", path.display()), error)
+                .help("remove it, and what is out of date by hand")
         };
-        let text = DiskTree.read(&path).map_err(|error| wrong(error.to_string()))?;
-        let written: WrittenFiles =
-            serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+        let text = DiskTree.read(&path).map_err(|error| wrong(&error))?;
+        let written: WrittenFiles = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
         if !written.is_ours() {
-            return Err(wrong("another program wrote it".into()));
+            return Err(wrong(&std::io::Error::other("another program wrote it")));
         }
         let own: BTreeSet<_> = self.files.iter().map(|file| &file.path).collect();
-        let root = DiskTree.locate(Path::new(""), &self.path).map_err(|error| wrong(error.to_string()))?;
+        let root = DiskTree.locate(Path::new(""), &self.path).map_err(|error| wrong(&error))?;
         let as_written = |(path, hash): (PathBuf, String)| {
             let real = root.path().join(&path);
             DiskTree.locate(Path::new(""), &real).ok().filter(|found| found.path() == real)?;

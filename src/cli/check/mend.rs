@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use smp_files::{DiskTree, FileChange, FileTree as _, Located, change_files};
 use smp_inspect::check::{CheckReport, FixedFile, fixed_files};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, counted};
 use smp_text::source::SourceMap;
 
 use super::super::render;
@@ -32,8 +32,8 @@ pub(super) fn write(files: &[FixedFile], cache: Option<&Path>) -> Result<usize> 
         files.iter().map(|(path, file)| FileChange::new(path, Some(file.after.as_bytes()))).collect();
     change_files(&directory, &changes)?;
     for (_, file) in &files {
-        let plural = if file.mended == 1 { "" } else { "s" };
-        render::print_change(&format!("{}: {} finding{plural} mended", file.path.display(), file.mended));
+        let findings = counted(file.mended, "finding");
+        render::print_change(&format!("{}: {findings} mended", file.path.display()));
     }
     Ok(files.iter().map(|(_, file)| file.mended).sum())
 }

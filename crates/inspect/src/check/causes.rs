@@ -8,7 +8,7 @@ use super::reference::template_labels;
 use smp_merge::cause::{Cause, History, KnownValue, Write};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Diagnostic;
-use smp_text::path::{FieldPath, PathElement, PathValue, is_within, pointer_to};
+use smp_text::path::{FieldPath, PathElement, PathValue, is_within, pointer_to, steps_of};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, Value};
 use smp_validate::ViolationRule;
@@ -140,7 +140,11 @@ impl<'c> Causes<'c> {
             .rev()
             .find(|removed| is_within(&pointer, &removed.pointer) && has_name(&removed.value, &name));
         if let Some(removed) = removed {
-            return self.place_of(&removed.by, &steps_of(&removed.pointer), resource);
+            return self.place_of(
+                &removed.by,
+                &steps_of(&removed.pointer).map(SmolStr::from).collect::<Vec<_>>(),
+                resource,
+            );
         }
         let KnownValue::List(entries) = known_at(history, &volumes)? else { return None };
         let renamed = entries.iter().find_map(|(_, entry)| {
@@ -160,7 +164,7 @@ impl<'c> Causes<'c> {
             history.removed().iter().rev().find(|removed| {
                 is_within(&removed.pointer, &pointer) || is_within(&pointer, &removed.pointer)
             })?;
-        let mut steps = steps_of(&removed.pointer);
+        let mut steps: Vec<SmolStr> = steps_of(&removed.pointer).map(SmolStr::from).collect();
         steps.extend(way.get(steps.len()..).unwrap_or_default().iter().cloned());
         self.place_of(&removed.by, &steps, resource)
     }
@@ -229,10 +233,6 @@ fn has_keys(entry: &Node, keys: &[(SmolStr, PathValue)]) -> bool {
         entry.get(key).is_none_or(|own| PathValue::of(own).as_ref() == Some(value))
     };
     keys.iter().all(known)
-}
-
-fn steps_of(pointer: &str) -> Vec<SmolStr> {
-    pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~").into()).collect()
 }
 
 fn known_at<'h>(history: &'h History, way: &[SmolStr]) -> Option<&'h KnownValue> {

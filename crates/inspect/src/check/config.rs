@@ -10,7 +10,7 @@ use smol_str::SmolStr;
 use super::outside::{ControllerOutput, External, Outside, pattern};
 use super::selection::{RuleSelection, code_of};
 use smp_files::{Distrust, FileTree, nearest_file};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{ParseOptions, Spanned, decode, from_node, parse_one};
 
@@ -132,10 +132,7 @@ impl CheckConfig {
     /// # Errors
     /// It cannot be read, or says what makes no sense.
     pub fn read(tree: &dyn FileTree, file: &Path, shown: &Path, sources: &SourceMap) -> Result<Self> {
-        let text = tree.read(file).map_err(|error| {
-            let message = format!("{} cannot be read: {error}", shown.display());
-            Diagnostic::error(Code::of_reading(&error), message)
-        })?;
+        let text = tree.read(file).map_err(|error| unreadable(shown.display(), &error))?;
         let named = |error: Diagnostic| error.note(format!("in {}", shown.display()));
         let id = sources.add(shown, decode(text).map_err(named)?);
         let node = parse_one(sources, id, ParseOptions::default())?;

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use super::blame::{BlamedField, BlamedRemoval, ResourceBlame};
-use smp_text::path::push_step;
+use smp_text::path::{is_within, push_step, unescape};
 use smp_text::yaml::{nearest, nearest_path};
 
 /// A part of a path.
@@ -98,10 +98,7 @@ impl WrittenPath {
     /// Whether a value is at the path, or below.
     fn leads_to(&self, pointer: &str) -> bool {
         match self {
-            Self::Pointer(path) => {
-                let rest = pointer.strip_prefix(path.as_str());
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            }
+            Self::Pointer(path) => is_within(path, pointer),
             Self::Parts { parts, known } => {
                 let steps: Vec<&str> = pointer.split('/').skip(1).collect();
                 leads(parts, &steps, 0, known)
@@ -120,7 +117,7 @@ fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: &FxHashSet<(St
         push_step(&mut pointer, field);
         return known.contains(&(pointer, value.clone())) && go_on(1);
     }
-    let step = step.replace("~1", "/").replace("~0", "~");
+    let step = unescape(step);
     let mut name = String::new();
     parts.iter().enumerate().any(|(i, part)| {
         let PathPart::Name(more) = part else { return false };

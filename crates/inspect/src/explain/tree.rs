@@ -11,7 +11,7 @@ use super::blame::file_name;
 use smp_merge::cause::{Cause, History, KnownValue, PlaceKeeping, Write, Writer};
 use smp_overlay::overlay::{Built, OutlineCheckout, OutlinePart, OutlinePartKind};
 use smp_overlay::resource::{ResId, Resource};
-use smp_text::diagnostic::MessageRenderer;
+use smp_text::diagnostic::{MessageRenderer, counted};
 use smp_text::source::{SourceMap, Span};
 
 /// A place where a part is asked for, as the user sees it.
@@ -63,9 +63,9 @@ impl TreeNode {
     /// `adds 1 object, deletes 1 object, changes 3 values of 2 objects`
     fn effects(&self) -> String {
         let objects =
-            |what: &str, number: usize| (number > 0).then(|| format!("{what} {}", count(number, "object")));
+            |what: &str, number: usize| (number > 0).then(|| format!("{what} {}", counted(number, "object")));
         let changed = (self.changed > 0).then(|| {
-            format!("changes {} of {}", count(self.changed, "value"), count(self.altered.len(), "object"))
+            format!("changes {} of {}", counted(self.changed, "value"), counted(self.altered.len(), "object"))
         });
         let told = [objects("adds", self.made), objects("deletes", self.deleted), changed];
         let told: Vec<String> = told.into_iter().flatten().collect();
@@ -111,13 +111,13 @@ impl BuildTree {
 
     /// What a node made and changed, in some words.
     pub(super) fn told(&self, node: &TreeNode) -> String {
-        let objects = || count(node.objects.len(), "object");
+        let objects = || counted(node.objects.len(), "object");
         match node.part.kind {
-            OutlinePartKind::Target => count(self.sum(), "object"),
+            OutlinePartKind::Target => counted(self.sum(), "object"),
             OutlinePartKind::Base if node.part.is_repeated => {
-                format!("{} (see above)", count(node.made, "object"))
+                format!("{} (see above)", counted(node.made, "object"))
             }
-            OutlinePartKind::Base if node.made > 0 || node.changed == 0 => count(node.made, "object"),
+            OutlinePartKind::Base if node.made > 0 || node.changed == 0 => counted(node.made, "object"),
             OutlinePartKind::Base | OutlinePartKind::Component | OutlinePartKind::Function => {
                 let told = node.effects();
                 if node.part.is_repeated { told + " (see above)" } else { told }
@@ -125,12 +125,12 @@ impl BuildTree {
             OutlinePartKind::Resource if node.objects.is_empty() => "no objects".into(),
             OutlinePartKind::Patch if node.objects.is_empty() => "hits nothing".into(),
             OutlinePartKind::Transformer if node.changed == 0 => "changes nothing".into(),
-            OutlinePartKind::Transformer => format!("{} of {}", count(node.changed, "value"), objects()),
+            OutlinePartKind::Transformer => format!("{} of {}", counted(node.changed, "value"), objects()),
             OutlinePartKind::Resource
             | OutlinePartKind::Patch
             | OutlinePartKind::Generator
             | OutlinePartKind::Chart => {
-                let values = (node.changed > 0).then(|| format!(": {}", count(node.changed, "value")));
+                let values = (node.changed > 0).then(|| format!(": {}", counted(node.changed, "value")));
                 self.named(node) + &values.unwrap_or_default()
             }
             OutlinePartKind::Validator
@@ -175,10 +175,6 @@ pub fn build_tree(built: &Built, sources: &SourceMap, renderer: &MessageRenderer
 
 /// How many objects of a part are told by name.
 const NAMED: usize = 4;
-
-pub(super) fn count(number: usize, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
 
 /// What a node is called: its kind, its name, what it sets, and which entry it is.
 pub(super) fn title(part: &OutlinePart) -> String {

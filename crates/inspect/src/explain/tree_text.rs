@@ -1,7 +1,7 @@
 //! What a target is made of, for people: a node on each line.
 
-use super::tree::{BuildTree, count, title};
-use smp_text::diagnostic::{escaped, escaped_line};
+use super::tree::{BuildTree, title};
+use smp_text::diagnostic::{counted, escaped, escaped_line};
 
 /// The characters that lines are drawn with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,7 +61,7 @@ pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
         0 => String::new(),
         deleted => format!(", {deleted} deleted on the way"),
     };
-    out + &format!("\nsum: {}{deleted}\n", count(tree.sum(), "object"))
+    out + &format!("\nsum: {}{deleted}\n", counted(tree.sum(), "object"))
 }
 
 /// Whether each node is the last in the one that it is in.

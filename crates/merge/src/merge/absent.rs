@@ -10,7 +10,7 @@ use super::identity::Identity;
 use super::rules::Rules;
 use super::trail::Trail;
 use crate::schema::Cursor;
-use smp_text::diagnostic::{Code, Diagnostic, Excerpt, ResourceName};
+use smp_text::diagnostic::{Code, Diagnostic, Excerpt, ResourceName, counted};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Value, nearest};
 
@@ -64,9 +64,8 @@ impl Absences {
         });
         let shown = nowhere.map(|(patch, warning)| match targets.get(&patch) {
             Some(&several) if several > 1 => {
-                let plural = if several == 2 { "" } else { "s" };
-                warning
-                    .note(format!("the same in {} other object{plural} that the patch is for", several - 1))
+                let others = counted(several - 1, "other object");
+                warning.note(format!("the same in {others} that the patch is for"))
             }
             _ => warning,
         });

@@ -15,7 +15,7 @@ use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys
 use super::rules::Rules;
 use super::trail::Trail;
 use crate::schema::Cursor;
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, by_count};
 use smp_text::yaml::Node;
 
 /// What tells the entries of a list apart while a patch is merged into it.
@@ -199,7 +199,7 @@ impl<'s> ListKeys<'s> {
         let others: Vec<&str> = keys.iter().copied().filter(|key| !allowed(key)).collect();
         if !others.is_empty() {
             let help = format!("`{PATCH_MERGE_KEY}` may name `{}` here", self.may_name.join("`, `"));
-            let are = if others.len() == 1 { "is no merge key" } else { "are no merge keys" };
+            let are = by_count(others.len(), "is no merge key", "are no merge keys");
             return Err(wrong(format!("`{}` {are} of this list", others.join("`, `"))).help(help));
         }
         Ok(keys.into_iter().map(SmolStr::from).collect())
@@ -345,7 +345,7 @@ fn missing_keys(missing: &[&str], all: &[SmolStr], entry: &Node, at: &Trail<'_>)
 
 /// "merge key `a`", "merge keys `a`, `b`".
 fn quoted_keys(what: &str, keys: &[&str]) -> String {
-    let plural = if keys.len() == 1 { "" } else { "s" };
+    let plural = by_count(keys.len(), "", "s");
     format!("{what}{plural} `{}`", keys.join("`, `"))
 }
 

@@ -1,9 +1,9 @@
 //! Builds targets, whatever they are.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::{fmt, io};
 
 use rustc_hash::FxHashMap;
 
@@ -22,7 +22,7 @@ use crate::resource::Resource;
 use crate::schema_chain::{Links, SchemaChain, SchemaChoice};
 use smp_files::FileTree;
 use smp_merge::schema::{Gvk, Schema};
-use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
+use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned, unreadable};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{self, PrintForm};
 
@@ -372,11 +372,9 @@ impl Builder {
             return Ok((pins, LockedTypes::default()));
         };
         let shown = self.reader.shown(file);
-        let unreadable = |error: &io::Error| {
-            Diagnostic::error(Code::of_reading(error), format!("{} cannot be read: {error}", shown.display()))
-                .help("write it with `kubectl smp lock`")
-        };
-        let text = tree.read(file).map_err(|error| unreadable(&error))?;
+        let text = tree
+            .read(file)
+            .map_err(|error| unreadable(shown.display(), &error).help("write it with `kubectl smp lock`"))?;
         let text = yaml::decode(text).map_err(|error| error.note(format!("in {}", shown.display())))?;
         let sources = self.reader.sources();
         let text = sources.add(&shown, text);

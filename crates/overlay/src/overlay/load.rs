@@ -21,7 +21,7 @@ use super::repo_spec::{RepoSpec, without_password};
 use crate::resource::SimilarNames;
 use crate::transform::Files;
 use smp_files::{Directory, DirectoryEntry, FileKind, FileTree, Located, check_finished, clean, leads_out};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, io_reason, unreadable};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, as_seen_from, is_kustomization};
 use smp_text::yaml::{self, in_place_of, nearest, style_of_written};
 
@@ -51,9 +51,8 @@ impl Reader {
         restricted: bool,
         remotes: Remotes,
     ) -> Result<Self> {
-        let working_directory = tree.working_directory().map_err(|error| {
-            Diagnostic::error(Code::Io, format!("the working directory cannot be read: {}", plain(&error)))
-        })?;
+        let working_directory =
+            tree.working_directory().map_err(|error| unreadable("the working directory", &error))?;
         Ok(Self {
             tree,
             sources,
@@ -114,7 +113,7 @@ impl Reader {
         let found = self.tree.locate(Path::new(""), path).map_err(|error| {
             Diagnostic::error(
                 Code::Io,
-                format!("{}: {}", without_password(&path.display().to_string()), plain(&error)),
+                format!("{}: {}", without_password(&path.display().to_string()), io_reason(&error)),
             )
             .help(self.nearest_target(path).map_or_else(
                 || "name a directory that has a kustomization file or manifests".into(),
@@ -366,8 +365,7 @@ impl Root {
                 let message = "this is a text, and the path of a file is needed here";
                 return Diagnostic::error(Code::InvalidValue, message).at(at);
             }
-            let message = format!("`{path}` cannot be read: {}", plain(&error));
-            let error = Diagnostic::error(Code::Io, message).at(at);
+            let error = unreadable(format_args!("`{path}`"), &error).at(at);
             match self.nearest_path(path) {
                 Some(meant) => {
                     // The scalar may say more than the path.
@@ -436,9 +434,7 @@ impl Root {
         let shown = self.reader.shown(path);
         let bytes = self.bytes_at(path).map_err(|failure| match failure {
             ReadFailure::Outside(real) => self.outside(&shown, &real),
-            ReadFailure::Io(error) => {
-                Diagnostic::error(Code::of_reading(&error), format!("{}: {}", shown.display(), plain(&error)))
-            }
+            ReadFailure::Io(error) => unreadable(shown.display(), &error),
         })?;
         let named =
             |d: Diagnostic| Diagnostic::error(d.code(), format!("{}: {}", shown.display(), d.message()));
@@ -535,7 +531,7 @@ impl Root {
             Err(error) => {
                 let path = self.reader.shown(&self.path().join(&lost.name));
                 let message =
-                    format!("{} is a link that cannot be followed: {}", path.display(), plain(&error));
+                    format!("{} is a link that cannot be followed: {}", path.display(), io_reason(&error));
                 Err(Diagnostic::error(Code::Io, message).help("correct the link, or remove it"))
             }
         }
@@ -569,11 +565,7 @@ impl Files for Root {
         let real = self.file(path, at)?;
         self.bytes_at(&real).map_err(|failure| match failure {
             ReadFailure::Outside(real) => self.outside(Path::new(path), &real).at(at),
-            ReadFailure::Io(error) => Diagnostic::error(
-                Code::of_reading(&error),
-                format!("`{path}` cannot be read: {}", plain(&error)),
-            )
-            .at(at),
+            ReadFailure::Io(error) => unreadable(format_args!("`{path}`"), &error).at(at),
         })
     }
 
@@ -587,15 +579,6 @@ enum ReadFailure {
     /// What was opened is outside of the root: its real path.
     Outside(PathBuf),
     Io(std::io::Error),
-}
-
-/// The first line of an operating system's message, without its number.
-fn plain(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file or directory".into(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
-        _ => error.to_string(),
-    }
 }
 
 /// Whether what stands for a path is a manifest or a patch itself, which no message repeats: it may hold secrets.

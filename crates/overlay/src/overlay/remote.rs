@@ -42,7 +42,7 @@ use self::missing::{Lack, Missing};
 use super::lock::{LockFile, RemoteReference};
 use super::repo_spec::{RepoSpec, without_password};
 use smp_files::{ConfinedTree, Directory, hex, leads_out};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::Span;
 
 /// Whether a path is the URL of a file: its scheme is `http` or `https`.
@@ -81,8 +81,8 @@ impl Checkout {
     /// It is not there any more.
     pub fn tree(&self) -> Result<Directory> {
         let tree = ConfinedTree::open(&self.clone_dir).map_err(|error| {
-            let message = format!("the copy of {} cannot be read: {error}", self.spec.shown());
-            Diagnostic::error(Code::Io, message).note(format!("it is {}", self.clone_dir.display()))
+            let what = format!("the copy of {}", self.spec.shown());
+            unreadable(what, &error).note(format!("it is {}", self.clone_dir.display()))
         })?;
         Ok(Directory::new(Arc::new(tree), self.clone_dir.as_path()))
     }

@@ -12,7 +12,7 @@ use smp_files::{
 };
 use smp_merge::schema::openapi::{is_crd, read_added_kinds};
 use smp_merge::schema::{Schema, TypeGraph};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::{Reading, SourceId, SourceMap};
 use smp_text::yaml::{Node, ParseOptions, decode, parse_documents};
 
@@ -359,9 +359,7 @@ impl PackageReader<'_> {
             let (executable, stamp) = (file.is_executable(), file.stamp());
             file.read().map(|content| FileBytes { content, executable, stamp })
         });
-        read.map_err(|error| {
-            Diagnostic::error(Code::of_reading(&error), format!("{} cannot be read: {error}", path.display()))
-        })
+        read.map_err(|error| unreadable(path.display(), &error))
     }
 
     fn yaml(&self, relative: PathBuf, path: PathBuf, open: Opening) -> Result<PackageFile> {

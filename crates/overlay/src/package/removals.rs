@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::lost::covers;
 use smp_merge::merge::directive::{PATCH, is_directive};
 use smp_text::diagnostic::{Code, Diagnostic};
-use smp_text::path::{FieldPath, PathElement};
+use smp_text::path::{FieldPath, PathElement, steps_of};
 use smp_text::source::Span;
 use smp_text::yaml::{List, Map, Node, Value};
 
@@ -90,14 +90,13 @@ impl RemovalWalk {
 /// The path of a field that a JSON pointer leads to.
 fn field_path(pointer: &str, object: &Node) -> String {
     let (mut path, mut here) = (FieldPath::root(), Some(object));
-    for step in pointer.split('/').skip(1) {
-        let name = step.replace("~1", "/").replace("~0", "~");
+    for name in steps_of(pointer) {
         let position = here.and_then(Node::as_list).and_then(|list| Some((name.parse().ok()?, list)));
         if let Some((i, list)) = position {
             path.push(PathElement::Index(i));
             here = list.get(i);
         } else {
-            path.push(PathElement::Field(name.as_str().into()));
+            path.push(PathElement::Field(name.as_ref().into()));
             here = here.and_then(|node| node.get(&name));
         }
     }

@@ -10,6 +10,7 @@ use smp_files::hex;
 use smp_merge::schema::openapi::read_document;
 use smp_merge::schema::{Gvk, TypeGraph};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::path::unescape;
 use smp_text::yaml::Node;
 
 /// The schema of a kind, and where it came from.
@@ -122,7 +123,7 @@ fn references(schema: &Value, names: &mut Vec<String>) {
         Value::Object(fields) => {
             if let Some(Value::String(reference)) = fields.get("$ref") {
                 let name = reference.rsplit('/').next().unwrap_or(reference);
-                names.push(name.replace("~1", "/").replace("~0", "~"));
+                names.push(unescape(name).into_owned());
             }
             fields.values().for_each(|value| references(value, names));
         }

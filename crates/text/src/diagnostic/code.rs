@@ -146,9 +146,3 @@ impl fmt::Display for Code {
         f.write_str(self.name())
     }
 }
-impl Code {
-    /// What sort of problem it is that a file was not read.
-    pub fn of_reading(error: &std::io::Error) -> Self {
-        if error.kind() == std::io::ErrorKind::FileTooLarge { Self::LimitExceeded } else { Self::Io }
-    }
-}

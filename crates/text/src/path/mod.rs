@@ -9,7 +9,7 @@ use std::fmt::{self, Write as _};
 
 use smol_str::{SmolStr, format_smolstr};
 
-pub use self::pointer::{below, is_within, pointer_to, push_step};
+pub(crate) use self::pointer::{below, is_within, pointer_to, push_step, steps_of, unescape};
 use crate::yaml::{Node, Resolved};
 
 /// A scalar that names an entry of a list: by its data, whatever its style was.

@@ -1,7 +1,7 @@
 //! For people.
 
 use crate::check::findings::CheckReport;
-use smp_text::diagnostic::{MessageFormat, MessageRenderer, Severity};
+use smp_text::diagnostic::{MessageFormat, MessageRenderer, Severity, counted};
 
 pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> String {
     let renderer = renderer.clone().format(MessageFormat::Text);
@@ -14,25 +14,17 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
 pub fn summary(report: &CheckReport) -> String {
     let count = |severity| report.findings.iter().filter(|one| one.severity() == severity).count();
     let all = report.findings.len();
-    let of = match report.targets {
-        1 => "1 target".to_string(),
-        targets => format!("{targets} targets"),
-    };
+    let of = counted(report.targets, "target");
     let severities = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")];
     // Of notes there are hardly ever any.
     let counts = severities.map(|(severity, word)| (count(severity), severity, word));
     let counts = counts.iter().filter(|(count, severity, _)| *count > 0 || *severity != Severity::Note);
-    let counts: Vec<String> =
-        counts.map(|(count, _, word)| format!("{count} {word}{}", plural(*count))).collect();
+    let counts: Vec<String> = counts.map(|(count, _, word)| counted(*count, word)).collect();
     let found = match all {
         0 => format!("no findings in {of}"),
-        _ => format!("{all} finding{} in {of}: {}", plural(all), counts.join(", ")),
+        _ => format!("{} in {of}: {}", counted(all, "finding"), counts.join(", ")),
     };
     let left_out = [(report.silenced, "silenced"), (report.known, "in the baseline")];
     let left_out = left_out.iter().filter(|(count, _)| *count > 0);
     left_out.fold(found, |text, (count, what)| format!("{text}, {count} {what}"))
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }

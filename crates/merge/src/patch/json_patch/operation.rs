@@ -2,8 +2,9 @@
 
 use smol_str::SmolStr;
 
-use super::pointer::{Standard, index, show, steps};
+use super::pointer::{Standard, index, steps};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::path::pointer_to;
 use smp_text::source::Span;
 use smp_text::yaml::{FieldPositions, MAX_DEPTH, Map, Node, Value, nearest, nearest_path, to_json};
 
@@ -98,7 +99,7 @@ impl<'d> Document<'d> {
         let warning = Diagnostic::warning(Code::AddingReplace, message).at(operation.places.path);
         let meant = meant.zip(path.split_last()).map(|(meant, (_, parents))| {
             let path: Vec<SmolStr> = parents.iter().cloned().chain([meant]).collect();
-            format!("did you mean `{}`?", show(&path))
+            format!("did you mean `{}`?", pointer_to(&path))
         });
         self.warnings.push(match meant {
             Some(meant) => warning.help(meant),
@@ -146,12 +147,12 @@ impl<'d> Document<'d> {
         if let Some((gone, meant)) = paths.iter().find_map(|path| self.taken_away(path, before)) {
             let error = error.note(gone);
             return match meant {
-                Some(path) => error.help(format!("did you mean `{}`?", show(&path))),
+                Some(path) => error.help(format!("did you mean `{}`?", pointer_to(&path))),
                 None => error,
             };
         }
         let meant = paths.iter().find_map(|path| nearest_path(self.root, path));
-        let shown = meant.map(|path| show(&path.into_iter().map(SmolStr::from).collect::<Vec<_>>()));
+        let shown = meant.map(|path| pointer_to(&path.into_iter().map(SmolStr::from).collect::<Vec<_>>()));
         match shown {
             Some(path) => error.help(format!("did you mean `{path}`?")),
             None => error,
@@ -217,7 +218,7 @@ impl<'d> Document<'d> {
         })?;
         if !pointer.is_empty() && !pointer.starts_with('/') {
             let message =
-                format!("`{pointer}` begins without `/`, so that it is taken for `{}`", show(&found));
+                format!("`{pointer}` begins without `/`, so that it is taken for `{}`", pointer_to(&found));
             self.cut_paths.push(forgiven(message, at));
         }
         Ok(found)
@@ -388,7 +389,7 @@ impl<'d> Document<'d> {
             .at(operation.span)
             .label(found.map(Node::span).unwrap_or_default(), "this value")
             .help("the patch was made for another object: look at both");
-        Err(if path.is_empty() { error } else { error.field(show(&path)) })
+        Err(if path.is_empty() { error } else { error.field(pointer_to(&path)) })
     }
 
     /// The value at a path; none for a field that is not there.
@@ -447,7 +448,7 @@ impl Last<'_> {
 
     fn error(&self, message: String) -> Diagnostic {
         let place = self.operation.place_of(self.path, self.standard);
-        Diagnostic::error(Code::MissingField, message).at(place).field(show(self.path))
+        Diagnostic::error(Code::MissingField, message).at(place).field(pointer_to(self.path))
     }
 }
 
@@ -519,5 +520,5 @@ fn missing(field: &str, operation: &Operation) -> Diagnostic {
 
 /// A place within the document, for messages.
 fn named(path: &[SmolStr]) -> String {
-    if path.is_empty() { "the document".to_string() } else { format!("`{}`", show(path)) }
+    if path.is_empty() { "the document".to_string() } else { format!("`{}`", pointer_to(path)) }
 }

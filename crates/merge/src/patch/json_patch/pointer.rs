@@ -2,7 +2,7 @@
 
 use smol_str::SmolStr;
 
-use smp_text::path::push_step;
+use smp_text::path::steps_of;
 
 /// By whose standard operations are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -19,28 +19,11 @@ pub(super) fn steps(pointer: &str, standard: Standard) -> Option<Vec<SmolStr>> {
     if standard == Standard::Rfc6902 && !pointer.is_empty() && !pointer.starts_with('/') {
         return None;
     }
-    pointer.split('/').skip(1).map(|step| unescape(step, standard)).collect()
-}
-
-fn unescape(step: &str, standard: Standard) -> Option<SmolStr> {
-    if !step.contains('~') {
-        return Some(step.into());
+    if standard == Standard::Rfc6902 && pointer.split('~').skip(1).any(|after| !after.starts_with(['0', '1']))
+    {
+        return None;
     }
-    let mut out = String::with_capacity(step.len());
-    let mut rest = step;
-    while let Some((before, after)) = rest.split_once('~') {
-        out.push_str(before);
-        let (plain, skip) = match after.as_bytes().first() {
-            Some(b'0') => ('~', 1),
-            Some(b'1') => ('/', 1),
-            _ if standard == Standard::Kubernetes => ('~', 0),
-            _ => return None,
-        };
-        out.push(plain);
-        rest = after.get(skip..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    Some(out.into())
+    Some(steps_of(pointer).map(SmolStr::from).collect())
 }
 
 /// The position in a list of `length` entries that a step names.
@@ -61,17 +44,10 @@ pub(super) fn index(step: &str, length: usize, standard: Standard) -> Option<usi
     (position < length).then_some(position)
 }
 
-/// Writes steps as a pointer.
-pub(super) fn show(steps: &[SmolStr]) -> String {
-    steps.iter().fold(String::new(), |mut out, step| {
-        push_step(&mut out, step);
-        out
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use smp_text::path::pointer_to;
 
     fn read(pointer: &str, standard: Standard) -> Option<Vec<String>> {
         steps(pointer, standard).map(|steps| steps.iter().map(ToString::to_string).collect())
@@ -96,7 +72,7 @@ mod tests {
             assert_eq!(read(pointer, Standard::Rfc6902).map(show), strict.then(|| want.into()), "{pointer}");
             assert_eq!(read(pointer, Standard::Kubernetes).map(show).as_deref(), Some(want), "{pointer}");
         }
-        assert_eq!(show(&["a/b".into(), "~".into()]), "/a~1b/~0");
+        assert_eq!(pointer_to(&["a/b".into(), "~".into()]), "/a~1b/~0");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::schema::directives::{Directives, MERGE_KEY, RECOMMENDED_KEY, TypeKind
 use crate::schema::model::TypeDef;
 use crate::schema::{ListType, MapType, PatchStrategy};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::path::unescape;
 use smp_text::yaml::{Map, Node, Resolved};
 
 /// Reads a schema object and all below it; its depth is bounded by what the parser lets through.
@@ -197,11 +198,11 @@ fn scalar_json(node: &Node) -> Option<SmolStr> {
 /// The name at the end of a reference such as `#/definitions/io.k8s.api.core.v1.Pod`.
 fn definition_name(reference: &str) -> SmolStr {
     let name = reference.rsplit('/').next().unwrap_or(reference);
-    if name.contains(['~', '%']) { unescape(name).into() } else { name.into() }
+    if name.contains('%') { unescape(&percent_decoded(name)).into() } else { unescape(name).into() }
 }
 
-/// Undoes percent encoding, then `~1` and `~0`, as JSON pointers in URLs have them.
-fn unescape(name: &str) -> String {
+/// Undoes percent encoding, which JSON pointers in URLs have.
+fn percent_decoded(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {
@@ -217,5 +218,5 @@ fn unescape(name: &str) -> String {
             }
         }
     }
-    String::from_utf8_lossy(&bytes).replace("~1", "/").replace("~0", "~")
+    String::from_utf8_lossy(&bytes).into_owned()
 }

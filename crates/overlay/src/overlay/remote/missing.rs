@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::super::repo_spec::without_password;
-use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
 use smp_text::source::Span;
 
 /// Why something is not to be had.
@@ -53,11 +53,13 @@ impl Missing {
 
 /// The error for references that are missing for one reason.
 fn error_of(all: &[&Missed], lock: &str) -> Diagnostic {
+    let are = by_count(all.len(), "is", "are");
+    let missing = format!("{} {are}", counted(all.len(), "remote reference"));
     let (message, help) = if all.iter().any(|missed| missed.lack == Lack::Lock) {
-        let message = format!("{} not in {lock}, which must have all", count(all.len()));
+        let message = format!("{missing} not in {lock}, which must have all");
         (message, "run `kubectl smp lock`, or leave --locked out")
     } else {
-        let message = format!("{} not in the cache, and nothing may be fetched offline", count(all.len()));
+        let message = format!("{missing} not in the cache, and nothing may be fetched offline");
         (message, "run it once without --offline, with the same cache directory")
     };
     let error = Diagnostic::error(Code::NotFetched, message).help(help);
@@ -66,8 +68,4 @@ fn error_of(all: &[&Missed], lock: &str) -> Diagnostic {
         let note = format!("{why}: {}", without_password(&missed.reference));
         error.label(missed.at, "").note(note)
     })
-}
-
-fn count(number: usize) -> String {
-    if number == 1 { "1 remote reference is".to_string() } else { format!("{number} remote references are") }
 }

@@ -1,0 +1,36 @@
+//! Phrases that messages of several rooms share.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt::Display;
+use std::io;
+
+use super::{Code, Diagnostic};
+
+/// `1 object`, `2 objects`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", by_count(count, "", "s"))
+}
+
+/// The form of a word that goes with a number, such as `is` or `are`.
+pub(crate) fn by_count<'t>(count: usize, one: &'t str, more: &'t str) -> &'t str {
+    if count == 1 { one } else { more }
+}
+
+/// The error for something that cannot be read; `what` names it as the user does.
+pub(crate) fn unreadable(what: impl Display, error: &(dyn Error + 'static)) -> Diagnostic {
+    let io = error.downcast_ref::<io::Error>();
+    let is_large = io.is_some_and(|error| error.kind() == io::ErrorKind::FileTooLarge);
+    let code = if is_large { Code::LimitExceeded } else { Code::Io };
+    let why = io.map_or_else(|| error.to_string().into(), io_reason);
+    Diagnostic::error(code, format!("{what} cannot be read: {why}"))
+}
+
+/// What is wrong with a file: the usual reasons are worded the same on all systems.
+pub(crate) fn io_reason(error: &io::Error) -> Cow<'static, str> {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".into(),
+        io::ErrorKind::PermissionDenied => "permission denied".into(),
+        _ => error.to_string().into(),
+    }
+}
