@@ -152,7 +152,7 @@ impl<'a> WaitOutput<'a> {
     pub(super) fn conclude(&mut self, verdict: &WaitVerdict) {
         self.progress.clear();
         if verdict.is_ready() {
-            let (count, plural) = (verdict.ready, if verdict.ready == 1 { " is" } else { "s are" });
+            let are = by_count(verdict.ready, "is", "are");
             return render::print_note(&format!("{count} object{plural} ready"));
         }
         render::print(&problems(verdict, self.timeout), self.sources);

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// each other.
 const ORDER: &[(&str, &[&[&str]])] = &[
     ("text", &[&["source"], &["diagnostic"], &["gocompat"], &["yaml"], &["path"]]),
-    ("merge", &[&["cause"], &["schema"], &["merge"], &["diff", "patch"]]),
+    ("merge", &[&["cause"], &["schema"], &["merge"], &["diff"], &["patch"]]),
     ("overlay", &[&["schema_chain"], &["resource"], &["transform"], &["overlay", "package"]]),
     ("inspect", &[&["explain"], &["check"]]),
 ];

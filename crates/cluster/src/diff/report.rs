@@ -2,7 +2,8 @@
 
 use crate::apply::{FIELD_MANAGER, LastApplied, PARALLEL};
 use crate::plan::Object;
-use smp_merge::diff::canonical;
+use smp_merge::diff::{canonical, compare};
+use smp_merge::schema::Cursor;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
@@ -56,7 +57,7 @@ impl ObjectDiff {
     /// Whether applying would change anything that is shown.
     #[must_use]
     pub fn is_changed(&self) -> bool {
-        self.live != self.merged
+        !compare(self.live.as_ref(), self.merged.as_ref(), Cursor::unknown()).is_empty()
     }
 
     /// Both versions as canonical YAML; the first is empty when there is no live object, the second when it would be

@@ -16,7 +16,8 @@ pub(super) fn is_settled(wanted: &Value, live: &Value, manager: &str) -> bool {
         return false;
     };
     let is_same_version = own.get("apiVersion") == wanted.get("apiVersion");
-    is_same_version && without_identity(wanted).is_some_and(|wanted| holds(&wanted, live, &own["fieldsV1"]))
+    let owned = || owned_part(live, &own["fieldsV1"]);
+    is_same_version && without_identity(wanted).is_some_and(|wanted| owned() == Some(wanted))
 }
 
 /// The object without what nobody owns.
@@ -34,42 +35,48 @@ fn without_identity(object: &Value) -> Option<Value> {
     Some(object)
 }
 
-/// Whether the field set is that of `wanted`, and each of its fields has the same value in `live`.
-fn holds(wanted: &Value, live: &Value, fields: &Value) -> bool {
-    let Some(fields) = fields.as_object() else { return false };
-    match (wanted, live) {
-        _ if fields.is_empty() => wanted == live,
-        (Value::Object(wanted), Value::Object(live)) => {
-            wanted.len() == fields.len()
-                && wanted.iter().all(|(name, wanted)| {
-                    let field = live.get(name).zip(fields.get(&format!("f:{name}")));
-                    field.is_some_and(|(live, fields)| holds(wanted, live, fields))
-                })
+/// The part of a live value that a field set names. None where a field of the set is not there, or where it cannot be
+/// told which entry of a list is meant.
+fn owned_part(live: &Value, fields: &Value) -> Option<Value> {
+    let fields = fields.as_object()?;
+    match live {
+        _ if fields.is_empty() => Some(live.clone()),
+        Value::Object(live) => {
+            let field = |(name, fields): (&String, &Value)| {
+                let name = name.strip_prefix("f:")?;
+                Some((name.to_string(), owned_part(live.get(name)?, fields)?))
+            };
+            fields.iter().map(field).collect::<Option<Map<_, _>>>().map(Value::Object)
         }
-        (Value::Array(wanted), Value::Array(live)) => entries_hold(wanted, live, fields).unwrap_or(false),
-        _ => false,
+        Value::Array(live) => owned_entries(live, fields).map(Value::Array),
+        _ => None,
     }
 }
 
-/// As [`holds`], for the entries of a list that is merged: those that are owned stand in the same order. None when
-/// that cannot be told.
-fn entries_hold(wanted: &[Value], live: &[Value], fields: &Map<String, Value>) -> Option<bool> {
+/// As [`owned_part`], for the entries of a list that is merged, in the order in which they stand.
+fn owned_entries(live: &[Value], fields: &Map<String, Value>) -> Option<Vec<Value>> {
     let mut owned = OwnedEntries::of(fields)?;
-    let (mut wanted, mut seen) = (wanted.iter(), FxHashSet::default());
+    let (mut part, mut seen) = (Vec::new(), FxHashSet::default());
     for entry in live {
-        let key = owned.key(entry)?;
-        let text = key.to_string();
+        let text = owned.key(entry)?.to_string();
         if let Some(fields) = owned.fields.remove(&text) {
-            let wanted = wanted.next()?;
-            if !agrees(wanted, &key) || !entry_holds(wanted, entry, fields) {
-                return None;
-            }
+            part.push(owned_entry(entry, fields)?);
         }
         if !seen.insert(text) {
             return None;
         }
     }
-    Some(wanted.next().is_none() && owned.fields.is_empty())
+    owned.fields.is_empty().then_some(part)
+}
+
+fn owned_entry(live: &Value, fields: &Value) -> Option<Value> {
+    if !live.is_object() {
+        return owned_part(live, fields);
+    }
+    let mut below = fields.as_object()?.clone();
+    // The mark says that the entry is owned. Without fields below it, the entry is one that is replaced whole.
+    below.remove(".").filter(|_| !below.is_empty())?;
+    owned_part(live, &Value::Object(below))
 }
 
 /// The entries of a list that a manager owns.
@@ -105,23 +112,6 @@ impl<'f> OwnedEntries<'f> {
         let key = keys.iter().map(|name| Some((name.clone(), entry.get(name)?.clone())));
         key.collect::<Option<Map<_, _>>>().map(Value::Object)
     }
-}
-
-/// Whether a wanted entry has that key, as far as it names it; the rest is by default, which the field set shows.
-fn agrees(wanted: &Value, key: &Value) -> bool {
-    match key {
-        Value::Object(key) => key.iter().all(|(name, value)| wanted.get(name).is_none_or(|own| own == value)),
-        value => wanted == value,
-    }
-}
-
-fn entry_holds(wanted: &Value, live: &Value, fields: &Value) -> bool {
-    if !wanted.is_object() {
-        return holds(wanted, live, fields);
-    }
-    let Some(mut below) = fields.as_object().cloned() else { return false };
-    // The mark says that the entry is owned. Without fields below it, the entry is one that is replaced whole.
-    below.remove(".").is_some() && !below.is_empty() && holds(wanted, live, &Value::Object(below))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::reference::template_labels;
 use smp_merge::cause::{Cause, History, KnownValue, Write};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Diagnostic;
-use smp_text::path::{FieldPath, PathElement, PathValue, is_within, pointer_to, steps_of};
+use smp_text::path::{FieldPath, PathElement, is_within, pointer_to, steps_of};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, Value};
 use smp_validate::ViolationRule;
@@ -194,20 +194,14 @@ fn way_of(node: &Node, path: &FieldPath) -> Vec<SmolStr> {
     let mut at = Some(node);
     let mut way = Vec::new();
     for element in path.elements() {
-        let list = at.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
-        let position = match element {
-            PathElement::Field(name) => {
-                at = at.and_then(|node| node.get(name));
-                way.push(name.clone());
-                continue;
-            }
-            PathElement::Index(index) => Some(*index),
-            PathElement::Key(keys) => list.iter().position(|entry| has_keys(entry, keys)),
-            PathElement::Value(value) => list.iter().position(|e| PathValue::of(e).as_ref() == Some(value)),
-        };
-        let Some(position) = position else { break };
-        at = list.get(position);
-        way.push(position.to_smolstr());
+        let position = at.and_then(|node| element.position(node));
+        match (element, position) {
+            (PathElement::Field(name), _) => way.push(name.clone()),
+            (_, Some(position)) => way.push(position.to_smolstr()),
+            (PathElement::Index(index), None) => way.push(index.to_smolstr()),
+            (_, None) => break,
+        }
+        at = at.and_then(|node| element.find(node));
     }
     way
 }
@@ -226,13 +220,6 @@ fn way_to(node: &Node, wanted: &Node, way: &mut Vec<SmolStr>) -> bool {
         Value::Map(map) => map.iter().any(|(name, value)| below(name.into(), value)),
         Value::List(list) => list.iter().enumerate().any(|(i, value)| below(i.to_smolstr(), value)),
     }
-}
-
-fn has_keys(entry: &Node, keys: &[(SmolStr, PathValue)]) -> bool {
-    let known = |(key, value): &(SmolStr, PathValue)| {
-        entry.get(key).is_none_or(|own| PathValue::of(own).as_ref() == Some(value))
-    };
-    keys.iter().all(known)
 }
 
 fn known_at<'h>(history: &'h History, way: &[SmolStr]) -> Option<&'h KnownValue> {

@@ -1,6 +1,7 @@
 //! The semantic comparison of two trees: the places where their data differs.
 
 use crate::merge::align::{self, Aligned};
+use crate::merge::apiserver::types::element as element_type;
 use crate::merge::association::{Association, ListPolicy};
 use crate::schema::Cursor;
 use smp_text::path::{FieldPath, PathElement};
@@ -70,22 +71,85 @@ impl<'n> Comparison<'n> {
 /// ```
 #[must_use]
 pub fn compare<'n>(old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<'_>) -> Comparison<'n> {
-    let mut walk = Walk { path: FieldPath::root(), changes: Vec::new() };
-    walk.pair(old, new, cursor);
+    compare_by(&BySchema, [old, new], cursor)
+}
+
+/// What counts as a difference.
+pub(crate) trait Sameness {
+    /// How two lists are compared.
+    fn lists(&self, lists: [&[Node]; 2], list: Cursor<'_>) -> ListPairing;
+
+    /// Whether a list whose entries moved, with nothing else changed, is another one.
+    fn order_counts(&self) -> bool {
+        false
+    }
+
+    /// Whether a field that is null counts as absent from its map, which has the type `map` and is the field `name` of
+    /// the map around it; entries of lists have no name.
+    fn null_is_absent(&self, _map: Cursor<'_>, _name: &str, _field: &str) -> bool {
+        false
+    }
+}
+
+/// How two lists are compared, the old and the new one.
+pub(crate) enum ListPairing {
+    /// Entry by entry: the step to each, and its position in both lists.
+    Entries(Vec<(PathElement, [Option<usize>; 2])>),
+    /// As one value, which is the same or not.
+    Whole { same: bool },
+}
+
+impl ListPairing {
+    /// Entries that are paired by what the association names them by; none where it does not tell them apart.
+    pub(crate) fn by_name([old, new]: [&[Node]; 2], association: &Association) -> Option<Self> {
+        Self::named(align::entries([new, old], association)?, association)
+    }
+
+    pub(crate) fn named(rows: Vec<Aligned<2>>, association: &Association) -> Option<Self> {
+        let row = |Aligned { name, at: [new, old] }| Some((association.element(&name)?, [old, new]));
+        rows.into_iter().map(row).collect::<Option<_>>().map(Self::Entries)
+    }
+
+    /// Entries that are paired by their positions in lists of these lengths.
+    pub(crate) fn by_position(lengths: [usize; 2]) -> Self {
+        let at = |i: usize| lengths.map(|length| Some(i).filter(|i| *i < length));
+        Self::Entries((0..lengths[0].max(lengths[1])).map(|i| (PathElement::Index(i), at(i))).collect())
+    }
+}
+
+/// Lists are paired by name where the schema says how, else by position.
+struct BySchema;
+
+impl Sameness for BySchema {
+    fn lists(&self, lists: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
+        ListPairing::by_name(lists, &Association::of(list, ListPolicy::Typed))
+            .unwrap_or_else(|| ListPairing::by_position(lists.map(<[Node]>::len)))
+    }
+}
+
+/// Compares two trees, the old and the new one.
+pub(crate) fn compare_by<'n>(
+    same: &dyn Sameness,
+    [old, new]: [Option<&'n Node>; 2],
+    cursor: Cursor<'_>,
+) -> Comparison<'n> {
+    let mut walk = Walk { same, path: FieldPath::root(), changes: Vec::new() };
+    walk.pair(old, new, cursor, "");
     Comparison { changes: walk.changes }
 }
 
-struct Walk<'n> {
+struct Walk<'w, 'n> {
+    same: &'w dyn Sameness,
     path: FieldPath,
     changes: Vec<Change<'n>>,
 }
 
-impl<'n> Walk<'n> {
-    fn pair(&mut self, old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<'_>) {
+impl<'n> Walk<'_, 'n> {
+    fn pair(&mut self, old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<'_>, name: &str) {
         if let (Some(old), Some(new)) = (old, new) {
             match (&old.value, &new.value) {
-                (Value::Map(a), Value::Map(b)) => return self.maps(a, b, cursor),
-                (Value::List(a), Value::List(b)) => return self.lists(a, b, cursor),
+                (Value::Map(a), Value::Map(b)) => return self.maps([a, b], cursor, name),
+                (Value::List(_), Value::List(_)) => return self.lists([old, new], cursor),
                 _ if old == new => return,
                 _ => {}
             }
@@ -95,34 +159,35 @@ impl<'n> Walk<'n> {
         }
     }
 
-    fn at(&mut self, element: PathElement, old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<'_>) {
-        self.path.push(element);
-        self.pair(old, new, cursor);
-        self.path.pop();
-    }
-
-    fn maps(&mut self, old: &'n Map, new: &'n Map, cursor: Cursor<'_>) {
-        for [new, old] in align::fields([new, old]) {
-            let Some(Entry { key, .. }) = new.or(old) else { continue };
-            let (old, new) = (old.map(|e| &e.value), new.map(|e| &e.value));
-            self.at(PathElement::Field(key.text.clone()), old, new, cursor.field(&key.text));
+    fn maps(&mut self, [old, new]: [&'n Map; 2], map: Cursor<'_>, map_name: &str) {
+        for row in align::fields([new, old]) {
+            let Some(Entry { key, .. }) = row[0].or(row[1]) else { continue };
+            let name = key.text.as_str();
+            let is_there = |node: &&Node| !node.is_null() || !self.same.null_is_absent(map, map_name, name);
+            let [new, old] = row.map(|entry| entry.map(|entry| &entry.value).filter(is_there));
+            self.path.push(PathElement::Field(key.text.clone()));
+            self.pair(old, new, map.field(name), name);
+            self.path.pop();
         }
     }
 
-    fn lists(&mut self, old: &'n [Node], new: &'n [Node], cursor: Cursor<'_>) {
-        let association = Association::of(cursor, ListPolicy::Typed);
-        let by_name = align::entries([new, old], &association).and_then(|rows| {
-            let named = |row: Aligned<2>| Some((association.element(&row.name)?, row.at));
-            rows.into_iter().map(named).collect::<Option<Vec<_>>>()
-        });
-        let rows = by_name.unwrap_or_else(|| {
-            let at = |i, len| Some(i).filter(|i| *i < len);
-            let row = |i| (PathElement::Index(i), [at(i, new.len()), at(i, old.len())]);
-            (0..old.len().max(new.len())).map(row).collect()
-        });
-        for (element, [at_new, at_old]) in rows {
-            let (old, new) = (at_old.map(|i| &old[i]), at_new.map(|i| &new[i]));
-            self.at(element, old, new, cursor.element());
+    fn lists(&mut self, nodes: [&'n Node; 2], list: Cursor<'_>) {
+        let [old, new] = nodes.map(|node| node.as_list().map(Vec::as_slice).unwrap_or_default());
+        let is_whole_change = match self.same.lists([old, new], list) {
+            ListPairing::Whole { same } => !same,
+            ListPairing::Entries(rows) => {
+                let before = self.changes.len();
+                for (element, [at_old, at_new]) in rows {
+                    self.path.push(element);
+                    self.pair(at_old.map(|i| &old[i]), at_new.map(|i| &new[i]), element_type(list), "");
+                    self.path.pop();
+                }
+                self.same.order_counts() && self.changes.len() == before && old != new
+            }
+        };
+        if is_whole_change {
+            let [old, new] = nodes.map(Some);
+            self.changes.push(Change { path: self.path.clone(), old, new });
         }
     }
 }

@@ -1,19 +1,19 @@
 //! Whether a patched object is the one that was wanted, as far as an API server tells them apart.
 
 use super::owner_nulls::is_nothing;
-use crate::merge::Trail;
+use crate::diff::{Change, ListPairing, Sameness, compare_by};
 use crate::merge::align;
 use crate::merge::apiserver::types::element;
 use crate::merge::association::{Association, ListPolicy};
 use crate::merge::directive::is_delete;
 use crate::schema::Cursor;
-use smp_text::path::FieldPath;
+use smp_text::path::{FieldPath, PathElement};
 use smp_text::source::Span;
-use smp_text::yaml::{Map, Node, Value, to_json};
+use smp_text::yaml::{Node, to_json};
 
 /// What counts as the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sameness {
+pub(super) enum PatchedSameness {
     /// The same data.
     Exact,
     /// The same data, where null is none in a field whose type is known, and the order of sets does not count.
@@ -32,70 +32,39 @@ pub(super) struct Difference {
     pub equal_keys: bool,
 }
 
-impl Sameness {
+impl PatchedSameness {
     /// Where an object differs from the wanted one, if it does.
     pub fn difference(self, got: &Node, wanted: &Node, kind: Cursor<'_>) -> Option<Difference> {
         if got == wanted {
             return None;
         }
-        self.values([Some(got), Some(wanted)], kind, &Trail::root(), "")
+        let comparison = compare_by(&self, [Some(got), Some(wanted)], kind);
+        let Change { path, old, new } = comparison.changes().first()?;
+        let place = match (old.and_then(Node::as_list), new.and_then(Node::as_list)) {
+            (Some(_), Some(list)) => list.first(),
+            _ => new.or(*old),
+        };
+        let equal_keys = self.has_equal_keys(wanted, path, kind);
+        Some(Difference { path: path.clone(), span: place.map(Node::span).unwrap_or_default(), equal_keys })
     }
 
-    /// The two values of a field of that name, or of entries of a list, which have none.
-    fn values(
-        self,
-        [got, wanted]: [Option<&Node>; 2],
-        cursor: Cursor<'_>,
-        at: &Trail<'_>,
-        name: &str,
-    ) -> Option<Difference> {
-        match (got.map(|node| &node.value), wanted.map(|node| &node.value)) {
-            (None, None) => None,
-            (Some(Value::Map(got)), Some(Value::Map(wanted))) => self.maps([got, wanted], cursor, at, name),
-            (Some(Value::List(got)), Some(Value::List(wanted))) => {
-                // Who wants something deleted wants it gone.
-                let stays = |entry: &&Node| self == Self::Exact || !is_delete(entry);
-                let kept: Vec<Node>;
-                let wanted = if wanted.iter().all(|entry| stays(&entry)) {
-                    wanted.as_slice()
-                } else {
-                    kept = wanted.iter().filter(stays).cloned().collect();
-                    &kept
-                };
-                let found = self.lists(got, wanted, cursor, at)?;
-                let equal_keys = found.equal_keys || self.has_equal_keys(wanted, cursor);
-                Some(Difference { equal_keys, ..found })
-            }
-            _ if got == wanted => None,
-            _ => {
-                let span = wanted.or(got).map(Node::span).unwrap_or_default();
-                Some(Difference { path: at.path(), span, equal_keys: false })
-            }
-        }
-    }
-
-    fn maps(
-        self,
-        [got, wanted]: [&Map; 2],
-        cursor: Cursor<'_>,
-        at: &Trail<'_>,
-        map_name: &str,
-    ) -> Option<Difference> {
-        align::fields([wanted, got]).into_iter().find_map(|[wanted, got]| {
-            let name = wanted.or(got)?.key.text.as_str();
-            let is_there = |node: &&Node| !node.is_null() || !self.is_nothing(cursor, map_name, name);
-            let values = [got, wanted].map(|entry| entry.map(|entry| &entry.value).filter(is_there));
-            self.values(values, cursor.field(name), &at.field(name), name)
+    /// Whether a list on the way to a value has two entries with the same keys.
+    fn has_equal_keys(self, object: &Node, path: &FieldPath, mut cursor: Cursor<'_>) -> bool {
+        let mut node = Some(object);
+        path.elements().iter().any(|step| {
+            let Some(here) = node else { return false };
+            let (below, is_ambiguous) = match (step, here.as_list()) {
+                (PathElement::Field(name), _) => (cursor.field(name), false),
+                (_, list) => {
+                    let association = self.association(cursor);
+                    let is_keyed = matches!(association, Association::Keyed { .. });
+                    let kept: Vec<Node> = self.kept(list.map_or(&[], Vec::as_slice)).cloned().collect();
+                    (element(cursor), is_keyed && align::entries([&kept], &association).is_none())
+                }
+            };
+            (node, cursor) = (step.find(here), below);
+            is_ambiguous
         })
-    }
-
-    /// Whether a field of a map is not there when it is null. kubectl's patches never tell.
-    fn is_nothing(self, map: Cursor<'_>, map_name: &str, field: &str) -> bool {
-        match self {
-            Self::Exact => false,
-            Self::Decoded(ListPolicy::Apiserver) | Self::Unordered(ListPolicy::Apiserver) => true,
-            Self::Decoded(_) | Self::Unordered(_) => is_nothing(map, map_name, field),
-        }
     }
 
     fn association(self, list: Cursor<'_>) -> Association {
@@ -105,35 +74,53 @@ impl Sameness {
         }
     }
 
-    fn has_equal_keys(self, list: &[Node], cursor: Cursor<'_>) -> bool {
-        let association = self.association(cursor);
-        matches!(association, Association::Keyed { .. }) && align::entries([list], &association).is_none()
+    /// The entries that are wanted: a `$patch: delete` asks for an entry to be gone.
+    fn kept(self, wanted: &[Node]) -> impl Iterator<Item = &Node> {
+        wanted.iter().filter(move |entry| self == Self::Exact || !is_delete(entry))
     }
+}
 
-    fn lists(self, got: &[Node], wanted: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> Option<Difference> {
+impl Sameness for PatchedSameness {
+    fn lists(&self, [got, wanted]: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
         let association = self.association(list);
-        let by_key = matches!(association, Association::Keyed { .. }) && matches!(self, Self::Unordered(_));
-        let rows = if by_key { align::entries([wanted, got], &association) } else { None };
-        if let Some(rows) = rows {
-            return rows.into_iter().find_map(|row| {
-                let [in_wanted, in_got] = row.at;
-                let here = at.index(in_wanted.or(in_got).unwrap_or_default());
-                let entries = [in_got.map(|i| &got[i]), in_wanted.map(|i| &wanted[i])];
-                self.values(entries, element(list), &here, "")
-            });
+        let kept: Vec<usize> =
+            (0..wanted.len()).filter(|i| *self == Self::Exact || !is_delete(&wanted[*i])).collect();
+        if matches!(association, Association::Keyed { .. }) && matches!(self, Self::Unordered(_)) {
+            let entries: Vec<Node> = self.kept(wanted).cloned().collect();
+            if let Some(rows) = align::entries([&entries, got], &association) {
+                let row = |row: align::Aligned<2>| {
+                    let [in_wanted, in_got] = row.at;
+                    let in_wanted = in_wanted.map(|i| kept[i]);
+                    let here = PathElement::Index(in_wanted.or(in_got).unwrap_or_default());
+                    (here, [in_got, in_wanted])
+                };
+                return ListPairing::Entries(rows.into_iter().map(row).collect());
+            }
         }
         if association == Association::Set {
-            let sorted = |list: &[Node]| {
-                let mut texts: Vec<String> = list.iter().filter_map(|node| to_json(node).ok()).collect();
-                texts.sort_unstable();
-                texts.dedup();
-                texts
-            };
-            let span = wanted.first().map(Node::span).unwrap_or_default();
-            let differ = sorted(got) != sorted(wanted);
-            return differ.then(|| Difference { path: at.path(), span, equal_keys: false });
+            return ListPairing::Whole { same: sorted(got.iter()) == sorted(self.kept(wanted)) };
         }
-        (0..got.len().max(wanted.len()))
-            .find_map(|i| self.values([got.get(i), wanted.get(i)], element(list), &at.index(i), ""))
+        let row = |i: usize| {
+            let in_wanted = kept.get(i).copied();
+            (PathElement::Index(in_wanted.unwrap_or(i)), [Some(i).filter(|i| *i < got.len()), in_wanted])
+        };
+        ListPairing::Entries((0..got.len().max(kept.len())).map(row).collect())
     }
+
+    /// kubectl's patches never tell null from absent.
+    fn null_is_absent(&self, map: Cursor<'_>, name: &str, field: &str) -> bool {
+        match self {
+            Self::Exact => false,
+            Self::Decoded(ListPolicy::Apiserver) | Self::Unordered(ListPolicy::Apiserver) => true,
+            Self::Decoded(_) | Self::Unordered(_) => is_nothing(map, name, field),
+        }
+    }
+}
+
+/// The entries of a set.
+fn sorted<'n>(entries: impl Iterator<Item = &'n Node>) -> Vec<String> {
+    let mut texts: Vec<String> = entries.filter_map(|node| to_json(node).ok()).collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts
 }

@@ -7,7 +7,7 @@ use super::json_patch::create_json_patch;
 use super::numbers::check_numbers;
 use super::owner_nulls::Nulls;
 use super::patch_type::PatchType;
-use super::sameness::{Difference, Sameness};
+use super::sameness::{Difference, PatchedSameness};
 use super::sides::{CreateOptions, PatchSides, ThreeWayOptions};
 use super::three_way::{check_conflicts, create_three_way_by, keeps_identity};
 use super::wanted::{OthersChanges, Wanted, WholeMaps};
@@ -232,15 +232,15 @@ impl Trial<'_> {
         }
     }
 
-    fn sameness(&self) -> Sameness {
+    fn sameness(&self) -> PatchedSameness {
         let policy = self.way.policy();
         match self.way.patch_type {
-            PatchType::Json => Sameness::Exact,
+            PatchType::Json => PatchedSameness::Exact,
             // kubectl's patches let the server put entries of others between those of the patch.
             PatchType::Strategic if policy == ListPolicy::Apiserver && self.sides.current.is_some() => {
-                Sameness::Unordered(policy)
+                PatchedSameness::Unordered(policy)
             }
-            PatchType::Strategic | PatchType::Merge => Sameness::Decoded(policy),
+            PatchType::Strategic | PatchType::Merge => PatchedSameness::Decoded(policy),
         }
     }
 }

@@ -4,11 +4,13 @@ use serde_json::Value;
 
 use super::manifest::{GroupKindName, Manifest};
 use super::secret::{is_secret, mask, mask_hidden};
+use smp_merge::diff::compare;
 use smp_merge::merge::ConflictSide;
+use smp_merge::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt};
 use smp_text::path::FieldPath;
 use smp_text::source::Span;
-use smp_text::yaml::{Node, Value as NodeValue, to_json};
+use smp_text::yaml::{Node, to_json};
 
 /// What was written where both sides changed something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,25 +206,11 @@ impl ConflictPlace {
 }
 
 /// The first value in a node that another one does not have there; the node where it only lacks something.
-fn first_difference<'n>(node: &'n Node, other: &Node) -> &'n Node {
-    let deeper = match (&node.value, &other.value) {
-        (NodeValue::Map(map), NodeValue::Map(other)) => {
-            let index = other.index();
-            let of_other = |name: &str| index.position(name).map(|i| &other.entries()[i].value);
-            let mut fields = map.iter().map(|(name, value)| (value, of_other(name)));
-            fields.find(|(value, other)| Some(*value) != *other)
-        }
-        (NodeValue::List(list), NodeValue::List(other)) => {
-            let mut entries = list.iter().enumerate().map(|(i, value)| (value, other.get(i)));
-            entries.find(|(value, other)| Some(*value) != *other)
-        }
-        _ => None,
-    };
-    match deeper {
-        Some((value, Some(other))) => first_difference(value, other),
-        Some((value, None)) => value,
-        None => node,
-    }
+fn first_difference<'n>(node: &'n Node, other: &'n Node) -> &'n Node {
+    let comparison = compare(Some(other), Some(node), Cursor::unknown());
+    let Some(change) = comparison.changes().first() else { return node };
+    let above = change.path.elements().split_last().map_or(&[][..], |(_, above)| above);
+    change.new.or_else(|| above.iter().try_fold(node, |node, step| step.find(node))).unwrap_or(node)
 }
 
 /// Whether lines of a manifest with these names may be shown.

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use super::conflict::{ConflictKind, ConflictPlace, PackageConflict, excerpt_of};
 use super::manifest::Manifest;
 use smp_merge::merge::Conflict;
-use smp_text::path::{FieldPath, PathElement, PathValue};
+use smp_text::path::{FieldPath, PathElement};
 use smp_text::source::Span;
 use smp_text::yaml::{Node, Value};
 
@@ -94,7 +94,7 @@ pub(super) fn with_originals(mut merged: Node, conflicts: &[Conflict], original:
 fn put(node: &mut Node, path: &FieldPath, value: Option<&Node>) {
     let Some((last, way)) = path.elements().split_last() else { return };
     let parent = way.iter().try_fold(node, |node, element| {
-        let at = position(node, element)?;
+        let at = element.position(node)?;
         match &mut node.value {
             Value::Map(map) => map.entries_mut().get_mut(at).map(|entry| &mut entry.value),
             Value::List(list) => list.get_mut(at),
@@ -102,7 +102,7 @@ fn put(node: &mut Node, path: &FieldPath, value: Option<&Node>) {
         }
     });
     let Some(parent) = parent else { return };
-    let at = position(parent, last);
+    let at = last.position(parent);
     match (&mut parent.value, at, value) {
         (Value::Map(map), Some(at), Some(value)) => map.entries_mut()[at].value = value.clone(),
         (Value::List(list), Some(at), Some(value)) => list[at] = value.clone(),
@@ -115,25 +115,5 @@ fn put(node: &mut Node, path: &FieldPath, value: Option<&Node>) {
         }
         (Value::List(list), None, Some(value)) => list.push(value.clone()),
         (Value::Scalar(_), ..) | (_, None, None) => {}
-    }
-}
-
-/// Which field or entry of a value an element names.
-fn position(node: &Node, element: &PathElement) -> Option<usize> {
-    match (&node.value, element) {
-        (Value::Map(map), PathElement::Field(name)) => map.position(name),
-        (Value::List(list), PathElement::Key(keys)) => list.iter().position(|entry| {
-            let has = |(name, value): &(_, PathValue)| {
-                let name: &smol_str::SmolStr = name;
-                // A key that is absent has its default.
-                entry.get(name).is_none_or(|node| PathValue::of(node).as_ref() == Some(value))
-            };
-            entry.as_map().is_some() && keys.iter().all(has)
-        }),
-        (Value::List(list), PathElement::Value(value)) => {
-            list.iter().position(|entry| PathValue::of(entry).as_ref() == Some(value))
-        }
-        (Value::List(list), PathElement::Index(index)) => (*index < list.len()).then_some(*index),
-        _ => None,
     }
 }

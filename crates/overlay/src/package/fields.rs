@@ -1,20 +1,12 @@
 //! Which fields of a manifest changed. Entries of lists are named by keys, never by where they stand.
 
+use smp_merge::diff::{ListPairing, Sameness, compare_by};
 use smp_merge::merge::InferKeys;
 use smp_merge::merge::align;
 use smp_merge::merge::association::ListPolicy;
 use smp_merge::schema::Cursor;
 use smp_text::path::{FieldPath, PathElement};
-use smp_text::yaml::{Entry, Map, Node, Value};
-
-/// The fields that differ, by the schema and, where it says nothing of a list, by the usual keys. A list whose
-/// entries nothing tells apart is one field.
-pub(super) fn changed_fields(old: &Node, new: &Node, cursor: Cursor<'_>) -> ChangedFields {
-    let mut walk =
-        FieldWalk { path: FieldPath::root(), found: ChangedFields { paths: Vec::new(), removed_entries: 0 } };
-    walk.pair(Some(old), Some(new), cursor);
-    walk.found
-}
+use smp_text::yaml::Node;
 
 /// The fields in which two versions differ.
 pub(super) struct ChangedFields {
@@ -23,59 +15,29 @@ pub(super) struct ChangedFields {
     pub removed_entries: usize,
 }
 
-struct FieldWalk {
-    path: FieldPath,
-    found: ChangedFields,
+/// The fields that differ, by the schema and, where it says nothing of a list, by the usual keys. A list whose
+/// entries nothing tells apart is one field.
+pub(super) fn changed_fields(old: &Node, new: &Node, cursor: Cursor<'_>) -> ChangedFields {
+    let comparison = compare_by(&ByUsualKeys, [Some(old), Some(new)], cursor);
+    let changes = comparison.changes();
+    let is_entry = |path: &FieldPath| !matches!(path.elements().last(), None | Some(PathElement::Field(_)));
+    let removed_entries = changes.iter().filter(|c| c.new.is_none() && is_entry(&c.path)).count();
+    ChangedFields { paths: changes.iter().map(|change| change.path.clone()).collect(), removed_entries }
 }
 
-/// An entry as both versions have it, the old one first.
-type FieldRow<'n> = (PathElement, [Option<&'n Node>; 2]);
+struct ByUsualKeys;
 
-impl FieldWalk {
-    fn pair(&mut self, old: Option<&Node>, new: Option<&Node>, cursor: Cursor<'_>) {
-        match (old.map(|node| &node.value), new.map(|node| &node.value)) {
-            (Some(Value::Map(old)), Some(Value::Map(new))) => self.maps(old, new, cursor),
-            (Some(Value::List(old)), Some(Value::List(new))) => self.lists(old, new, cursor),
-            _ if old == new => {}
-            _ => self.found.paths.push(self.path.clone()),
-        }
+impl Sameness for ByUsualKeys {
+    fn lists(&self, [old, new]: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
+        let usual = InferKeys::usual();
+        align::lists([new, old], list, ListPolicy::Typed, usual.keys())
+            .and_then(|(association, rows)| ListPairing::named(rows, &association))
+            .unwrap_or_else(|| ListPairing::Whole { same: old == new })
     }
 
-    fn maps(&mut self, old: &Map, new: &Map, cursor: Cursor<'_>) {
-        for [new, old] in align::fields([new, old]) {
-            let Some(Entry { key, .. }) = new.or(old) else { continue };
-            self.path.push(PathElement::Field(key.text.clone()));
-            self.pair(old.map(|e| &e.value), new.map(|e| &e.value), cursor.field(&key.text));
-            self.path.pop();
-        }
+    fn order_counts(&self) -> bool {
+        true
     }
-
-    fn lists(&mut self, old: &[Node], new: &[Node], cursor: Cursor<'_>) {
-        if old == new {
-            return;
-        }
-        let before = self.found.paths.len();
-        for (element, [old, new]) in rows(old, new, cursor).unwrap_or_default() {
-            self.path.push(element);
-            self.found.removed_entries += usize::from(new.is_none());
-            self.pair(old, new, cursor.element());
-            self.path.pop();
-        }
-        // Only their order changed, or nothing tells them apart.
-        if self.found.paths.len() == before {
-            self.found.paths.push(self.path.clone());
-        }
-    }
-}
-
-fn rows<'n>(old: &'n [Node], new: &'n [Node], cursor: Cursor<'_>) -> Option<Vec<FieldRow<'n>>> {
-    let usual = InferKeys::usual();
-    let (association, aligned) = align::lists([new, old], cursor, ListPolicy::Typed, usual.keys())?;
-    let row = |row: align::Aligned<2>| {
-        let [at_new, at_old] = row.at;
-        Some((association.element(&row.name)?, [at_old.map(|i| &old[i]), at_new.map(|i| &new[i])]))
-    };
-    aligned.into_iter().map(row).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::fmt::{self, Write as _};
 use smol_str::{SmolStr, format_smolstr};
 
 pub(crate) use self::pointer::{below, is_within, pointer_to, push_step, steps_of, unescape};
-use crate::yaml::{Node, Resolved};
+use crate::yaml::{Node, Resolved, Value};
 
 /// A scalar that names an entry of a list: by its data, whatever its style was.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,6 +62,36 @@ pub enum PathElement {
     Value(PathValue),
     /// The entry of a list at this position, from 0.
     Index(usize),
+}
+
+impl PathElement {
+    /// Which field of a map or entry of a list this step leads to. An entry that lacks a key has its default.
+    pub(crate) fn position(&self, node: &Node) -> Option<usize> {
+        match (&node.value, self) {
+            (Value::Map(map), Self::Field(name)) => map.position(name),
+            (Value::List(list), Self::Index(index)) => Some(*index).filter(|index| *index < list.len()),
+            (Value::List(list), Self::Value(value)) => {
+                list.iter().position(|entry| PathValue::of(entry).as_ref() == Some(value))
+            }
+            (Value::List(list), Self::Key(keys)) => list.iter().position(|entry| {
+                let has = |(name, value): &(SmolStr, PathValue)| {
+                    entry.get(name).is_none_or(|own| PathValue::of(own).as_ref() == Some(value))
+                };
+                entry.as_map().is_some() && keys.iter().all(has)
+            }),
+            _ => None,
+        }
+    }
+
+    /// The value that this step leads to.
+    pub(crate) fn find<'n>(&self, node: &'n Node) -> Option<&'n Node> {
+        let position = self.position(node)?;
+        match &node.value {
+            Value::Map(map) => map.entries().get(position).map(|entry| &entry.value),
+            Value::List(list) => list.get(position),
+            Value::Scalar(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for PathElement {
