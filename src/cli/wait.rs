@@ -153,7 +153,7 @@ impl<'a> WaitOutput<'a> {
         self.progress.clear();
         if verdict.is_ready() {
             let are = by_count(verdict.ready, "is", "are");
-            return render::print_note(&format!("{count} object{plural} ready"));
+            return render::print_note(&format!("{} {are} ready", counted(verdict.ready, "object")));
         }
         render::print(&problems(verdict, self.timeout), self.sources);
         self.status = if verdict.end == WaitEnd::Stopped { ending::stopped() } else { ExitCode::FAILURE };

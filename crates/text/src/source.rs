@@ -309,14 +309,6 @@ impl SourceMap {
         ids.map(|(number, _)| SourceId(number)).collect()
     }
 
-    /// The texts that are the value of the scalar at a place, in the order in which they were added.
-    pub fn texts_within(&self, at: Span) -> Vec<SourceId> {
-        let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
-        let is_there = |source: &Source| source.outer.as_ref().is_some_and(|outer| outer.span == at);
-        let ids = (1..).zip(sources.iter()).filter(|(_, source)| is_there(source));
-        ids.map(|(number, _)| SourceId(number)).collect()
-    }
-
     /// The text behind an id; none for the id of values that a program made.
     #[must_use]
     pub fn get(&self, id: SourceId) -> Option<Arc<Source>> {

@@ -16,7 +16,6 @@ mod fix;
 mod names;
 mod objects;
 mod outside;
-mod patch_lines;
 mod quoting;
 mod reference;
 mod refusals;

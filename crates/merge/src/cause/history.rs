@@ -7,9 +7,10 @@ use smol_str::SmolStr;
 
 use super::known::{KnownValue, RemovedValue, Write, field, write, written};
 use super::list;
+use super::patch_line::{OperationPart, is_test, place_in_patch};
 use super::touched::{Touched, TouchedStep};
 use super::writer::{Cause, PlaceKeeping, Writer};
-use smp_text::path::push_step;
+use smp_text::path::{is_within, pointer_to, push_step, steps_of};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Style, Value, reread};
 
@@ -39,17 +40,21 @@ pub struct History {
     removed: Vec<RemovedValue>,
     /// The steps that were at the resource, whether they changed it or not, as far as that is known.
     visitors: Vec<Arc<Writer>>,
+    /// The patches that were applied, each with its step once that is known.
+    patches: Vec<(Option<Arc<Writer>>, Arc<Node>)>,
 }
 
 impl History {
     /// The history of what a step made.
     #[must_use]
     pub fn new(node: &Node, writer: &Arc<Writer>) -> Self {
-        Self { root: written(node, writer), removed: Vec::new(), visitors: Vec::new() }
+        let root = written(node, writer);
+        Self { root, removed: Vec::new(), visitors: Vec::new(), patches: Vec::new() }
     }
 
     /// Takes note of what a step made of the resource.
     pub fn follow(&mut self, node: &Node, writer: &Arc<Writer>) {
+        self.name_patches(writer);
         let mut follower = HistoryFollower { writer, removed: &mut self.removed, way: Vec::new() };
         follower.value(&mut self.root, node);
     }
@@ -57,6 +62,7 @@ impl History {
     /// Records the changes of a step, which are limited to these values.
     pub fn follow_touched(&mut self, node: &Node, touched: &Touched, writer: &Arc<Writer>) {
         let Touched::Paths(paths) = touched else { return self.follow(node, writer) };
+        self.name_patches(writer);
         for path in paths {
             let mut follower = HistoryFollower { writer, removed: &mut self.removed, way: Vec::new() };
             follower.path(&mut self.root, node, path);
@@ -86,18 +92,74 @@ impl History {
         &self.removed
     }
 
-    /// What is known of a value below fields and positions: the present one first.
-    #[must_use]
-    pub fn leaf(&self, path: &[&str]) -> Option<&[Write]> {
-        let found = path.iter().try_fold(&self.root, |value, part| match value {
+    /// What is known of the value at a path of fields and positions.
+    pub(crate) fn known(&self, path: &[impl AsRef<str>]) -> Option<&KnownValue> {
+        path.iter().map(AsRef::as_ref).try_fold(&self.root, |value, part| match value {
             KnownValue::Leaf(_) => None,
             KnownValue::Map(fields) => fields.iter().find(|(name, _)| name == part).map(|(_, value)| value),
             KnownValue::List(entries) => entries.get(part.parse::<usize>().ok()?).map(|(_, value)| value),
-        });
-        match found {
+        })
+    }
+
+    /// What is known of the scalar at a path of fields and positions: the present one first.
+    #[must_use]
+    pub fn leaf(&self, path: &[impl AsRef<str>]) -> Option<&[Write]> {
+        match self.known(path) {
             Some(KnownValue::Leaf(writes)) => Some(writes),
             _ => None,
         }
+    }
+
+    /// Records a patch that was applied; the step that is followed next is the one that it belongs to.
+    pub(crate) fn patched_by(&mut self, patch: &Arc<Node>) {
+        self.patches.push((None, Arc::clone(patch)));
+    }
+
+    fn name_patches(&mut self, writer: &Arc<Writer>) {
+        for (step, _) in self.patches.iter_mut().rev().take_while(|(step, _)| step.is_none()) {
+            *step = Some(Arc::clone(writer));
+        }
+    }
+
+    /// The steps whose JSON patches test what they find.
+    pub(crate) fn guards(&self) -> impl Iterator<Item = &Arc<Writer>> {
+        let is_guard = |patch: &Node| patch.as_list().is_some_and(|list| list.iter().any(is_test));
+        self.patches.iter().filter(move |(_, patch)| is_guard(patch)).filter_map(|(step, _)| step.as_ref())
+    }
+
+    /// Where the value at a path was written: the line of a patch, the place of the value, or where the step was asked
+    /// for.
+    pub(crate) fn written_at(&self, path: &[SmolStr], part: OperationPart) -> Option<Span> {
+        let write = self.known(path)?.first_write()?;
+        let own = Some(write.at).filter(|at| !at.is_none());
+        let place = self.line_of(&write.by, path, part).or(own).or(Some(write.by.at()));
+        place.filter(|at| !at.is_none())
+    }
+
+    /// Where the value at a path was removed, with what it was in or all that was in it: the last time.
+    pub(crate) fn removed_at(&self, path: &[SmolStr]) -> Option<Span> {
+        let pointer = pointer_to(path);
+        let is_meant = |removed: &&RemovedValue| {
+            is_within(&removed.pointer, &pointer) || is_within(&pointer, &removed.pointer)
+        };
+        let removed = self.removed.iter().rev().find(is_meant)?;
+        self.place_of_removal(removed, path)
+    }
+
+    /// Where a value was removed, on the way to a value that may have been in it.
+    pub(crate) fn place_of_removal(&self, removed: &RemovedValue, path: &[SmolStr]) -> Option<Span> {
+        let mut steps: Vec<SmolStr> = steps_of(&removed.pointer).map(SmolStr::from).collect();
+        steps.extend(path.get(steps.len()..).unwrap_or_default().iter().cloned());
+        let line = self.line_of(&removed.by, &steps, OperationPart::Path);
+        line.or(Some(removed.by.at())).filter(|at| !at.is_none())
+    }
+
+    /// The place in a patch of a step that writes or removes a value.
+    fn line_of(&self, cause: &Cause, path: &[SmolStr], part: OperationPart) -> Option<Span> {
+        let is_of_step =
+            |step: &Option<Arc<Writer>>| step.as_ref().is_some_and(|step| Arc::ptr_eq(step, cause.writer()));
+        let patches = self.patches.iter().filter(|(step, _)| is_of_step(step));
+        patches.rev().find_map(|(_, patch)| place_in_patch(patch, path, part))
     }
 }
 

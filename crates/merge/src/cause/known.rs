@@ -30,6 +30,17 @@ pub enum KnownValue {
     List(Vec<(Span, KnownValue)>),
 }
 
+impl KnownValue {
+    /// The last write of the first value in it.
+    pub(crate) fn first_write(&self) -> Option<&Write> {
+        match self {
+            Self::Leaf(writes) => writes.first(),
+            Self::Map(fields) => fields.iter().find_map(|(_, value)| value.first_write()),
+            Self::List(entries) => entries.iter().find_map(|(_, value)| value.first_write()),
+        }
+    }
+}
+
 /// Something that is no more.
 #[derive(Debug, Clone)]
 pub struct RemovedValue {

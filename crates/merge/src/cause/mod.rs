@@ -8,6 +8,7 @@
 mod history;
 mod known;
 mod list;
+mod patch_line;
 #[cfg(test)]
 mod tests;
 mod touched;
@@ -15,5 +16,6 @@ mod writer;
 
 pub use history::History;
 pub use known::{KnownValue, RemovedValue, Write};
-pub use touched::{Touched, TouchedStep};
+pub(crate) use patch_line::{OperationPart, place_in_patch};
+pub(crate) use touched::{Touched, TouchedStep};
 pub use writer::{Cause, PlaceKeeping, Writer, WriterEntry};

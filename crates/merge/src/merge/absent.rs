@@ -11,6 +11,7 @@ use super::rules::Rules;
 use super::trail::Trail;
 use crate::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt, ResourceName, counted};
+use smp_text::path::FieldPath;
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Value, nearest};
 
@@ -24,29 +25,27 @@ pub struct Absences {
 }
 
 impl Absences {
-    /// Looks what of a patch is not in an object that it is about to be merged into. Returns whether it removes a
-    /// required field that is there: a later patch may set it again, so [`missing_required`] judges the final object.
-    pub fn note(
+    /// Looks what of a patch is not in an object that it is about to be merged into. Returns the required fields that it
+    /// removes: a later patch may set them again.
+    pub(crate) fn note(
         &mut self,
         before: &Node,
         patch: &Node,
         kind: Cursor<'_>,
         object: impl Into<ResourceName>,
-    ) -> bool {
+    ) -> Vec<RemovedRequirement> {
         // Hardly ever has a patch any of it.
         if !deletes(patch) {
-            return false;
+            return Vec::new();
         }
         *self.targets.entry(patch.span()).or_default() += 1;
-        let (required, absent): (Vec<_>, Vec<_>) = removed(before, patch, kind, Moment::Before)
-            .into_iter()
-            .partition(|warning| warning.code() == Code::MissingField);
+        let Removals { required, absent } = removals(before, patch, kind);
         let (name, start) = (object.into(), before.span().at_start());
         self.warnings.extend(absent.into_iter().map(|warning| {
             let warning = warning.label_with(start, "the object that does not have it", Excerpt::Hidden);
             (patch.span(), warning.resource(name.clone()))
         }));
-        !required.is_empty()
+        required
     }
 
     /// A warning for each place of a patch that takes away nothing from any of its objects: with one for many, that
@@ -63,11 +62,8 @@ impl Absences {
             counts.get(&here) == targets.get(patch) && told.insert(here)
         });
         let shown = nowhere.map(|(patch, warning)| match targets.get(&patch) {
-            Some(&several) if several > 1 => {
-                let others = counted(several - 1, "other object");
-                warning.note(format!("the same in {others} that the patch is for"))
-            }
-            _ => warning,
+            Some(&several) => same_in_others(warning, several - 1),
+            None => warning,
         });
         shown.collect()
     }
@@ -82,119 +78,114 @@ fn deletes(patch: &Node) -> bool {
     }
 }
 
-/// A warning for each place where strategic merge patches removed a required field that a final object does not have.
-pub fn missing_required<'p>(
-    object: &Node,
-    patches: impl IntoIterator<Item = &'p Node>,
-    kind: Cursor<'_>,
-) -> Vec<Diagnostic> {
-    patches.into_iter().flat_map(|patch| removed(object, patch, kind, Moment::After)).collect()
-}
-
-/// When a patch is compared with an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moment {
-    /// Before it is merged: what it deletes may be absent, or required.
-    Before,
-    /// After all is merged: what it removed may be required and still absent.
-    After,
-}
-
-/// A warning for each field that a strategic merge patch removes, and each entry that it deletes, which the object
-/// does not have or must have.
-fn removed(live: &Node, patch: &Node, kind: Cursor<'_>, moment: Moment) -> Vec<Diagnostic> {
-    match (live.as_map(), patch.as_map()) {
-        (Some(live), Some(patch)) => Walk { moment }.fields(live, patch, kind, &Trail::root()),
-        _ => Vec::new(),
+/// A warning of what a patch does to one object, where it does the same to so many others.
+pub(crate) fn same_in_others(warning: Diagnostic, others: usize) -> Diagnostic {
+    match others {
+        0 => warning,
+        _ => {
+            let others = counted(others, "other object");
+            warning.note(format!("the same in {others} that the patch is for"))
+        }
     }
 }
 
-struct Walk {
-    moment: Moment,
+/// A required field that a strategic merge patch removes.
+#[derive(Debug, Clone)]
+pub(crate) struct RemovedRequirement {
+    path: FieldPath,
+    /// What to say where nothing sets it again.
+    pub(crate) warning: Diagnostic,
 }
 
-impl Walk {
-    fn fields(&self, live: &Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
+impl RemovedRequirement {
+    /// Whether an object has the map around the field, and the field not.
+    pub(crate) fn is_missing_in(&self, object: &Node) -> bool {
+        let Some((field, above)) = self.path.elements().split_last() else { return false };
+        let map = above.iter().try_fold(object, |node, step| step.find(node));
+        map.is_some_and(|map| map.as_map().is_some() && field.find(map).is_none_or(Node::is_null))
+    }
+}
+
+/// What a strategic merge patch removes, as far as it is a mistake or may be one.
+#[derive(Default)]
+struct Removals {
+    required: Vec<RemovedRequirement>,
+    /// A warning for each field and entry that is not there.
+    absent: Vec<Diagnostic>,
+}
+
+fn removals(live: &Node, patch: &Node, kind: Cursor<'_>) -> Removals {
+    let mut removals = Removals::default();
+    if let (Some(live), Some(patch)) = (live.as_map(), patch.as_map()) {
+        removals.fields(live, patch, kind, &Trail::root());
+    }
+    removals
+}
+
+impl Removals {
+    fn fields(&mut self, live: &Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) {
         // `$patch: merge` says what is done anyway.
         if patch.get(PATCH).is_some_and(|directive| directive.as_str() != Some("merge")) {
-            return Vec::new();
+            return;
         }
-        let mut warnings = Vec::new();
         for entry in patch.entries().iter().filter(|entry| !is_directive(&entry.key.text)) {
             let (name, here) = (entry.key.text.as_str(), at.field(&entry.key.text));
             let is_required = cursor.is_required(name);
             let (live, cursor) = (live.get(name), cursor.field(name));
             if entry.value.is_null() || is_deleted(&entry.value) {
-                let is_required = is_required && !cursor.has_default();
-                warnings.extend(self.deletion(live, is_required, entry, &here));
+                self.deletion(live.is_some(), is_required && !cursor.has_default(), entry, &here);
                 continue;
             }
             match (&entry.value.value, live) {
                 // Something else stands in the place of a map: what becomes of it, its schema decides.
                 (Value::Map(_), Some(live)) if live.as_map().is_none() => {}
-                (Value::Map(_), None) if self.moment == Moment::After => {}
                 (Value::Map(patch), live) => {
                     let none = Map::new();
-                    let live = live.and_then(Node::as_map).unwrap_or(&none);
-                    warnings.extend(self.fields(live, patch, cursor, &here));
+                    self.fields(live.and_then(Node::as_map).unwrap_or(&none), patch, cursor, &here);
                 }
                 (Value::List(patch), live) => {
                     let live = live.and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
-                    warnings.extend(self.entries(live, patch, cursor, &here));
+                    self.entries(live, patch, cursor, &here);
                 }
                 (Value::Scalar(_), _) => {}
             }
         }
-        warnings
     }
 
-    /// A warning of a field that a patch deletes.
-    fn deletion(
-        &self,
-        live: Option<&Node>,
-        is_required: bool,
-        entry: &Entry,
-        at: &Trail<'_>,
-    ) -> Option<Diagnostic> {
+    fn deletion(&mut self, is_there: bool, is_required: bool, entry: &Entry, at: &Trail<'_>) {
         let (name, span) = (&entry.key.text, entry.key.meta.span);
-        match self.moment {
-            Moment::Before if live.is_none() => {
-                Some(absent(format!("there is no `{name}` here that could be removed"), span, at))
-            }
-            Moment::Before => is_required.then(|| required(name, span, at)),
-            Moment::After => {
-                (is_required && live.is_none_or(Node::is_null)).then(|| required(name, span, at))
-            }
+        if !is_there {
+            self.absent.push(absent(format!("there is no `{name}` here that could be removed"), span, at));
+        } else if is_required {
+            self.required.push(RemovedRequirement { path: at.path(), warning: required(name, span, at) });
         }
     }
 
-    fn entries(&self, live: &[Node], patch: &[Node], list: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
+    fn entries(&mut self, live: &[Node], patch: &[Node], list: Cursor<'_>, at: &Trail<'_>) {
         let association = Association::of(list, ListPolicy::Overlay);
         if !matches!(association, Association::Keyed { .. }) || !patch.iter().any(deletes) {
-            return Vec::new();
+            return;
         }
         let keys = ListKeys::new(association, list, list.element(), Rules::Overlay);
         let mut named = LiveEntries { live, keys: &keys, indexes: Vec::new() };
         let mut told = FxHashSet::default();
-        let one = |(i, entry): (usize, &Node)| {
+        for (i, entry) in patch.iter().enumerate() {
             let here = at.entry(entry, keys.names(), i);
             // What is wrong with an entry, the merge says.
-            let (Ok(wanted), Some(map)) = (keys.entry_match(entry, &here), entry.as_map()) else {
-                return Vec::new();
-            };
+            let (Ok(wanted), Some(map)) = (keys.entry_match(entry, &here), entry.as_map()) else { continue };
             let found = wanted.by.iter().find_map(|by| named.find(by));
-            match found.and_then(Node::as_map) {
-                Some(live) => self.fields(live, map, list.element(), &here),
-                None if self.moment == Moment::Before
-                    && wanted.delete
-                    && told.insert(wanted.by.into_iter().map(|(_, name)| name).next()) =>
-                {
-                    vec![no_entry(entry, &live_names(&keys, live.iter()), &keys, &here)]
+            match found.map(|found| (found, found.as_map())) {
+                Some((found, Some(live))) => {
+                    let has_key = keys.names().iter().any(|key| entry.get(key).is_some());
+                    let here = if has_key { here } else { at.entry(found, keys.names(), i) };
+                    self.fields(live, map, list.element(), &here);
                 }
-                None => Vec::new(),
+                _ if wanted.delete && told.insert(wanted.by.into_iter().map(|(_, name)| name).next()) => {
+                    self.absent.push(no_entry(entry, &live_names(&keys, live.iter()), &keys, &here));
+                }
+                _ => {}
             }
-        };
-        patch.iter().enumerate().flat_map(one).collect()
+        }
     }
 }
 
@@ -269,8 +260,9 @@ mod tests {
         let schema = Schema::embedded();
         let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
         let [live, patch] = [live, patch].map(|text| text.parse::<Node>().expect("valid"));
-        let warnings = removed(&live, &patch, pod, Moment::Before);
-        warnings.iter().map(|warning| warning.field_path().unwrap_or_default().to_string()).collect()
+        let Removals { required, absent } = removals(&live, &patch, pod);
+        let warnings = absent.iter().chain(required.iter().map(|one| &one.warning));
+        warnings.map(|warning| warning.field_path().unwrap_or_default().to_string()).collect()
     }
 
     #[test]

@@ -298,10 +298,11 @@ impl Directories<'_> {
                 *resource.node_mut() = node;
                 resource.sync(&schema);
                 let writer = writer("overlay", patch.node());
-                resource.follow(&writer);
                 if let Some(history) = &mut resource.history {
+                    history.patched_by(&Arc::new(patch.into_node()));
                     history.visit(&writer);
                 }
+                resource.follow(&writer);
             } else if let Some(resource) = layer.resources[i].take() {
                 layer.deleted.push((resource, writer("overlay", patch.node())));
             }

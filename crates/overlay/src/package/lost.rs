@@ -190,7 +190,7 @@ fn fields_of(map: &Map) -> impl Iterator<Item = (SmolStr, KeyValue)> {
 }
 
 /// Whether a map has all scalars of another one, and of the maps within, directives aside; lists are looked at later.
-pub(super) fn covers(node: &Node, map: &Map) -> bool {
+fn covers(node: &Node, map: &Map) -> bool {
     let Some(other) = node.as_map() else { return false };
     map.iter().filter(|(name, _)| !is_directive(name)).all(|(name, value)| match &value.value {
         Value::Map(below) if below.is_empty() || below.contains_key(PATCH) => true,

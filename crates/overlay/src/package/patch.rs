@@ -1,6 +1,6 @@
 //! Patches of packages: which manifests a patch is for, and what becomes of them.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::change::ChangedPackage;
 use super::forbidden::newly_forbidden;
@@ -269,7 +269,7 @@ pub fn patch_package(
             let Some(before) = node else { break };
             if patch.patch_type == PatchType::Strategic {
                 // What is missing of the outcome, `forbidden_by` tells.
-                let _ = absences.note(&before, &patch.node, kind, manifest);
+                drop(absences.note(&before, &patch.node, kind, manifest));
             }
             let merged = patch.apply(before, schema, kind, options.rules_for(manifest)).map_err(failed)?;
             plan.warn(merged.warnings.into_iter().map(named));
@@ -304,8 +304,8 @@ fn forbidden_by(
 ) -> impl Iterator<Item = Diagnostic> {
     let forbidden = newly_forbidden(before, after, kind);
     let is_missing = forbidden.iter().any(|warning| warning.code() == Code::MissingField);
-    let patches = patches.iter().filter(|_| is_missing);
-    let removed = removals(patches.map(|patch| &patch.node), after);
+    let nodes: Vec<&Node> = patches.iter().map(|patch| &patch.node).collect();
+    let removed = if is_missing { removals(&nodes, [before, after]) } else { FxHashMap::default() };
     forbidden.into_iter().map(move |warning| at_removal(warning, &removed))
 }
 

@@ -1,27 +1,29 @@
 //! Where patches remove what must be there.
-//!
-//! Must not know how patches are applied.
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use smol_str::SmolStr;
 
-use super::lost::covers;
-use smp_merge::merge::directive::{PATCH, is_directive};
+use smp_merge::cause::{History, OperationPart, Writer, place_in_patch};
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::path::{FieldPath, PathElement, steps_of};
 use smp_text::source::Span;
-use smp_text::yaml::{List, Map, Node, Value};
+use smp_text::yaml::{Node, Value};
 
-/// The paths of an object at which patches remove something, with the places that say so.
-pub(super) fn removals<'p>(patches: impl Iterator<Item = &'p Node>, after: &Node) -> FxHashMap<String, Span> {
-    let mut walk = RemovalWalk { path: FieldPath::root(), found: FxHashMap::default() };
-    for patch in patches {
-        if let Value::List(operations) = &patch.value {
-            walk.operations(operations, after);
-        } else {
-            walk.value(patch, after);
-        }
-    }
-    walk.found
+/// The paths of an object at which patches removed something, with the places that say so.
+pub(super) fn removals(patches: &[&Node], [before, after]: [&Node; 2]) -> FxHashMap<String, Span> {
+    let patched = Arc::new(Writer::default());
+    let mut history = History::new(before, &patched);
+    history.follow(after, &patched);
+    let place = |way: &[SmolStr]| {
+        patches.iter().rev().find_map(|patch| place_in_patch(patch, way, OperationPart::Path))
+    };
+    let removed = history.removed().iter().filter_map(|removed| {
+        let way: Vec<SmolStr> = steps_of(&removed.pointer).map(SmolStr::from).collect();
+        Some((field_path(&way, after).to_string(), place(&way)?))
+    });
+    removed.collect()
 }
 
 /// A warning of what is missing, with the place that took it away, if one did.
@@ -33,72 +35,14 @@ pub(super) fn at_removal(warning: Diagnostic, removals: &FxHashMap<String, Span>
     warning.help_text().into_iter().fold(moved, Diagnostic::help)
 }
 
-struct RemovalWalk {
-    path: FieldPath,
-    found: FxHashMap<String, Span>,
-}
-
-impl RemovalWalk {
-    fn value(&mut self, patch: &Node, after: &Node) {
-        match (&patch.value, &after.value) {
-            (Value::Map(patch), Value::Map(after)) => self.map(patch, after),
-            (Value::List(patch), Value::List(after)) => self.list(patch, after),
-            _ => {}
-        }
-    }
-
-    fn map(&mut self, patch: &Map, after: &Map) {
-        for entry in patch.entries().iter().filter(|entry| !is_directive(&entry.key.text)) {
-            let (name, value) = (&entry.key.text, &entry.value);
-            self.path.push(PathElement::Field(name.clone()));
-            if let Some(after) = after.get(name) {
-                self.value(value, after);
-            } else if value.is_null() || value.get(PATCH).is_some() {
-                self.found.insert(self.path.to_string(), entry.key.meta.span);
-            }
-            self.path.pop();
-        }
-    }
-
-    /// Each entry of the patch with the one that says what it says, if there is only one.
-    fn list(&mut self, patch: &List, after: &List) {
-        for entry in patch.iter().filter(|entry| entry.get(PATCH).is_none()) {
-            let Some(map) = entry.as_map() else { continue };
-            let mut saying = after.iter().enumerate().filter(|(_, after)| covers(after, map));
-            if let (Some((i, found)), None) = (saying.next(), saying.next()) {
-                self.path.push(PathElement::Index(i));
-                self.value(entry, found);
-                self.path.pop();
-            }
-        }
-    }
-
-    /// Those of a JSON patch.
-    fn operations(&mut self, operations: &List, after: &Node) {
-        for operation in operations {
-            let path = match operation.get("op").and_then(Node::as_str) {
-                Some("remove") => operation.get("path"),
-                Some("move") => operation.get("from"),
-                _ => None,
-            };
-            let Some((path, pointer)) = path.and_then(|path| Some((path, path.as_str()?))) else { continue };
-            self.found.insert(field_path(pointer, after), path.span());
-        }
-    }
-}
-
-/// The path of a field that a JSON pointer leads to.
-fn field_path(pointer: &str, object: &Node) -> String {
-    let (mut path, mut here) = (FieldPath::root(), Some(object));
-    for name in steps_of(pointer) {
-        let position = here.and_then(Node::as_list).and_then(|list| Some((name.parse().ok()?, list)));
-        if let Some((i, list)) = position {
-            path.push(PathElement::Index(i));
-            here = list.get(i);
-        } else {
-            path.push(PathElement::Field(name.as_ref().into()));
-            here = here.and_then(|node| node.get(&name));
-        }
-    }
-    path.to_string()
+fn field_path(way: &[SmolStr], object: &Node) -> FieldPath {
+    let mut here = Some(object);
+    let element = |name: &SmolStr| {
+        let list = here.is_some_and(|node| matches!(node.value, Value::List(_)));
+        let position = name.parse().ok().filter(|_| list);
+        let element = position.map_or_else(|| PathElement::Field(name.clone()), PathElement::Index);
+        here = here.and_then(|node| element.find(node));
+        element
+    };
+    way.iter().map(element).collect()
 }

@@ -10,6 +10,7 @@ use super::id::ResId;
 use super::origin::Origin;
 use super::shared::SharedScalars;
 use smp_merge::cause::{History, Touched, Writer};
+use smp_merge::merge::RemovedRequirement;
 use smp_merge::schema::{Gvk, Schema, Scope};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
@@ -40,8 +41,8 @@ pub struct Resource {
     pub allow_kind_change: bool,
     /// Whether a Helm chart made it; Helm has set the namespace then.
     pub from_helm: bool,
-    /// Strategic merge patches that removed a required field of it.
-    pub(crate) required_removed_by: Vec<Arc<Node>>,
+    /// Required fields that strategic merge patches removed; a later patch may have set them again.
+    pub(crate) required_removed: Vec<RemovedRequirement>,
     /// Scalars of the manifest that are one.
     shared: SharedScalars,
     /// Where it comes from, when the build keeps track of it.
@@ -125,7 +126,7 @@ impl Resource {
             node,
             id,
             previous: FormerIds::default(),
-            required_removed_by: Vec::new(),
+            required_removed: Vec::new(),
             prefixes: Vec::new(),
             suffixes: Vec::new(),
             referred_by: Vec::new(),

@@ -3,7 +3,6 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
 
-use crate::check::patch_lines::PatchLines;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use smp_merge::cause::{Cause, History, KnownValue, Writer, WriterEntry};
@@ -80,17 +79,12 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
         .iter()
         .flat_map(|warning| warning.labels().iter().map(|label| label.span))
         .collect();
-    let (mut told, lines) = (FxHashSet::default(), PatchLines::new(target.sources));
+    let mut told = FxHashSet::default();
     let entries = resources.writers().iter().flat_map(|writer| entries(writer));
     let idle = entries.filter(|(places, name)| {
         places.iter().all(|place| !effective.contains(&(*place, name.clone())) && !unmatched.contains(place))
     });
     let idle = idle.filter(|(places, name)| told.insert((places[0], name.clone())));
-    // What holds when a patch is there keeps a target from being built when it does not.
-    let is_guard = |places: &[Span], name: &str| {
-        name.starts_with("patches") && places.iter().any(|place| lines.tests(*place))
-    };
-    let idle = idle.filter(|(places, name)| !is_guard(places, name));
     idle.map(|(places, name)| {
         let message = format!("{name} changes nothing: what it sets is so already");
         Diagnostic::warning(RULE.code, message).at(places[0]).help("remove it, or correct what it says")
@@ -156,6 +150,8 @@ fn origin(known: &KnownValue) -> Option<Span> {
 
 /// Takes note of what had an effect on the values of a resource.
 fn note(history: &History, effective: &mut FxHashSet<EntryKey>) {
+    // A patch that tests something keeps a target from being built when that does not hold.
+    effective.extend(history.guards().map(|guard| key(&Cause::of(guard))));
     effective.extend(history.removed().iter().map(|removed| key(&removed.by)));
     history.removed().iter().for_each(|removed| values(&removed.value, effective));
     values(history.root(), effective);

@@ -121,7 +121,7 @@ fn told(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> 
     let told = Diagnostic::warning(RULE.code, message).at(value.span());
     let told = told.label(at, format!("the Pods of {} have this", workload.id()));
     let way: Vec<&str> = field.split('.').chain([key]).collect();
-    let changed = || causes.changed_label(workload, key).filter(|_| Causes::is_first(resource, &way));
+    let changed = || Causes::changed_label(workload, key).filter(|_| Causes::is_first(resource, &way));
     let told = told.resource(resource.id()).field(field);
     Some(match changed() {
         Some(cause) => causes.caused(told, cause),

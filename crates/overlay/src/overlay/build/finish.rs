@@ -12,7 +12,7 @@ use crate::resource::{Resource, ResourceSet};
 use crate::transform::{self, SortOptions, VarSet};
 use smp_merge::cause::{Writer, WriterEntry};
 use smp_merge::merge;
-use smp_merge::schema::{Cursor, Schema};
+use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Diagnostic, Result, Warned};
 use smp_text::source::Span;
 use smp_text::yaml::{self, Style};
@@ -48,27 +48,20 @@ pub(super) fn finish(
 }
 
 /// A warning for each required field that a patch removed and nothing set again, with the first resource without it.
-pub(super) fn missing_required(resources: &ResourceSet, schema: &Schema) -> Vec<Diagnostic> {
+pub(super) fn missing_required(resources: &ResourceSet) -> Vec<Diagnostic> {
     let mut found: Vec<(Diagnostic, usize)> = Vec::new();
     let mut known: FxHashMap<Option<Span>, usize> = FxHashMap::default();
-    for resource in resources.iter().filter(|resource| !resource.required_removed_by.is_empty()) {
-        let kind = schema.kind(&resource.id().gvk).unwrap_or_else(Cursor::unknown);
-        let patches = resource.required_removed_by.iter().map(Arc::as_ref);
-        for warning in merge::missing_required(resource.node(), patches, kind) {
-            let place = warning.labels().first().map(|label| label.span);
+    for resource in resources.iter() {
+        for removed in resource.required_removed.iter().filter(|one| one.is_missing_in(resource.node())) {
+            let place = removed.warning.labels().first().map(|label| label.span);
             let at = *known.entry(place).or_insert(found.len());
             match found.get_mut(at) {
                 Some((_, others)) => *others += 1,
-                None => found.push((warning.resource(resource.id()), 0)),
+                None => found.push((removed.warning.clone().resource(resource.id()), 0)),
             }
         }
     }
-    let shown = found.into_iter().map(|(warning, others)| match others {
-        0 => warning,
-        1 => warning.note("the same in 1 other object that the patch is for"),
-        _ => warning.note(format!("the same in {others} other objects that the patch is for")),
-    });
-    shown.collect()
+    found.into_iter().map(|(warning, others)| merge::same_in_others(warning, others)).collect()
 }
 
 /// What writes names anew where they are referred to: what changed them.

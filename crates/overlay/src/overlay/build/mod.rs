@@ -78,7 +78,7 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     })?;
     let TargetBuild { schema, tracker, mut warnings, outline, .. } = build;
     let mut resources = finish::finish(accumulated, &schema, &tracker)?.note_in(&mut warnings);
-    warnings.extend(finish::missing_required(&resources, &schema));
+    warnings.extend(finish::missing_required(&resources));
     finish::sort(&mut resources, sort.as_ref(), context.options.reorder)?;
     let outline = outline.map(OutlineRecorder::into_outline).unwrap_or_default();
     Ok(Built { resources, warnings, outline })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 
 use super::args::{PatchContext, PatchOptions};
+use super::load::LoadedJsonPatch;
 use crate::resource::{Copied, ResId, Resource};
 use smp_merge::merge::{Absences, merge2};
 use smp_merge::patch::{JsonPatch, JsonPatchOptions};
@@ -17,7 +18,7 @@ use smp_text::yaml::{
 
 /// A strategic merge patch, ready to be merged into resources.
 pub(super) struct StrategicPatch {
-    node: Node,
+    node: Arc<Node>,
     options: PatchOptions,
     /// Whether it was prepared for any resource that a target selects.
     selected: bool,
@@ -27,7 +28,7 @@ impl StrategicPatch {
     /// A patch for the resource that it names.
     pub(super) fn own(patch: Resource, options: PatchOptions) -> Warned<Self> {
         let warnings = warning_of_replacement(patch.node()).into_iter().collect();
-        Warned { value: Self { node: patch.into_node(), options, selected: false }, warnings }
+        Warned { value: Self { node: Arc::new(patch.into_node()), options, selected: false }, warnings }
     }
 
     /// A patch for all resources that a target selects, prepared as kustomize does: its labels and
@@ -45,7 +46,7 @@ impl StrategicPatch {
             }
             texts_of(&mut patch, field);
         }
-        Warned { value: Self { node: patch.into_node(), options, selected: true }, warnings }
+        Warned { value: Self { node: Arc::new(patch.into_node()), options, selected: true }, warnings }
     }
 
     /// How much it is.
@@ -80,9 +81,7 @@ impl StrategicPatch {
         let kind = context.schema.kind(&id.gvk).unwrap_or_else(Cursor::unknown);
         let mut merge = |resource: &mut Resource| {
             let dest = std::mem::replace(resource.node_mut(), Node::map(Map::new()));
-            if absences.note(&dest, patch, kind, &id) {
-                resource.required_removed_by.push(Arc::new(patch.clone()));
-            }
+            resource.required_removed.extend(absences.note(&dest, patch, kind, &id));
             let merged = merge2(Some(dest), patch, context.schema, context.merge)?;
             *resource.node_mut() = merged.node.unwrap_or_else(|| Node::map(Map::new()));
             Ok(merged.warnings)
@@ -105,6 +104,9 @@ impl StrategicPatch {
         self.restore_id(resource, &id, context.schema);
         if let Some(identity) = identity {
             resource.keep_identity(identity);
+        }
+        if let Some(history) = &mut resource.history {
+            history.patched_by(&self.node);
         }
         Ok(Warned { value: !resource.is_empty() && is_other(&id, resource), warnings })
     }
@@ -138,7 +140,7 @@ impl StrategicPatch {
         if !self.selected || own == Some(version) {
             return None;
         }
-        let mut node = self.node.clone();
+        let mut node = Node::clone(&self.node);
         if let Some(map) = node.as_map_mut() {
             if version.is_empty() {
                 map.remove("apiVersion");
@@ -166,6 +168,7 @@ fn warning_of_replacement(patch: &Node) -> Option<Diagnostic> {
 /// A JSON patch, ready to be applied to resources.
 pub(super) struct ResourcePatch<'p> {
     patch: &'p JsonPatch,
+    operations: &'p Arc<Node>,
     /// What comes to the same for a resource that was patched before, without a look at all of it: the patch leaves
     /// alone what identifies the resource, and its values have passed through JSON.
     small: Option<JsonPatch>,
@@ -180,7 +183,7 @@ pub(super) struct OpenResource {
 }
 
 impl<'p> ResourcePatch<'p> {
-    pub(super) fn new(patch: &'p JsonPatch) -> Self {
+    pub(super) fn new(LoadedJsonPatch { patch, operations }: &'p LoadedJsonPatch) -> Self {
         let identifies = |field: Option<SmolStr>| {
             field.is_none_or(|field| matches!(field.as_str(), "apiVersion" | "kind" | "metadata"))
         };
@@ -190,7 +193,14 @@ impl<'p> ResourcePatch<'p> {
             let settled = small.written_mut().all(settle);
             settled.then_some(small)
         });
-        Self { patch, small: small.flatten() }
+        Self { patch, operations, small: small.flatten() }
+    }
+
+    /// Records the patch in the history of a resource that it was applied to.
+    pub(super) fn note_in(&self, resource: &mut Resource) {
+        if let Some(history) = &mut resource.history {
+            history.patched_by(self.operations);
+        }
     }
 
     /// Whether a resource is as it was when the patch fails [on the short way](Self::apply_small).

@@ -1,6 +1,7 @@
 //! What a patch is: nothing, strategic merge patches, or a JSON patch.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::args::{Patch, PatchContext};
 use crate::resource::{Resource, flatten_lists};
@@ -19,7 +20,13 @@ pub(super) enum PatchBody {
     /// StrategicPatch merge patches, with kind and name.
     Strategic(Vec<Resource>),
     /// Operations of RFC 6902.
-    Json(JsonPatch),
+    Json(LoadedJsonPatch),
+}
+
+/// A JSON patch and the list of operations that it was made of.
+pub(super) struct LoadedJsonPatch {
+    pub(super) patch: JsonPatch,
+    pub(super) operations: Arc<Node>,
 }
 
 /// Reads an entry of `patches`.
@@ -49,7 +56,7 @@ pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<P
 /// # Errors
 /// No target or one without a name, neither or both of path and text, an unreadable file, a text
 /// that is no list of operations.
-pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<JsonPatch>> {
+pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<LoadedJsonPatch>> {
     if patch.target.as_ref().is_none_or(|target| target.name.is_empty()) {
         return Err(Diagnostic::error(Code::MissingField, "the `target` needs a name")
             .at(patch.target.as_ref().map_or(patch.place(), |target| target.span))
@@ -176,8 +183,9 @@ fn is_operations(node: &Node) -> bool {
 }
 
 /// Operations are typed as go-yaml v2 types them, other than manifests and strategic patches.
-fn json_patch(operations: &Node) -> Result<JsonPatch> {
-    parse_json_patch(&as_yaml_1_1(operations))
+fn json_patch(operations: &Node) -> Result<LoadedJsonPatch> {
+    let patch = parse_json_patch(&as_yaml_1_1(operations))?;
+    Ok(LoadedJsonPatch { patch, operations: Arc::new(operations.clone()) })
 }
 
 /// Warnings of paths whose first name is lost, since it stands where a path begins.

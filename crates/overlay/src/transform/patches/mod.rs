@@ -17,14 +17,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::resource::{Likely, ResId, Resource, ResourceSet, WrongPart};
 use crate::transform::AfterEntry;
 use smp_merge::merge::Absences;
-use smp_merge::patch::JsonPatch;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
 use change::{OpenResource, ResourcePatch, StrategicPatch};
-use load::PatchBody;
 pub use load::is_path as is_path_of_patch;
+use load::{LoadedJsonPatch, PatchBody};
 use target::{check_ids, own_target, with_namesake};
 
 /// Applies `patches`, one after the other, and returns what is odd about them.
@@ -88,11 +87,11 @@ pub fn patches_json6902(
 ) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
     let loaded = patches.iter().map(|patch| (patch, run.loaded(load::json6902(patch, context))));
-    let loaded: Vec<(&Patch, Option<JsonPatch>)> = loaded.collect();
+    let loaded: Vec<(&Patch, Option<LoadedJsonPatch>)> = loaded.collect();
     for (entry, (patch, json)) in loaded.into_iter().enumerate() {
         let Some(json) = json else { continue };
         let selected = run.select(patch).and_then(|selected| {
-            run.set.count_copies(json.bytes(), selected.len().saturating_sub(1)).map(|()| selected)
+            run.set.count_copies(json.patch.bytes(), selected.len().saturating_sub(1)).map(|()| selected)
         });
         let json = ResourcePatch::new(&json);
         for i in run.problems.value_of(selected).unwrap_or_default() {
@@ -295,9 +294,9 @@ impl<'r> PatchRun<'r> {
         Ok(other_id)
     }
 
-    fn json(&mut self, patch: &Patch, json: &JsonPatch) -> Result<()> {
+    fn json(&mut self, patch: &Patch, json: &LoadedJsonPatch) -> Result<()> {
         let selected = self.select(patch)?;
-        self.set.count_copies(json.bytes(), selected.len().saturating_sub(1))?;
+        self.set.count_copies(json.patch.bytes(), selected.len().saturating_sub(1))?;
         let json = &ResourcePatch::new(json);
         for i in selected {
             // Here, and not in `patchesJson6902`, the id from before stays known.
@@ -328,6 +327,7 @@ impl<'r> PatchRun<'r> {
                 }
                 changed
             };
+            json.note_in(resource);
             let named = |problem: Diagnostic| problem.resource(&id);
             let changed = changed
                 .map_err(|error| named(if error.labels().is_empty() { error.at(at) } else { error }))?;
