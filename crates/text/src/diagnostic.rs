@@ -31,7 +31,7 @@ pub use self::name::{ObjectName, ResourceName};
 pub use self::problems::Problems;
 pub use self::refusal::PatchRefusal;
 pub use self::render::{Coloring, MessageFormat, MessageRenderer, RenderedPlace};
-pub(crate) use self::words::{by_count, counted, io_reason, unreadable};
+pub use self::words::{by_count, counted, io_reason, unreadable};
 
 use crate::source::Span;
 

@@ -93,7 +93,7 @@ impl History {
     }
 
     /// What is known of the value at a path of fields and positions.
-    pub(crate) fn known(&self, path: &[impl AsRef<str>]) -> Option<&KnownValue> {
+    pub fn known(&self, path: &[impl AsRef<str>]) -> Option<&KnownValue> {
         path.iter().map(AsRef::as_ref).try_fold(&self.root, |value, part| match value {
             KnownValue::Leaf(_) => None,
             KnownValue::Map(fields) => fields.iter().find(|(name, _)| name == part).map(|(_, value)| value),
@@ -111,7 +111,7 @@ impl History {
     }
 
     /// Records a patch that was applied; the step that is followed next is the one that it belongs to.
-    pub(crate) fn patched_by(&mut self, patch: &Arc<Node>) {
+    pub fn patched_by(&mut self, patch: &Arc<Node>) {
         self.patches.push((None, Arc::clone(patch)));
     }
 
@@ -122,14 +122,14 @@ impl History {
     }
 
     /// The steps whose JSON patches test what they find.
-    pub(crate) fn guards(&self) -> impl Iterator<Item = &Arc<Writer>> {
+    pub fn guards(&self) -> impl Iterator<Item = &Arc<Writer>> {
         let is_guard = |patch: &Node| patch.as_list().is_some_and(|list| list.iter().any(is_test));
         self.patches.iter().filter(move |(_, patch)| is_guard(patch)).filter_map(|(step, _)| step.as_ref())
     }
 
     /// Where the value at a path was written: the line of a patch, the place of the value, or where the step was asked
     /// for.
-    pub(crate) fn written_at(&self, path: &[SmolStr], part: OperationPart) -> Option<Span> {
+    pub fn written_at(&self, path: &[SmolStr], part: OperationPart) -> Option<Span> {
         let write = self.known(path)?.first_write()?;
         let own = Some(write.at).filter(|at| !at.is_none());
         let place = self.line_of(&write.by, path, part).or(own).or(Some(write.by.at()));
@@ -137,7 +137,7 @@ impl History {
     }
 
     /// Where the value at a path was removed, with what it was in or all that was in it: the last time.
-    pub(crate) fn removed_at(&self, path: &[SmolStr]) -> Option<Span> {
+    pub fn removed_at(&self, path: &[SmolStr]) -> Option<Span> {
         let pointer = pointer_to(path);
         let is_meant = |removed: &&RemovedValue| {
             is_within(&removed.pointer, &pointer) || is_within(&pointer, &removed.pointer)
@@ -147,7 +147,7 @@ impl History {
     }
 
     /// Where a value was removed, on the way to a value that may have been in it.
-    pub(crate) fn place_of_removal(&self, removed: &RemovedValue, path: &[SmolStr]) -> Option<Span> {
+    pub fn place_of_removal(&self, removed: &RemovedValue, path: &[SmolStr]) -> Option<Span> {
         let mut steps: Vec<SmolStr> = steps_of(&removed.pointer).map(SmolStr::from).collect();
         steps.extend(path.get(steps.len()..).unwrap_or_default().iter().cloned());
         let line = self.line_of(&removed.by, &steps, OperationPart::Path);

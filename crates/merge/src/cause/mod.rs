@@ -16,6 +16,6 @@ mod writer;
 
 pub use history::History;
 pub use known::{KnownValue, RemovedValue, Write};
-pub(crate) use patch_line::{OperationPart, place_in_patch};
-pub(crate) use touched::{Touched, TouchedStep};
+pub use patch_line::{OperationPart, place_in_patch};
+pub use touched::{Touched, TouchedStep};
 pub use writer::{Cause, PlaceKeeping, Writer, WriterEntry};

@@ -8,7 +8,7 @@ use smp_text::yaml::{Node, Value};
 
 /// Which part of an operation of a JSON patch is meant, where the operation is about just the field.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OperationPart {
+pub enum OperationPart {
     /// The path, by which the field is there or is not.
     Path,
     /// What the field gets.
@@ -16,7 +16,7 @@ pub(crate) enum OperationPart {
 }
 
 /// The place in a patch, strategic or in JSON, that writes or removes a field, or what it is in.
-pub(crate) fn place_in_patch(patch: &Node, way: &[SmolStr], part: OperationPart) -> Option<Span> {
+pub fn place_in_patch(patch: &Node, way: &[SmolStr], part: OperationPart) -> Option<Span> {
     match &patch.value {
         Value::List(operations) => {
             let operation = operations.iter().rev().find(|one| speaks_of(one, way))?;

@@ -75,7 +75,7 @@ pub fn compare<'n>(old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<
 }
 
 /// What counts as a difference.
-pub(crate) trait Sameness {
+pub trait Sameness {
     /// How two lists are compared.
     fn lists(&self, lists: [&[Node]; 2], list: Cursor<'_>) -> ListPairing;
 
@@ -92,7 +92,7 @@ pub(crate) trait Sameness {
 }
 
 /// How two lists are compared, the old and the new one.
-pub(crate) enum ListPairing {
+pub enum ListPairing {
     /// Entry by entry: the step to each, and its position in both lists.
     Entries(Vec<(PathElement, [Option<usize>; 2])>),
     /// As one value, which is the same or not.
@@ -105,7 +105,7 @@ impl ListPairing {
         Self::named(align::entries([new, old], association)?, association)
     }
 
-    pub(crate) fn named(rows: Vec<Aligned<2>>, association: &Association) -> Option<Self> {
+    pub fn named(rows: Vec<Aligned<2>>, association: &Association) -> Option<Self> {
         let row = |Aligned { name, at: [new, old] }| Some((association.element(&name)?, [old, new]));
         rows.into_iter().map(row).collect::<Option<_>>().map(Self::Entries)
     }
@@ -128,7 +128,7 @@ impl Sameness for BySchema {
 }
 
 /// Compares two trees, the old and the new one.
-pub(crate) fn compare_by<'n>(
+pub fn compare_by<'n>(
     same: &dyn Sameness,
     [old, new]: [Option<&'n Node>; 2],
     cursor: Cursor<'_>,

@@ -27,7 +27,7 @@ pub struct Absences {
 impl Absences {
     /// Looks what of a patch is not in an object that it is about to be merged into. Returns the required fields that it
     /// removes: a later patch may set them again.
-    pub(crate) fn note(
+    pub fn note(
         &mut self,
         before: &Node,
         patch: &Node,
@@ -79,7 +79,7 @@ fn deletes(patch: &Node) -> bool {
 }
 
 /// A warning of what a patch does to one object, where it does the same to so many others.
-pub(crate) fn same_in_others(warning: Diagnostic, others: usize) -> Diagnostic {
+pub fn same_in_others(warning: Diagnostic, others: usize) -> Diagnostic {
     match others {
         0 => warning,
         _ => {
@@ -91,15 +91,15 @@ pub(crate) fn same_in_others(warning: Diagnostic, others: usize) -> Diagnostic {
 
 /// A required field that a strategic merge patch removes.
 #[derive(Debug, Clone)]
-pub(crate) struct RemovedRequirement {
+pub struct RemovedRequirement {
     path: FieldPath,
     /// What to say where nothing sets it again.
-    pub(crate) warning: Diagnostic,
+    pub warning: Diagnostic,
 }
 
 impl RemovedRequirement {
     /// Whether an object has the map around the field, and the field not.
-    pub(crate) fn is_missing_in(&self, object: &Node) -> bool {
+    pub fn is_missing_in(&self, object: &Node) -> bool {
         let Some((field, above)) = self.path.elements().split_last() else { return false };
         let map = above.iter().try_fold(object, |node, step| step.find(node));
         map.is_some_and(|map| map.as_map().is_some() && field.find(map).is_none_or(Node::is_null))

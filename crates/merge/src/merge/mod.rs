@@ -34,7 +34,7 @@ mod rules;
 pub(crate) mod testing;
 mod trail;
 
-pub(crate) use absent::{Absences, RemovedRequirement, same_in_others};
+pub use absent::{Absences, RemovedRequirement, same_in_others};
 pub use apply::apply;
 pub use join::{merge2, merge3};
 pub use join::{merge2_as, merge3_as};

@@ -8,17 +8,17 @@ use std::io;
 use super::{Code, Diagnostic};
 
 /// `1 object`, `2 objects`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
+pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", by_count(count, "", "s"))
 }
 
 /// The form of a word that goes with a number, such as `is` or `are`.
-pub(crate) fn by_count<'t>(count: usize, one: &'t str, more: &'t str) -> &'t str {
+pub fn by_count<'t>(count: usize, one: &'t str, more: &'t str) -> &'t str {
     if count == 1 { one } else { more }
 }
 
 /// The error for something that cannot be read; `what` names it as the user does.
-pub(crate) fn unreadable(what: impl Display, error: &(dyn Error + 'static)) -> Diagnostic {
+pub fn unreadable(what: impl Display, error: &(dyn Error + 'static)) -> Diagnostic {
     let io = error.downcast_ref::<io::Error>();
     let is_large = io.is_some_and(|error| error.kind() == io::ErrorKind::FileTooLarge);
     let code = if is_large { Code::LimitExceeded } else { Code::Io };
@@ -27,7 +27,7 @@ pub(crate) fn unreadable(what: impl Display, error: &(dyn Error + 'static)) -> D
 }
 
 /// What is wrong with a file: the usual reasons are worded the same on all systems.
-pub(crate) fn io_reason(error: &io::Error) -> Cow<'static, str> {
+pub fn io_reason(error: &io::Error) -> Cow<'static, str> {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or directory".into(),
         io::ErrorKind::PermissionDenied => "permission denied".into(),

@@ -9,7 +9,7 @@ use std::fmt::{self, Write as _};
 
 use smol_str::{SmolStr, format_smolstr};
 
-pub(crate) use self::pointer::{below, is_within, pointer_to, push_step, steps_of, unescape};
+pub use self::pointer::{below, is_within, pointer_to, push_step, steps_of, unescape};
 use crate::yaml::{Node, Resolved, Value};
 
 /// A scalar that names an entry of a list: by its data, whatever its style was.
@@ -66,7 +66,7 @@ pub enum PathElement {
 
 impl PathElement {
     /// Which field of a map or entry of a list this step leads to. An entry that lacks a key has its default.
-    pub(crate) fn position(&self, node: &Node) -> Option<usize> {
+    pub fn position(&self, node: &Node) -> Option<usize> {
         match (&node.value, self) {
             (Value::Map(map), Self::Field(name)) => map.position(name),
             (Value::List(list), Self::Index(index)) => Some(*index).filter(|index| *index < list.len()),
@@ -84,7 +84,7 @@ impl PathElement {
     }
 
     /// The value that this step leads to.
-    pub(crate) fn find<'n>(&self, node: &'n Node) -> Option<&'n Node> {
+    pub fn find<'n>(&self, node: &'n Node) -> Option<&'n Node> {
         let position = self.position(node)?;
         match &node.value {
             Value::Map(map) => map.entries().get(position).map(|entry| &entry.value),

@@ -30,13 +30,13 @@ pub fn pointer_to(steps: &[SmolStr]) -> String {
 }
 
 /// The name that a step of a pointer stands for. A `~` that escapes nothing is kept.
-pub(crate) fn unescape(step: &str) -> Cow<'_, str> {
+pub fn unescape(step: &str) -> Cow<'_, str> {
     // `~1` first: `~01` stands for `~1`.
     if step.contains('~') { step.replace("~1", "/").replace("~0", "~").into() } else { step.into() }
 }
 
 /// The names on the way of a pointer; text before the first `/` is ignored.
-pub(crate) fn steps_of(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
+pub fn steps_of(pointer: &str) -> impl Iterator<Item = Cow<'_, str>> {
     pointer.split('/').skip(1).map(unescape)
 }
 
