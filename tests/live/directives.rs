@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use kubectl_smp::schema::Schema;
+use kubectl_smp_testing::openapi::{CHANGED_IN_1_37, DIRECTIVES, Documents, check_kinds, count};
 use serde_json::Value;
 
-use super::openapi::{CHANGED_IN_1_37, DIRECTIVES, Documents, check_kinds, count};
 use super::rig::Rig;
 
 /// Lists that a patch merges and server-side apply replaces. They are in no manifest: the server fills them in.

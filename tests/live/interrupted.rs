@@ -8,7 +8,8 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::dice::Dice;
+use kubectl_smp_testing::dice::Dice;
+
 use super::proxy::{Answer, Proxy};
 use super::rig::{Ran, Rig, config_maps};
 

@@ -8,8 +8,8 @@ use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use super::needs::needed;
-use super::program;
+use kubectl_smp_testing::needs::needed;
+use kubectl_smp_testing::program;
 
 /// A test's own corner of the cluster: a name that nobody else uses, a folder, a cache.
 pub struct Rig {

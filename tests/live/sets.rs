@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use kubectl_smp_testing::dice::Dice;
 use serde_json::Value;
 
-use super::dice::Dice;
 use super::proxy::{Answer, Proxy};
 use super::rig::{Ran, Rig};
 

@@ -13,11 +13,11 @@ mod server;
 
 use std::env;
 
+use kubectl_smp_testing::dice::Dice;
 use serde_json::{Value, json};
 
 use self::custom::Custom;
 use self::server::Server;
-use super::dice::Dice;
 use super::rig::{Ran, Rig, eventually};
 
 /// A resource, as its path names it.

@@ -17,11 +17,11 @@ use kubectl_smp::diagnostic::Severity;
 use kubectl_smp::schema::Schema;
 use kubectl_smp::validate::{ValidateOptions, Violation, validate};
 use kubectl_smp::yaml::Node;
+use kubectl_smp_testing::dice::Dice;
 use serde_json::Value;
 
 use self::asking::{Asked, Verdict};
 use self::mutation::{Mutation, mutate};
-use super::dice::Dice;
 use super::rig::Rig;
 
 /// How many of a thousand verdicts must be the same.

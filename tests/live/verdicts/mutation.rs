@@ -3,9 +3,8 @@
 use std::fmt;
 
 use kubectl_smp::schema::{Cursor, Gvk, ListType, Schema, TypeKind};
+use kubectl_smp_testing::dice::Dice;
 use serde_json::{Value, json};
-
-use crate::dice::Dice;
 
 /// What was changed, and where.
 #[derive(Debug, Clone)]

@@ -1,0 +1,82 @@
+//! Overlays of real repositories, and numbers that look like chance.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use kubectl_smp::files::{DiskTree, FileTree, RecordingTree};
+use kubectl_smp::overlay::{BuildOptions, Builder, ChainUse, Histories, LockUse, Targets};
+use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
+use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceMap};
+
+/// All directories with a kustomization, at any depth.
+pub fn kustomizations(directory: &Path, out: &mut Vec<PathBuf>) {
+    if KUSTOMIZATION_FILES.iter().any(|name| directory.join(name).is_file()) {
+        out.push(directory.to_path_buf());
+    }
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let mut below: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    below.sort();
+    let is_directory = |path: &&PathBuf| path.is_dir() && !path.is_symlink();
+    below.iter().filter(is_directory).for_each(|path| kustomizations(path, out));
+}
+
+/// What builds overlays of a tree with histories, and asks nobody.
+pub fn builder(tree: Arc<dyn FileTree>, sources: &SourceMap) -> Option<Builder> {
+    let mut options = BuildOptions::default().tree(tree);
+    options.restrict_loads = false;
+    options.offline = true;
+    options.cache = Some("/nonexistent".into());
+    options.lock = LockUse::Ignore;
+    options.histories = Histories::Kept;
+    let chain = |used| {
+        let hermetic = used == ChainUse::Kustomizations;
+        SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
+    };
+    Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).ok()
+}
+
+/// The texts of all files that the build of a target reads, if it builds and they are no more than so many bytes.
+pub fn files_of(target: &Path, largest: usize) -> Option<Vec<(PathBuf, String)>> {
+    let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
+    builder(tree.clone(), &SourceMap::default())?.build(target).ok()?;
+    let read = tree.read_set().files.into_iter();
+    let files: Vec<_> =
+        read.map(|path| fs::read_to_string(&path).ok().map(|text| (path, text))).collect::<Option<_>>()?;
+    let size: usize = files.iter().map(|(_, text)| text.len()).sum();
+    (!files.is_empty() && size <= largest).then_some(files)
+}
+
+/// An absolute path without `.` and `..`.
+pub fn clean(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(clean.pop()),
+            part => clean.push(part),
+        }
+    }
+    clean
+}
+
+/// Numbers that look like chance and are the same for the same seed (xorshift).
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    pub fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).expect("31 bits") % end.max(1)
+    }
+
+    /// One of them.
+    pub fn pick<'t, T: ?Sized>(&mut self, from: &[&'t T]) -> &'t T {
+        from[self.below(from.len())]
+    }
+}

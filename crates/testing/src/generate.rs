@@ -1,0 +1,318 @@
+//! Objects and patches at random, as the embedded schema describes their kinds.
+//!
+//! Knows nothing of what is done with them.
+
+mod change;
+mod direct;
+
+use std::collections::HashSet;
+
+use kubectl_smp::schema::{Cursor, Gvk, Schema, TypeKind};
+use kubectl_smp::yaml::{Map, Node, to_json};
+
+pub use crate::dice::Dice;
+
+/// The kinds of which objects are made.
+pub const KINDS: [(&str, &str); 12] = [
+    ("apps/v1", "Deployment"),
+    ("v1", "Pod"),
+    ("v1", "Service"),
+    ("apps/v1", "DaemonSet"),
+    ("apps/v1", "StatefulSet"),
+    ("batch/v1", "CronJob"),
+    ("networking.k8s.io/v1", "Ingress"),
+    ("v1", "ConfigMap"),
+    ("v1", "Namespace"),
+    ("v1", "Node"),
+    ("v1", "PersistentVolumeClaim"),
+    ("v1", "ServiceAccount"),
+];
+
+/// What the entries of one list differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Distinct {
+    /// In their patch merge key: the API server can tell them apart.
+    MergeKey,
+    /// In all their keys, with the schema's defaults for missing ones: an overlay can tell them apart.
+    AllKeys,
+    /// In nothing, perhaps.
+    Nothing,
+}
+
+/// What objects may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    pub distinct: Distinct,
+    /// Whether there are nulls and values of other types than the schema wants, now and then.
+    pub wrong: bool,
+}
+
+/// Makes objects of one kind.
+pub struct Generator<'s> {
+    pub dice: Dice,
+    options: Options,
+    /// The schema of the kind.
+    pub root: Cursor<'s>,
+    pub kind: (&'static str, &'static str),
+    /// How many more values an object may have before it is finished in haste.
+    budget: usize,
+}
+
+/// A field and its place in the schema.
+type Field<'s> = (&'s str, Cursor<'s>);
+
+/// Below this, objects hold only what they need.
+const DEEPEST: usize = 12;
+
+/// Fields that are left out. The first are bookkeeping; of the others the oracle's Kubernetes 1.36 has
+/// not heard yet, or no more, and it merges no maps and lists that it does not know.
+const LEFT_OUT: &[&str] = &[
+    "managedFields",
+    "bindMountOptions",
+    "evictionResponders",
+    "healthStatus",
+    "nodeAllocatableResourceClaimStatuses",
+    "podPreemptionPolicy",
+    "resizeStatus",
+    "scheduling",
+    "source",
+    "topologyKeys",
+    "volumeHealth",
+    "workloadRef",
+];
+
+/// Scalars that the oracle's Kubernetes does not know, somewhere at least: there are never maps in their place.
+const UNKNOWN: &[&str] = &["clusterName", "defaultUser", "mode", "user"];
+
+/// The way to the interesting lists, which most objects have,
+const WAY: &[&str] = &["spec", "template", "jobTemplate", "containers", "metadata"];
+
+/// and those lists.
+const LISTS: &[&str] = &[
+    "env",
+    "finalizers",
+    "hostAliases",
+    "imagePullSecrets",
+    "ports",
+    "taints",
+    "tolerations",
+    "topologySpreadConstraints",
+    "volumeMounts",
+    "volumes",
+];
+
+/// What entries of lists are known by.
+const KEYS: &[&str] = &[
+    "conditionType",
+    "containerPort",
+    "devicePath",
+    "ip",
+    "key",
+    "mountPath",
+    "name",
+    "port",
+    "protocol",
+    "resourceName",
+    "topologyKey",
+    "type",
+    "uid",
+    "whenUnsatisfiable",
+];
+
+const WORDS: &[&str] = &["a", "b", "c", "d", "e"];
+const ODD_WORDS: &[&str] =
+    &["", "1", "true", "null", "yes", "~", "2020-01-01", "0x10", "1e3", "a b", "a: b", "é", "# a", "10"];
+
+impl<'s> Generator<'s> {
+    pub fn new(mut dice: Dice, schema: &'s Schema, options: Options) -> Self {
+        // The first kinds have most of what merges.
+        let kind = if dice.one_in(3) { dice.pick(&KINDS) } else { dice.pick(&KINDS[..3]) };
+        let root = schema.kind(&Gvk::from_manifest(kind.0, kind.1)).expect("a built-in kind");
+        Self { dice, options, root, kind, budget: 0 }
+    }
+
+    /// A whole object of the kind.
+    pub fn object(&mut self) -> Node {
+        self.budget = 80;
+        let mut object = self.map(self.root, 0);
+        self.identify(&mut object);
+        object
+    }
+
+    /// Says what the object is, unless it is to be wrong.
+    fn identify(&mut self, object: &mut Node) {
+        let Some(map) = object.as_map_mut() else { return };
+        for name in ["apiVersion", "kind", "status"] {
+            map.remove(name);
+        }
+        let named = [("apiVersion", Node::string(self.kind.0)), ("kind", Node::string(self.kind.1))];
+        let rest = std::mem::take(map.entries_mut());
+        *map = named.into_iter().collect();
+        map.entries_mut().extend(rest);
+    }
+
+    fn value(&mut self, name: &str, at: Cursor<'s>, depth: usize) -> Node {
+        self.budget = self.budget.saturating_sub(1);
+        if self.options.wrong && self.dice.one_in(300) {
+            return self.wrong(name, at);
+        }
+        match at.type_kind() {
+            TypeKind::Object => self.map(at, depth),
+            TypeKind::Array => self.list(name, at, depth),
+            TypeKind::Integer | TypeKind::Number => self.number(),
+            TypeKind::Boolean => Node::from(self.dice.one_in(2)),
+            TypeKind::IntOrString if self.dice.one_in(2) => self.number(),
+            // Merges do not see it when only the type changes, from "1" to 1.
+            TypeKind::IntOrString => Node::string(self.dice.pick(WORDS)),
+            TypeKind::String | TypeKind::Any => self.text(name),
+        }
+    }
+
+    /// A value of another type than the schema wants.
+    ///
+    /// No lists where there should be none, and no maps as keys of entries: see CONTRIBUTING.md.
+    fn wrong(&mut self, name: &str, at: Cursor<'s>) -> Node {
+        match self.dice.below(6) {
+            0 if at.type_kind() == TypeKind::Array => Node::list(vec![self.text(name)]),
+            1 if at.type_kind() == TypeKind::Array => Node::list(vec![Node::map(Map::new())]),
+            0 | 1 if !KEYS.contains(&name) && !UNKNOWN.contains(&name) => Node::map(Map::new()),
+            2 | 3 => self.number(),
+            4 => self.text(name),
+            _ => Node::null(),
+        }
+    }
+
+    fn number(&mut self) -> Node {
+        Node::int(self.dice.pick(&[1, 2, 53, 80, 443]))
+    }
+
+    fn text(&mut self, name: &str) -> Node {
+        let pool: &[&str] = match name {
+            "protocol" => &["TCP", "UDP"],
+            "operator" => &["Exists", "Equal"],
+            "effect" => &["NoSchedule", "NoExecute"],
+            "topologyKey" => &["zone", "host"],
+            "whenUnsatisfiable" => &["DoNotSchedule", "ScheduleAnyway"],
+            "mountPath" | "devicePath" => &["/a", "/b", "/c"],
+            "ip" => &["10.0.0.1", "10.0.0.2", "10.0.0.3"],
+            "apiVersion" => &["v1", "example.com/v1"],
+            "kind" => &["PersistentVolumeClaim", "Thing"],
+            _ => WORDS,
+        };
+        // For kyaml, a key that is empty is none.
+        let odd = if self.options.wrong || !KEYS.contains(&name) { ODD_WORDS } else { &ODD_WORDS[1..] };
+        let is_odd = self.dice.one_in(25);
+        Node::string(self.dice.pick(if is_odd { odd } else { pool }))
+    }
+
+    fn map(&mut self, at: Cursor<'s>, depth: usize) -> Node {
+        let fields = fields(at);
+        let mut map = Map::new();
+        if fields.is_empty() {
+            for _ in 0..self.dice.below(4) {
+                let name = self.dice.pick(WORDS);
+                map.insert(name, self.value("", at.additional(), depth + 1));
+            }
+            return Node::map(map);
+        }
+        let count = match depth {
+            _ if depth > DEEPEST || self.budget == 0 => self.dice.below(2),
+            0 => 3 + self.dice.below(3),
+            _ => 1 + self.dice.below(4),
+        };
+        for &(name, field) in &fields {
+            let wanted = match name {
+                _ if self.budget == 0 || depth > DEEPEST => false,
+                name if WAY.contains(&name) => !self.dice.one_in(4),
+                name => LISTS.contains(&name) && self.dice.one_in(4),
+            };
+            if wanted {
+                map.insert(name, self.value(name, field, depth + 1));
+            }
+        }
+        for _ in 0..count {
+            let (name, field) = self.field(&fields, depth);
+            map.insert(name, self.value(name, field, depth + 1));
+        }
+        Node::map(map)
+    }
+
+    /// One of the fields: rather one with a rule for merging, and late a small one.
+    fn field(&mut self, fields: &[Field<'s>], depth: usize) -> Field<'s> {
+        let mut field = self.dice.pick(fields);
+        for _ in 0..3 {
+            let at = field.1;
+            let wanted = if self.budget == 0 || depth > DEEPEST {
+                !matches!(at.type_kind(), TypeKind::Object | TypeKind::Array)
+            } else {
+                !at.patch_strategy().is_none() || at.list_map_keys().len() > 0
+            };
+            if wanted {
+                break;
+            }
+            field = self.dice.pick(fields);
+        }
+        field
+    }
+
+    fn list(&mut self, name: &str, at: Cursor<'s>, depth: usize) -> Node {
+        let count = if self.budget == 0 { self.dice.below(2) } else { self.dice.below(5) };
+        let entries = (0..count).map(|_| self.entry(name, at, depth)).collect();
+        Node::list(self.distinct(entries, at))
+    }
+
+    /// An entry of a list, with its keys unless it is to be wrong.
+    fn entry(&mut self, name: &str, list: Cursor<'s>, depth: usize) -> Node {
+        let element = list.element();
+        let mut entry = self.value(name, element, depth + 1);
+        let Some(map) = entry.as_map_mut() else { return entry };
+        for (i, key) in keys(list).into_iter().enumerate() {
+            // Keys behind the first may have defaults.
+            let needed = i == 0 || element.key_default(key).is_none();
+            if !map.contains_key(key) && (needed || self.dice.one_in(2)) {
+                map.insert(key, self.value(key, element.field(key), DEEPEST));
+            }
+        }
+        entry
+    }
+
+    /// Drops the entries that are too much like one before them.
+    fn distinct(&mut self, mut entries: Vec<Node>, list: Cursor<'s>) -> Vec<Node> {
+        if self.options.distinct == Distinct::Nothing && self.dice.one_in(3) {
+            return entries;
+        }
+        let keys: Vec<&str> = match (self.options.distinct, list.patch_merge_key()) {
+            (Distinct::MergeKey, Some(key)) => vec![key],
+            _ => keys(list),
+        };
+        let mut seen = HashSet::new();
+        entries.retain(|entry| match entry.as_map() {
+            Some(_) if keys.is_empty() => true,
+            Some(map) => seen.insert(
+                keys.iter()
+                    .map(|key| match map.get(key) {
+                        Some(value) => to_json(value).expect("finite"),
+                        None => list.element().key_default(key).unwrap_or_default().to_string(),
+                    })
+                    .collect::<Vec<_>>(),
+            ),
+            None => seen.insert(vec![to_json(entry).expect("finite")]),
+        });
+        entries
+    }
+}
+
+fn fields(at: Cursor<'_>) -> Vec<Field<'_>> {
+    at.fields().filter(|(name, _)| !LEFT_OUT.contains(name)).collect()
+}
+
+/// What tells the entries of a list apart: the patch merge key, then the other list map keys.
+fn keys(list: Cursor<'_>) -> Vec<&str> {
+    let mut keys: Vec<&str> = list.patch_merge_key().into_iter().collect();
+    for key in list.list_map_keys() {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
+}

@@ -1,0 +1,517 @@
+//! `blame`: each value says where it was written, and a change there changes it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use kubectl_smp_testing::fake_server;
+use kubectl_smp_testing::needs;
+use kubectl_smp_testing::program::{folder, run};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  paused: true
+  template:
+    spec:
+      containers:
+      - name: app
+        image: nginx:1.25
+        args: [a, b]
+        env:
+        - name: A
+          value: $(HOST)
+        - name: CM
+          valueFrom: {configMapKeyRef: {name: cfg, key: a}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: svc, annotations: {host: example.org}}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: gone}
+data: {x: y}
+";
+
+const BASE: &str = "\
+resources: [web.yaml]
+configMapGenerator:
+- name: cfg
+  literals: [a=b]
+vars:
+- name: HOST
+  objref: {apiVersion: v1, kind: Service, name: svc}
+  fieldref: {fieldpath: 'metadata.annotations.host'}
+";
+
+const PROD: &str = "\
+resources: [../base]
+components: [../component]
+namePrefix: p-
+namespace: shop
+labels:
+- pairs: {team: x}
+commonAnnotations: {note: n1}
+patches:
+- path: patch.yaml
+- target: {kind: Deployment}
+  patch: |-
+    - op: replace
+      path: /spec/template/spec/containers/0/args/0
+      value: zz
+- patch: |-
+    $patch: delete
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: gone}
+images:
+- name: other
+  newName: never
+- name: nginx
+  newTag: \"1.29\"
+replicas:
+- name: web
+  count: 3
+replacements:
+- source: {kind: Service, fieldPath: 'spec.ports.0.port'}
+  targets:
+  - select: {kind: Deployment}
+    fieldPaths: [spec.template.spec.containers.0.env.2.value]
+    options: {create: true}
+";
+
+const PATCH: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  paused: null
+  template:
+    spec:
+      containers:
+      - name: app
+        env:
+        - name: PORT
+          value: none
+        - name: A
+        - name: CM
+";
+
+const COMPONENT: &str = "\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patchesStrategicMerge:
+- |-
+  apiVersion: v1
+  kind: Service
+  metadata: {name: svc}
+  spec: {type: NodePort}
+";
+
+fn home() -> TempDir {
+    folder(&[
+        ("base/web.yaml", WEB),
+        ("base/kustomization.yaml", BASE),
+        ("component/kustomization.yaml", COMPONENT),
+        ("prod/kustomization.yaml", PROD),
+        ("prod/patch.yaml", PATCH),
+    ])
+}
+
+fn printed(home: &Path, args: &[&str]) -> String {
+    let output = run(home, args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("a text")
+}
+
+fn blamed(home: &Path) -> Vec<Value> {
+    let text = printed(home, &["blame", "prod", "-o", "json"]);
+    serde_json::from_str::<Value>(&text).expect("JSON").as_array().expect("an array").clone()
+}
+
+/// Where a field of a kind's object was written and by what, and the chain of what wrote it before.
+fn origin(all: &[Value], kind: &str, pointer: &str) -> String {
+    let told = |write: &Value| {
+        let at = match &write["at"] {
+            Value::Null => "-".to_string(),
+            at => format!("{}:{}:{}", at["file"].as_str().expect("a path"), at["line"], at["column"]),
+        };
+        format!("{} {at} {}", write["value"], write["by"].as_str().expect("a name"))
+    };
+    let object = all.iter().find(|object| object["kind"] == kind).expect("the object");
+    let fields = object["fields"].as_array().expect("fields");
+    let field = fields.iter().find(|field| field["pointer"] == pointer).expect(pointer);
+    let chain = field["chain"].as_array().expect("a chain").iter().map(told);
+    std::iter::once(told(field)).chain(chain).collect::<Vec<_>>().join(" < ")
+}
+
+#[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
+fn each_step_is_told() {
+    let home = home();
+    let all = blamed(home.path());
+    let container = "/spec/template/spec/containers/0";
+    let table = [
+        (
+            "Deployment",
+            "/spec/replicas".to_string(),
+            "3 prod/kustomization.yaml:27:10 replicas[0] < 1 base/web.yaml:6:13 resources[0]",
+        ),
+        (
+            "Deployment",
+            format!("{container}/image"),
+            "\"nginx:1.29\" prod/kustomization.yaml:24:11 images[1] < \"nginx:1.25\" base/web.yaml:12:16 resources[0]",
+        ),
+        (
+            "Deployment",
+            format!("{container}/args/0"),
+            "\"zz\" prod/kustomization.yaml:14:14 patches[1] < \"a\" base/web.yaml:13:16 resources[0]",
+        ),
+        ("Deployment", format!("{container}/args/1"), "\"b\" base/web.yaml:13:19 resources[0]"),
+        ("Deployment", "/metadata/namespace".to_string(), "\"shop\" prod/kustomization.yaml:4:12 namespace"),
+        ("Deployment", "/metadata/labels/team".to_string(), "\"x\" prod/kustomization.yaml:6:17 labels[0]"),
+        (
+            "Deployment",
+            "/metadata/annotations/note".to_string(),
+            "\"n1\" prod/kustomization.yaml:7:27 commonAnnotations",
+        ),
+        (
+            "Service",
+            "/metadata/name".to_string(),
+            "\"p-svc\" prod/kustomization.yaml:3:13 namePrefix < \"svc\" base/web.yaml:22:18 resources[0]",
+        ),
+        (
+            "Service",
+            "/spec/type".to_string(),
+            "\"NodePort\" component/kustomization.yaml:8:16 patchesStrategicMerge[0]",
+        ),
+        ("ConfigMap", "/data/a".to_string(), "\"b\" base/kustomization.yaml:4:14 configMapGenerator[0]"),
+        ("ConfigMap", "/kind".to_string(), "\"ConfigMap\" - configMapGenerator[0]"),
+    ];
+    for (kind, pointer, want) in table {
+        assert_eq!(origin(&all, kind, &pointer), want, "{kind} {pointer}");
+    }
+    let env = |name: &str| {
+        let deployment = all.iter().find(|object| object["kind"] == "Deployment").expect("there");
+        let fields = deployment["fields"].as_array().expect("fields");
+        let named = fields.iter().find(|field| field["value"] == name).expect("the entry");
+        named["pointer"].as_str().expect("a pointer").replace("/name", "")
+    };
+    let value = origin(&all, "Deployment", &format!("{}/value", env("A")));
+    assert_eq!(
+        value,
+        "\"example.org\" base/web.yaml:22:43 vars[0] < \"$(HOST)\" base/web.yaml:16:18 resources[0]"
+    );
+    let reference = origin(&all, "Deployment", &format!("{}/valueFrom/configMapKeyRef/name", env("CM")));
+    assert_eq!(reference, "\"p-cfg-4h2mbtbbt6\" - nameReference < \"cfg\" base/web.yaml:18:47 resources[0]");
+    let name = origin(&all, "ConfigMap", "/metadata/name");
+    assert!(
+        name.starts_with("\"p-cfg-4h2mbtbbt6\" - nameHash < \"p-cfg\" prod/kustomization.yaml:3:13"),
+        "{name}"
+    );
+}
+
+#[test]
+fn what_is_gone_is_told() {
+    let home = home();
+    let all = blamed(home.path());
+    let removed = |object: &Value, pointer: &str| {
+        let all = object["removed"].as_array().expect("a list");
+        all.iter().find(|one| one["pointer"] == pointer).map(|one| (one["value"].clone(), one["by"].clone()))
+    };
+    let deployment = all.iter().find(|object| object["kind"] == "Deployment").expect("there");
+    assert_eq!(removed(deployment, "/spec/paused"), Some((true.into(), "patches[0]".into())));
+    let gone = all.iter().find(|object| object["name"] == "gone").expect("the deleted one");
+    assert_eq!(gone["fields"], Value::Array(Vec::new()));
+    assert_eq!(removed(gone, "/data/x"), Some(("y".into(), "patches[2]".into())));
+    let text = printed(home.path(), &["blame", "prod", "--removed"]);
+    let line =
+        "# removed by patches[0] prod/kustomization.yaml:9:9: /spec/paused was true base/web.yaml:7:11";
+    assert!(text.lines().any(|one| one == line), "{text}");
+    assert!(text.contains("# deleted: ConfigMap gone"), "{text}");
+}
+
+#[test]
+fn the_text_is_what_build_prints() {
+    let home = home();
+    let built = printed(home.path(), &["build", "prod"]);
+    let blamed = printed(home.path(), &["blame", "prod", "--removed"]);
+    let mut without = String::new();
+    for line in blamed.lines().filter(|line| !line.starts_with('#')) {
+        without.push_str(line.split("  # ").next().expect("a part").trim_end());
+        without.push('\n');
+    }
+    assert_eq!(without, built);
+    let output = run(home.path(), &["blame", "prod", "deploy/web"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{stderr}");
+    assert!(stderr.contains("deployment.apps/p-web"), "{stderr}");
+    let story = printed(
+        home.path(),
+        &["why", "prod", "deployment/p-web:spec.template.spec.containers[name=app].image"],
+    );
+    assert!(story.contains("is nginx:1.29\n     at prod/kustomization.yaml:24:11\n"), "{story}");
+    let output = run(home.path(), &["blame", "prod", "deployment/p-web:spec.replicsa"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean `spec.replicas`"));
+}
+
+#[test]
+fn labels_of_patches_stand_where_the_patch_has_them() {
+    let labelled = |value: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {{same: x, other: {value}}}\n"
+        )
+    };
+    for entry in ["patchesStrategicMerge: [p.yaml]", "patches: [{path: p.yaml, target: {kind: ConfigMap}}]"] {
+        let home = folder(&[
+            ("prod/a.yaml", &labelled("y")),
+            ("prod/p.yaml", &labelled("z")),
+            ("prod/kustomization.yaml", &format!("resources: [a.yaml]\n{entry}\n")),
+        ]);
+        let all = blamed(home.path());
+        let by = entry.split_once(':').expect("a field").0;
+        for (label, column, values) in [("same", 18, ["x", "x"]), ("other", 28, ["z", "y"])] {
+            let [now, before] = values;
+            let want = format!(
+                "\"{now}\" prod/p.yaml:5:{column} {by}[0] < \"{before}\" prod/a.yaml:5:{column} resources[0]"
+            );
+            assert_eq!(origin(&all, "ConfigMap", &format!("/metadata/labels/{label}")), want, "{entry}");
+        }
+    }
+}
+
+/// Texts that are written on several lines, and such as look like comments.
+const TEXTS: &str = r#"
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: texts, annotations: {empty: "", list: "[]", hash: "a  # b"}}
+data:
+  literal: |
+    # no comment
+    two  # lines
+  kept: |+
+    one
+
+  stripped: "no break\nat the end"
+  long: "a text of words that is so long that it is folded when it is printed, since it has far more than eighty columns # of words"
+  quoted: "a text of words: that is so long that it is folded when it is printed, since it has 'far' more than eighty columns"
+  escaped: "\u0001 a text with a character that must be escaped, which is so long that it is folded when it is printed"
+  seen: "\u2028 breaks \u2029\n  and more"
+"#;
+
+#[test]
+fn comments_are_in_no_text() {
+    let home = folder(&[("app/texts.yaml", TEXTS), ("app/kustomization.yaml", "resources: [texts.yaml]\n")]);
+    let (built, blamed) = (printed(home.path(), &["build", "app"]), printed(home.path(), &["blame", "app"]));
+    let line = blamed.lines().find(|line| line.starts_with("  literal: ")).expect("the text");
+    assert!(line.starts_with("  literal: |") && line.ends_with("  # app/texts.yaml:7:5"), "{blamed}");
+    assert_eq!(blamed.matches("  # app/texts.yaml:").count(), 13, "{blamed}");
+    fs::write(home.path().join("app/texts.yaml"), &blamed).expect("written");
+    assert_eq!(printed(home.path(), &["build", "app"]), built, "{blamed}");
+}
+
+/// What blame says was written in a file changes when that is changed there, and nothing else does it.
+#[test]
+fn a_change_at_the_place_changes_the_value() {
+    let home = home();
+    let all = blamed(home.path());
+    let mut tried = 0;
+    for object in &all {
+        for field in object["fields"].as_array().expect("fields") {
+            let pointer = field["pointer"].as_str().expect("a pointer");
+            let last = pointer.rsplit('/').next().expect("a part");
+            if field["at"].is_null() || ["apiVersion", "kind", "name", "namespace"].contains(&last) {
+                continue;
+            }
+            let file = home.path().join(field["at"]["file"].as_str().expect("a path"));
+            let text = fs::read_to_string(&file).expect("readable");
+            let number =
+                |name: &str| usize::try_from(field["at"][name].as_u64().expect("a number")).expect("small");
+            let start = text.lines().take(number("line") - 1).map(|line| line.len() + 1).sum::<usize>();
+            let (before, scalar) = text.split_at(start + number("column") - 1);
+            let length = scalar.find([',', '}', ']', '\n']).expect("an end");
+            let changed = match scalar[..length].trim_matches(['"', '\'']) {
+                "true" => "false".to_string(),
+                digits if digits.parse::<u32>().is_ok() => {
+                    format!("1{}", &scalar[..length].trim_matches('"'))
+                }
+                other => format!("{other}x"),
+            };
+            fs::write(&file, format!("{before}{changed}{}", &scalar[length..])).expect("written");
+            let output = run(home.path(), &["blame", "prod", "-o", "json"]);
+            fs::write(&file, &text).expect("written");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{pointer}: {stderr}");
+            let built: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
+            let same = built.iter().find(|one| one["kind"] == object["kind"]).expect("the object");
+            let now = same["fields"].as_array().expect("fields").iter().find(|one| one["pointer"] == pointer);
+            assert_ne!(now.map(|one| &one["value"]), Some(&field["value"]), "{pointer}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 15, "{tried} were tried");
+}
+
+const CHART: [(&str, &str); 5] = [
+    ("kustomization.yaml", "helmCharts: [{name: app, releaseName: r}]\ncommonAnnotations: {note: some}\n"),
+    ("charts/app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
+    ("charts/app/values.yaml", "x: y\n"),
+    (
+        "charts/app/templates/two.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: two}\n",
+    ),
+    (
+        "charts/app/templates/list.yaml",
+        "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: p}}]\n",
+    ),
+];
+
+#[test]
+#[ignore = "needs helm"]
+fn charts_name_their_templates() {
+    let helm = needs::needed("SMP_TEST_HELM", "helm");
+    let generated = [
+        ("kustomization.yaml", "generators: [chart.yaml]\ncommonAnnotations: {note: some}\n"),
+        (
+            "chart.yaml",
+            "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: g}\nname: app\nreleaseName: r\n",
+        ),
+    ];
+    let apart: Vec<_> = CHART[1..].iter().chain(&generated).copied().collect();
+    for (files, entry) in [(CHART.to_vec(), "helmCharts[0]"), (apart, "generators[0]")] {
+        let home = folder(&files);
+        let text =
+            printed(home.path(), &["blame", ".", "-o", "json", "--enable-helm", "--helm-command", &helm]);
+        let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+        let table = [("ConfigMap", "one", "two"), ("Secret", "two", "two"), ("Pod", "p", "list")];
+        for (kind, name, template) in table {
+            assert_eq!(
+                origin(&all, kind, "/metadata/name"),
+                format!("\"{name}\" - {entry} (app/templates/{template}.yaml)")
+            );
+        }
+        assert!(origin(&all, "Pod", "/metadata/annotations/note").ends_with(" commonAnnotations"));
+    }
+}
+
+/// A repository of what is in a folder; returns its commit.
+fn committed(repository: &Path) -> String {
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(args).current_dir(repository);
+        let output = git.output().expect("git runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8").trim().to_string()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "one"]);
+    git(&["rev-parse", "HEAD"])
+}
+
+#[test]
+fn files_of_fetched_repositories_are_told_by_their_address() {
+    let home = folder(&[
+        ("repository/base/kustomization.yaml", "resources: [deep/web.yaml]\nnamePrefix: p-\n"),
+        (
+            "repository/base/deep/web.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n",
+        ),
+        ("own/kustomization.yaml", ""),
+    ]);
+    let repository = home.path().join("repository");
+    let commit = committed(&repository);
+    let url = format!("file://{}", repository.display());
+    let own = home.path().join("own/kustomization.yaml");
+    fs::write(own, format!("resources: ['{url}//base?ref=main']\nnameSuffix: -s\n")).expect("written");
+    for (target, suffix) in [("own".to_string(), " < "), (format!("{url}//base?ref=main"), "")] {
+        let text = printed(home.path(), &["blame", &target, "-o", "json"]);
+        let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+        let there = |path: &str| format!("{url}//base/{path}?ref={commit}");
+        assert_eq!(
+            origin(&all, "ConfigMap", "/data/a"),
+            format!("\"b\" {}:4:11 resources[0]", there("deep/web.yaml"))
+        );
+        let data = all[0]["fields"].as_array().expect("fields").iter().find(|f| f["pointer"] == "/data/a");
+        assert_eq!(data.expect("there")["in"], there("kustomization.yaml"));
+        let name = origin(&all, "ConfigMap", "/metadata/name");
+        let prefixed = format!("\"p-web\" {}:2:13 namePrefix < ", there("kustomization.yaml"));
+        assert!(name.contains(&prefixed) && name.contains(suffix), "{name}");
+    }
+    let text = printed(home.path(), &["blame", "own"]);
+    assert!(text.contains(&format!("//base/deep/web.yaml?ref={commit}:4:11")), "{text}");
+}
+
+/// Objects of which a server has two, otherwise.
+#[cfg(feature = "cluster")]
+fn managed() -> TempDir {
+    folder(&[
+        ("kustomization.yaml", "resources: [all.yaml]\nnamespace: managed\n"),
+        (
+            "all.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: '1', b: '2', c: '3'}\n---\n\
+             apiVersion: v1\nkind: Secret\nmetadata: {name: held}\ndata: {a: c2VjcmV0}\n---\n\
+             apiVersion: v1\nkind: ConfigMap\nmetadata: {name: missing}\n",
+        ),
+    ])
+}
+
+#[test]
+#[cfg(feature = "cluster")]
+fn live_objects_say_who_manages_what() {
+    let server = fake_server::start(|body| (200, String::new(), body.into()));
+    let home = managed();
+    let text = printed(home.path(), &["blame", ".", "-o", "json", "--live", "--server", &server]);
+    let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+    let named = |name: &str| all.iter().find(|object| object["name"] == name).expect("the object");
+    let live = |name: &str, pointer: &str| {
+        let fields = named(name)["fields"].as_array().expect("fields");
+        fields.iter().find(|field| field["pointer"] == pointer).expect("there")["live"].clone()
+    };
+    let told = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    let table = [
+        ("/data/a", r#"{"value": "1", "differs": false, "managers": ["first"]}"#),
+        ("/data/b", r#"{"value": "other", "differs": true, "managers": ["later", "first"]}"#),
+        ("/data/c", r#"{"differs": true, "managers": []}"#),
+    ];
+    for (pointer, want) in table {
+        assert_eq!(live("web", pointer), told(want), "{pointer}");
+    }
+    let unbuilt = r#"[{"pointer": "/data/own", "value": "x", "managers": ["later"]}]"#;
+    assert_eq!(named("web")["unbuilt"], told(unbuilt));
+    assert_eq!((&named("missing")["live"], &named("missing")["unbuilt"]), (&false.into(), &Value::Null));
+    assert_eq!(live("held", "/data/a")["value"], "***");
+    assert_eq!(named("held")["unbuilt"][0]["value"], "***");
+    assert!(!text.contains("b3RoZXI="), "{text}");
+    let plain = printed(home.path(), &["blame", ".", "-o", "json"]);
+    assert!(!plain.contains("\"live\""), "{plain}");
+}
+
+#[test]
+#[cfg(feature = "cluster")]
+fn live_objects_are_told_in_the_margin() {
+    let server = fake_server::start(|body| (200, String::new(), body.into()));
+    let home = managed();
+    let text = printed(home.path(), &["blame", ".", "--live", "--server", &server]);
+    for line in [
+        "  b: \"2\"  # all.yaml:4:19  live other, managed by later, first",
+        "  c: \"3\"  # all.yaml:4:27  not live",
+        "# only live: /data/own is x, managed by later",
+        "# not live: ConfigMap missing in namespace managed",
+    ] {
+        let line: String = line.split_whitespace().collect();
+        let is_there = |one: &str| one.split_whitespace().collect::<String>().contains(&line);
+        assert!(text.lines().any(is_there), "{line}\n{text}");
+    }
+    let story = printed(home.path(), &["blame", ".", "configmap/web:data.b", "--live", "--server", &server]);
+    assert!(story.ends_with("  live other, managed by later, first\n"), "{story}");
+}

@@ -1,0 +1,87 @@
+//! The text of `blame` is YAML that says what `build` prints, whatever is in it, with one comment for each value.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::Value;
+
+use kubectl_smp::source::SourceMap;
+use kubectl_smp::yaml::{ParseOptions, parse_documents, to_documents};
+use kubectl_smp_testing::program::{folder, run};
+
+fn printed(home: &Path, args: &[&str]) -> String {
+    let output = run(home, args);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("a text")
+}
+
+/// What the text comes to when it is read and printed again.
+fn printed_again(text: &str) -> String {
+    let sources = SourceMap::default();
+    let id = sources.add("blamed", text);
+    let documents = parse_documents(&sources, id, ParseOptions::default()).expect("YAML");
+    to_documents(&documents).expect("printable")
+}
+
+/// All texts of up to four pieces: the ones that decide how a text is printed.
+fn texts() -> Vec<String> {
+    let pieces = ["\n", " ", "a", "#", "\t", ": ", "é\u{85}", "'\"", "\\", "ü"];
+    let mut all = vec![String::new()];
+    let mut last = all.clone();
+    for length in 1..=4 {
+        let few = if length > 2 { &pieces[..5] } else { &pieces[..] };
+        last = last.iter().flat_map(|text| few.iter().map(move |piece| format!("{text}{piece}"))).collect();
+        all.extend(last.clone());
+    }
+    all
+}
+
+fn holds(files: &[(&str, &str)]) {
+    let home = folder(files);
+    let built = printed(home.path(), &["build", "."]);
+    let blamed = printed(home.path(), &["blame", "."]);
+    assert_eq!(printed_again(&blamed), built);
+    let told: Value =
+        serde_json::from_str(&printed(home.path(), &["blame", ".", "-o", "json"])).expect("JSON");
+    let fields = told.as_array().expect("objects").iter();
+    let fields: usize = fields.map(|object| object["fields"].as_array().expect("fields").len()).sum();
+    let comments = blamed.lines().filter(|line| line.contains("  # some.yaml:")).count();
+    assert_eq!(comments, fields, "each value has a comment on a line of its own");
+}
+
+#[test]
+fn all_texts_stay_what_they_are() {
+    let mut all = String::new();
+    for (i, text) in texts().iter().enumerate() {
+        let text = serde_json::to_string(text).expect("a string");
+        let _ = writeln!(
+            all,
+            "---\napiVersion: v1\nkind: Some\nmetadata: {{name: n{i}}}\n\
+             a: {text}\nb: [{text}, x, [{text}, {text}], {{k: {text}, l: {text}}}]\n\
+             c: [[[{text}]]]\nd: {{e: {{}}, f: [], g: {text}}}\nz: {text}",
+        );
+    }
+    holds(&[("kustomization.yaml", "resources: [some.yaml]\n"), ("some.yaml", &all)]);
+}
+
+#[test]
+fn blocks_stay_what_they_are() {
+    let mut all = String::new();
+    let bodies = ["a\n", "a\n\n", "\n\na\n", "  a\n b\n", "a\n\n  b\n\nc\n", "\n", "# a\n---\n", ""];
+    for (i, header) in ["|", "|-", "|+", ">", ">-", ">+", "|1", ">1+"].into_iter().enumerate() {
+        for (j, body) in bodies.into_iter().enumerate() {
+            let indented: String = body.lines().flat_map(|line| ["  ", line, "\n"]).collect();
+            let header = if body.starts_with(' ') && !header.contains('1') {
+                format!("{}2{}", &header[..1], &header[1..])
+            } else {
+                header.replace('1', "2")
+            };
+            let _ = writeln!(
+                all,
+                "---\napiVersion: v1\nkind: Some\nmetadata: {{name: n{i}-{j}}}\na: {header}\n{indented}\
+                 l:\n- {header}\n{indented}z: {header}\n{indented}"
+            );
+        }
+    }
+    holds(&[("kustomization.yaml", "resources: [some.yaml]\n"), ("some.yaml", &all)]);
+}

@@ -1,0 +1,102 @@
+//! Warnings and errors of what does not fit name both places: what asks for it, and what is perhaps meant.
+
+use kubectl_smp_testing::program::{folder, run};
+
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: app
+        image: example.org/nginx:1.25
+---
+apiVersion: example.org/v1
+kind: Thing
+metadata: {name: thing}
+spec: {image: 'other:1'}
+";
+
+/// What `build` says of a kustomization with these fields.
+fn told(fields: &str) -> String {
+    let kustomization = format!("resources: [web.yaml]\n{fields}");
+    let home = folder(&[("app/web.yaml", WEB), ("app/kustomization.yaml", &kustomization)]);
+    let output = run(home.path(), &["build", "app", "--message-format", "json"]);
+    String::from_utf8(output.stderr).expect("a text")
+}
+
+#[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
+fn what_is_unmatched_names_what_is_meant() {
+    let source = |path: &str| {
+        format!(
+            "replacements:\n- source: {{kind: Deployment, name: web, fieldPath: {path}}}\n  targets:\n  - select: \
+             {{kind: Thing}}\n    fieldPaths: [spec.image]\n"
+        )
+    };
+    let target = |name: &str, path: &str| {
+        format!(
+            "replacements:\n- sourceValue: x\n  targets:\n  - select: {{name: {name}}}\n    fieldPaths: [{path}]\n"
+        )
+    };
+    let table = [
+        (
+            "patches:\n- target: {kind: Deployment, name: wbe}\n  patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'\n".into(),
+            "unmatched-patch",
+            ["3:36", "1:1 perhaps this one is meant"],
+        ),
+        (
+            "images:\n- {name: example.org/ngnix, newTag: \"2\"}\n".into(),
+            "unmatched-image",
+            ["3:10", "11:16 perhaps this one is meant"],
+        ),
+        (
+            "images:\n- {name: other, newTag: \"2\"}\n".into(),
+            "unmatched-image",
+            ["3:10", "16:15 this field has it"],
+        ),
+        (
+            "images:\n- {name: example.org/nginx, newName: new}\n- {name: example.org/nginx, newTag: \"2\"}\n".into(),
+            "unmatched-image",
+            ["4:10", "3:38 the other entry"],
+        ),
+        (
+            "images:\n- {name: example.org/ngnix, newName: new}\n".into(),
+            "unmatched-image",
+            ["3:10", "11:16 perhaps this one is meant"],
+        ),
+        (
+            "replacements:\n- sourceValue: x\n  targets:\n  - select: {kind: Deployment, name: wbe}\n".into(),
+            "unmatched-replacement",
+            ["5:38", "1:1 perhaps this one is meant"],
+        ),
+        (source("spec.replcas"), "no-match", ["3:52", "6:13 perhaps this one is meant"]),
+        (source("spec.absent"), "no-match", ["3:52", "1:1 the source"]),
+        (target("web", "spec.replcas"), "no-match", ["6:18", "1:1 in this resource"]),
+        (target("web", "spec.replicas"), "wrong-type", ["6:13 the field that keeps its type", "6:18"]),
+    ];
+    for (fields, code, want) in table {
+        let told = told(&fields);
+        let messages =
+            told.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"));
+        let places: Vec<Vec<String>> = messages
+            .filter(|message| message["code"] == code)
+            .map(|message| {
+                let places = message["places"].as_array().cloned().unwrap_or_default();
+                let shown = |place: &serde_json::Value| {
+                    let text = place["label"].as_str().unwrap_or_default();
+                    format!("{}:{} {text}", place["line"], place["column"]).trim_end().to_string()
+                };
+                places.iter().map(shown).collect()
+            })
+            .collect();
+        let has = |places: &Vec<String>| {
+            places.first().is_some_and(|first| first == want[0]) && places.iter().any(|one| one == want[1])
+        };
+        assert!(places.iter().any(has), "{want:?}: {told}");
+    }
+}

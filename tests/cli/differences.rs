@@ -1,0 +1,89 @@
+//! Where a kustomization comes out differently than from kustomize, on purpose: both outputs, case by case.
+//!
+//! A folder of `tests/cases/differences` holds a kustomization, what kustomize prints (`kustomize.out`) and what
+//! we print by default (`default.out`, the message where it is an error). The table in the README links them all.
+//! What kustomize cannot read, the dialect `kustomize` builds as the default does: it changes merges alone.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use kubectl_smp_testing::needs::needed;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn cases() -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("tests/cases/differences")).expect("the cases");
+    let mut cases: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
+    cases.sort();
+    assert!(cases.len() >= 7, "a case or more for each line of the table");
+    cases
+}
+
+/// Runs a program in a case's folder.
+fn run(program: &str, args: &[&str], case: &Path) -> Output {
+    Command::new(program).args(args).current_dir(case).output().expect("the program runs")
+}
+
+/// What is printed, or the message where it fails.
+fn shown(output: &Output) -> String {
+    if output.status.success() {
+        return String::from_utf8_lossy(&output.stdout).into_owned();
+    }
+    assert_eq!(output.stdout, b"", "nothing is printed by half");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn wanted(case: &Path, name: &str) -> String {
+    fs::read_to_string(case.join(name)).unwrap_or_else(|error| panic!("{}/{name}: {error}", case.display()))
+}
+
+#[test]
+fn both_outputs_are_as_written_down() {
+    let ours = env!("CARGO_BIN_EXE_kubectl-smp");
+    for case in cases() {
+        let (theirs, default) = (wanted(&case, "kustomize.out"), wanted(&case, "default.out"));
+        assert_ne!(theirs, default, "{} shows no difference", case.display());
+        let as_kustomize = run(ours, &["build", "--dialect", "kustomize", "."], &case);
+        let wanted = if theirs.starts_with("Error: ") { &default } else { &theirs };
+        assert_eq!(&shown(&as_kustomize), wanted, "{} --dialect kustomize", case.display());
+        assert_eq!(shown(&run(ours, &["build", "."], &case)), default, "{}", case.display());
+    }
+}
+
+#[test]
+#[ignore = "needs kustomize, see .ci/tools"]
+fn kustomize_prints_what_is_said_of_it() {
+    let kustomize = needed("SMP_TEST_KUSTOMIZE", "kustomize");
+    for case in cases() {
+        let theirs = wanted(&case, "kustomize.out");
+        assert_eq!(shown(&run(&kustomize, &["build", "."], &case)), theirs, "{}", case.display());
+    }
+}
+
+/// kubernetes/kubernetes#39188: the merge key of ports is the port alone, so the API server changes the entry of
+/// the other protocol, and kustomize drops it.
+#[test]
+fn ports_of_two_protocols_are_told_apart() {
+    let case = root().join("tests/cases/differences/default-protocol");
+    let ours = env!("CARGO_BIN_EXE_kubectl-smp");
+    let table = [("apiserver", "apiserver.out"), ("kustomize", "kustomize.out"), ("overlay", "default.out")];
+    for (dialect, file) in table {
+        let args =
+            ["patch", "-f", "service.yaml", "--patch-file", "patch.yaml", "--dialect", dialect, "-o", "yaml"];
+        assert_eq!(shown(&run(ours, &args, &case)), wanted(&case, file), "{dialect}");
+    }
+}
+
+#[test]
+fn the_readme_lists_every_case() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let links = readme.split("](tests/cases/differences/").skip(1);
+    let linked: BTreeSet<_> =
+        links.filter_map(|rest| rest.split_once(')')).map(|(name, _)| name.to_owned()).collect();
+    let name = |case: &PathBuf| case.file_name().expect("a name").to_string_lossy().into_owned();
+    assert_eq!(linked, cases().iter().map(name).collect::<BTreeSet<_>>());
+}

@@ -1,0 +1,249 @@
+//! `merge3 --git-driver` as git runs it: merges, rebases and cherry-picks in real repositories.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const WEB: &str = "# the shop
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  template:
+    spec:
+      containers:
+      - name: web
+        image: web:1
+        ports:
+        - containerPort: 80
+";
+
+/// A repository in which git merges YAML by the driver.
+struct Repository(tempfile::TempDir);
+
+impl Repository {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let repository = Self(tempfile::tempdir().expect("a directory"));
+        let program = env!("CARGO_BIN_EXE_kubectl-smp");
+        let driver = format!("'{program}' merge3 --git-driver %O %A %B %P");
+        repository.git(&["init", "-q", "-b", "main"]);
+        for (name, value) in [
+            ("user.name", "T"),
+            ("user.email", "t@example.com"),
+            ("commit.gpgsign", "false"),
+            ("merge.smp.name", "merge manifests"),
+            ("merge.smp.driver", &driver),
+        ] {
+            repository.git(&["config", name, value]);
+        }
+        repository.commit(&[&[(".gitattributes", "*.yaml merge=smp\n*.json merge=smp\n")], files].concat());
+        repository
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        let mut git = Command::new("git");
+        git.current_dir(self.path()).args(args).env("KUBECONFIG", "none").env("NO_COLOR", "1");
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .env("GIT_EDITOR", "true");
+        git.output().expect("git runs")
+    }
+
+    fn git(&self, args: &[&str]) {
+        let output = self.run(args);
+        assert!(output.status.success(), "{args:?}: {output:?}");
+    }
+
+    fn commit(&self, files: &[(&str, &str)]) {
+        for (name, text) in files {
+            fs::write(self.path().join(name), text).expect("written");
+        }
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", "change"]);
+    }
+
+    /// Commits ours on main and theirs on a branch of the same start.
+    fn diverge(&self, ours: &[(&str, &str)], theirs: &[(&str, &str)]) {
+        self.git(&["checkout", "-q", "-b", "theirs"]);
+        self.commit(theirs);
+        self.git(&["checkout", "-q", "main"]);
+        self.commit(ours);
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).expect("there")
+    }
+}
+
+/// Changes next to each other, which git alone cannot merge.
+fn sides() -> (String, String, String) {
+    let ours = WEB
+        .replace("replicas: 1", "replicas: 1\n  paused: true")
+        .replace("- containerPort: 80\n", "- containerPort: 80\n        - containerPort: 443\n");
+    let theirs = WEB
+        .replace("replicas: 1", "replicas: 1\n  minReadySeconds: 5")
+        .replace("- containerPort: 80\n", "- containerPort: 80\n        - containerPort: 8080\n");
+    let both = WEB.replace("replicas: 1", "replicas: 1\n  paused: true\n  minReadySeconds: 5").replace(
+        "- containerPort: 80\n",
+        "- containerPort: 80\n        - containerPort: 443\n        - containerPort: 8080\n",
+    );
+    (ours, theirs, both)
+}
+
+/// The lines of a text, sorted: the order of what both sides added is not what these tests are about.
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn merges_rebases_and_cherry_picks_join_what_stands_side_by_side() {
+    let (ours, theirs, both) = sides();
+    for command in [&["merge", "theirs", "-m", "m"][..], &["rebase", "theirs"], &["cherry-pick", "theirs"]] {
+        let repository = Repository::new(&[("web.yaml", WEB)]);
+        repository.diverge(&[("web.yaml", &ours)], &[("web.yaml", &theirs)]);
+        repository.git(command);
+        assert_eq!(sorted(&repository.read("web.yaml")), sorted(&both), "{command:?}");
+        let status = repository.run(&["status", "--porcelain"]);
+        assert!(status.stdout.is_empty(), "{status:?}");
+    }
+}
+
+#[test]
+fn git_alone_could_not() {
+    let (ours, theirs, _) = sides();
+    let repository = Repository::new(&[("web.yaml", WEB), (".gitattributes", "")]);
+    repository.diverge(&[("web.yaml", &ours)], &[("web.yaml", &theirs)]);
+    assert_eq!(repository.run(&["merge", "theirs"]).status.code(), Some(1), "the test would show nothing");
+}
+
+#[test]
+fn conflicts_are_marked_where_they_are_and_nowhere_else() {
+    let ours = WEB.replace("replicas: 1", "replicas: 5").replace("web:1", "web:2");
+    let theirs = WEB.replace("replicas: 1", "replicas: 3");
+    let marked = WEB.replace("web:1", "web:2").replace(
+        "  replicas: 1\n",
+        "<<<<<<< ours\n  replicas: 5\n||||||| base\n  replicas: 1\n=======\n  replicas: 3\n>>>>>>> theirs\n",
+    );
+    for command in ["merge", "cherry-pick"] {
+        let repository = Repository::new(&[("web.yaml", WEB)]);
+        repository.diverge(&[("web.yaml", &ours)], &[("web.yaml", &theirs)]);
+        let output = repository.run(&[command, "theirs"]);
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert_eq!(repository.read("web.yaml"), marked, "{command}");
+        let unmerged = repository.run(&["diff", "--name-only", "--diff-filter=U"]);
+        assert_eq!(unmerged.stdout, b"web.yaml\n");
+        repository.git(&[command, "--abort"]);
+        assert_eq!(repository.read("web.yaml"), ours);
+    }
+    // A rebase swaps the sides.
+    let repository = Repository::new(&[("web.yaml", WEB)]);
+    repository.diverge(&[("web.yaml", &ours)], &[("web.yaml", &theirs)]);
+    assert_eq!(repository.run(&["rebase", "theirs"]).status.code(), Some(1));
+    let text = repository.read("web.yaml");
+    assert!(
+        text.contains("<<<<<<< ours\n  replicas: 3\n") && text.contains("  replicas: 5\n>>>>>>> theirs\n"),
+        "{text}"
+    );
+    fs::write(repository.path().join("web.yaml"), &ours).expect("written");
+    repository.git(&["add", "web.yaml"]);
+    repository.git(&["rebase", "--continue"]);
+}
+
+#[test]
+fn what_is_no_manifest_is_merged_by_lines() {
+    let template = "kind: Pod\nname: {{ .Values.name }}\na: 1\nb: 2\nc: 3\nd: 4\n";
+    let values = "a: 1\nb: 2\nc: 3\nd: 4\n";
+    let doubles = format!("{WEB}---\n{WEB}");
+    for (name, text) in [("t.yaml", template), ("values.yaml", values), ("twice.yaml", &doubles)] {
+        let (first, last) = if name == "twice.yaml" { ("# the shop", "80\n---") } else { ("a: 1", "d: 4") };
+        let repository = Repository::new(&[(name, text)]);
+        let (ours, theirs) = (text.replacen(first, "# changed", 1), text.replacen(last, "90\n---", 1));
+        repository.diverge(&[(name, &ours)], &[(name, &theirs)]);
+        repository.git(&["merge", "theirs", "-m", "m"]);
+        assert_eq!(repository.read(name), ours.replacen(last, "90\n---", 1), "{name}");
+    }
+    let repository = Repository::new(&[("t.yaml", template)]);
+    repository.diverge(
+        &[("t.yaml", &template.replace("b: 2", "b: 3"))],
+        &[("t.yaml", &template.replace("b: 2", "b: 4"))],
+    );
+    assert_eq!(repository.run(&["merge", "theirs"]).status.code(), Some(1));
+    let marked = "<<<<<<< ours\nb: 3\n||||||| base\nb: 2\n=======\nb: 4\n>>>>>>> theirs\n";
+    assert_eq!(repository.read("t.yaml"), template.replace("b: 2\n", marked));
+}
+
+#[test]
+fn files_that_both_sides_add_are_merged_from_nothing() {
+    let repository = Repository::new(&[("x.yaml", "a: 1\n")]);
+    let theirs = WEB.replace("web:1", "web:2");
+    repository.diverge(&[("web.yaml", WEB)], &[("web.yaml", &theirs)]);
+    assert_eq!(repository.run(&["merge", "theirs"]).status.code(), Some(1));
+    let text = repository.read("web.yaml");
+    assert!(
+        text.contains("<<<<<<< ours") && text.contains("image: web:1") && text.contains("image: web:2"),
+        "{text}"
+    );
+}
+
+/// The driver without git: the exit status and what is in the second file.
+fn driver(files: [&[u8]; 3], path: &str) -> (Option<i32>, Vec<u8>) {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (name, content) in ["o", "a", "b"].iter().zip(files) {
+        fs::write(directory.path().join(name), content).expect("written");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"))
+        .current_dir(directory.path())
+        .args(["merge3", "--git-driver", "o", "a", "b", path])
+        .env("KUBECONFIG", "none")
+        .output()
+        .expect("run");
+    (output.status.code(), fs::read(directory.path().join("a")).expect("there"))
+}
+
+#[test]
+fn the_path_decides_what_is_yaml_and_the_status_says_what_came() {
+    let ours = WEB.replace("replicas: 1", "replicas: 1\n  paused: true");
+    let theirs = WEB.replace("replicas: 1", "replicas: 1\n  minReadySeconds: 5");
+    let sides = [WEB.as_bytes(), ours.as_bytes(), theirs.as_bytes()];
+    assert_eq!(driver(sides, "dir/web.yaml").0, Some(0));
+    let (status, text) = driver(sides, "web.txt");
+    assert_eq!(status, Some(1));
+    assert!(String::from_utf8(text).expect("text").contains("<<<<<<< ours"));
+    let binary: [&[u8]; 3] = [b"\0a", b"\0b", b"\0c"];
+    assert_eq!(driver(binary, "web.yaml"), (Some(1), b"\0b".to_vec()), "ours stays");
+    assert_eq!(driver([b"\0a", b"\0a", b"\0c"], "x"), (Some(0), b"\0c".to_vec()));
+}
+
+/// Nobody, root included, may make files where this one is.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_is_told_git() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (o, b) = (directory.path().join("o"), directory.path().join("b"));
+    fs::write(&o, "a\n").and_then(|()| fs::write(&b, "b\n")).expect("written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+    command.args(["merge3", "--git-driver"]).args([o.as_path(), Path::new("/proc/version"), &b]).arg("x.txt");
+    let output = command.output().expect("run");
+    assert_eq!(output.status.code(), Some(129), "{output:?}");
+}
+
+#[test]
+fn secrets_stay_out_of_what_is_told() {
+    let secret = |value: &str| {
+        format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\nstringData:\n  p: {value}\n")
+    };
+    let repository = Repository::new(&[("s.yaml", &secret("hunter1"))]);
+    repository.diverge(&[("s.yaml", &secret("hunter2"))], &[("s.yaml", &secret("hunter3"))]);
+    let output = repository.run(&["merge", "theirs"]);
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8([output.stdout, output.stderr].concat()).expect("text");
+    assert!(told.contains("stringData.p") && !told.contains("hunter"), "{told}");
+}

@@ -1,0 +1,241 @@
+//! Help: commands in groups, two examples each that run, flags where they mean something, short pages.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use kubectl_smp_testing::fake_server;
+use tempfile::TempDir;
+
+const COMMANDS: &[&str] = &[
+    "build",
+    "blame",
+    "check",
+    "tree",
+    "deps",
+    "lock",
+    "cache",
+    "cache path",
+    "cache list",
+    "cache clear",
+    "cache prune",
+    "merge",
+    "merge3",
+    "patch",
+    "create-patch",
+    "recover",
+    #[cfg(feature = "cluster")]
+    "apply",
+    #[cfg(feature = "cluster")]
+    "diff",
+    #[cfg(feature = "cluster")]
+    "wait",
+    #[cfg(feature = "cluster")]
+    "delete",
+    #[cfg(feature = "cluster")]
+    "applyset",
+    #[cfg(feature = "cluster")]
+    "applyset list",
+    #[cfg(feature = "cluster")]
+    "applyset view",
+    #[cfg(feature = "cluster")]
+    "applyset adopt",
+    #[cfg(feature = "cluster")]
+    "applyset orphan",
+    "schema",
+    "schema show",
+    "schema compile",
+    "options",
+    "version",
+];
+
+fn help(words: &str, flag: &str) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"))
+        .args(words.split(' ').filter(|word| !word.is_empty()))
+        .arg(flag)
+        .env("COLUMNS", "80")
+        .output()
+        .expect("the program runs");
+    assert!(output.status.success(), "{words} {flag}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The commands that a page of help lists.
+fn listed(page: &str) -> Vec<&str> {
+    let lines = page.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let words = lines.filter_map(|line| line.trim().split(' ').next());
+    words
+        .filter(|word| !word.starts_with(['-', '[', '<', '#']) && *word != "kubectl" && *word != "help")
+        .collect()
+}
+
+#[test]
+fn the_first_page_has_all_commands_in_groups() {
+    let page = help("", "-h");
+    let mut headings: Vec<_> = page.lines().filter(|line| line.ends_with(':')).collect();
+    headings.retain(|line| *line != "Cluster:" || cfg!(feature = "cluster"));
+    let groups = ["Render:", "Edit:", "Cluster:", "Schema:", "Other:"];
+    let want = groups.into_iter().filter(|group| *group != "Cluster:" || cfg!(feature = "cluster"));
+    assert_eq!(headings, want.collect::<Vec<_>>());
+    let mut commands = listed(&page);
+    commands.sort_unstable();
+    let mut want: Vec<_> = COMMANDS.iter().copied().filter(|words| !words.contains(' ')).collect();
+    want.sort_unstable();
+    assert_eq!(commands, want);
+    assert_eq!(page, help("", "--help"));
+}
+
+#[test]
+fn pages_are_short() {
+    for words in COMMANDS.iter().chain(&[""]) {
+        let page = help(words, "-h");
+        assert!(page.lines().count() < 60, "{words}: {} lines", page.lines().count());
+    }
+}
+
+#[test]
+fn flags_of_all_commands_stand_in_one_place() {
+    let shared =
+        ["--context", "--kubeconfig", "--token", "--message-format", "--strict", "--color", "--quiet"];
+    let options = help("options", "--verbose");
+    for flag in shared {
+        assert!(options.contains(flag) || cfg!(not(feature = "cluster")), "{flag}");
+        for words in COMMANDS {
+            for page in [help(words, "-h"), help(words, "--help")] {
+                assert!(
+                    !page.contains(&format!("{flag} ")) && !page.contains(&format!("{flag}\n")),
+                    "{words} {flag}"
+                );
+            }
+        }
+    }
+    for words in COMMANDS {
+        assert!(help(words, "-h").contains("`kubectl smp options`"), "{words}");
+    }
+}
+
+#[test]
+fn commands_that_ask_no_cluster_take_no_cluster() {
+    for words in ["cache list", "recover", "schema compile", "version", "options"] {
+        let args = words.split(' ').chain(["--context", "x"]);
+        let output = Command::new(env!("CARGO_BIN_EXE_kubectl-smp")).args(args).output().expect("runs");
+        assert_eq!(output.status.code(), Some(2), "{words}");
+    }
+}
+
+/// The lines of the examples of a page.
+fn examples(page: &str) -> Vec<&str> {
+    let behind = page.split_once("Examples:\n").map_or("", |(_, behind)| behind);
+    let lines = behind.lines().take_while(|line| !line.is_empty());
+    lines.filter(|line| !line.trim().starts_with('#')).map(str::trim).collect()
+}
+
+const WEB: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: '1'}\n";
+const CRD: &str = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.e.com}\n\
+spec:\n  group: e.com\n  names: {kind: Widget, plural: widgets}\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
+served: true\n    storage: true\n    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}\n";
+const OPENAPI: &str = r#"{"definitions": {"a.B": {"type": "object", "properties": {"x": {"type": "string"}},
+"x-kubernetes-group-version-kind": [{"group": "e.com", "version": "v1", "kind": "B"}]}}}"#;
+
+/// A directory with all that the examples name, and a `kubectl` that has the plugin.
+fn fixture() -> TempDir {
+    let home = tempfile::tempdir().expect("a directory");
+    let changed = WEB.replace("'1'", "'2'");
+    let kubectl = format!("#!/bin/sh\nshift\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_kubectl-smp"));
+    let files: &[(&str, &str)] = &[
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("base/web.yaml", WEB),
+        ("overlays/prod/kustomization.yaml", "resources: [../../base]\n"),
+        ("overlays/dev/kustomization.yaml", "resources: [../../base]\nnamePrefix: dev-\n"),
+        ("web.yaml", WEB),
+        ("patch.yaml", &changed),
+        ("new.yaml", &changed),
+        ("live.yaml", WEB),
+        ("updates/web.yaml", &changed),
+        ("app/web.yaml", WEB),
+        ("v1/web.yaml", WEB),
+        ("v2/web.yaml", &changed),
+        ("ops.json", r#"[{"op": "replace", "path": "/data/a", "value": "3"}]"#),
+        ("crd.yaml", CRD),
+        ("new.json", OPENAPI),
+        ("old.json", OPENAPI),
+        ("bin/kubectl", &kubectl),
+    ];
+    for (path, text) in files {
+        let path = home.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    fs::create_dir(home.path().join("rendered")).expect("made");
+    fs::create_dir(home.path().join("cache")).expect("made");
+    let made = Command::new("chmod").arg("+x").arg(home.path().join("bin/kubectl")).status();
+    assert!(made.expect("chmod runs").success());
+    home
+}
+
+#[cfg(feature = "cluster")]
+fn server() -> String {
+    fake_server::start(|body| (200, String::new(), body.into()))
+}
+
+#[cfg(not(feature = "cluster"))]
+fn server() -> String {
+    "http://127.0.0.1:1".into()
+}
+
+fn kubeconfig(home: &Path, server: &str) -> std::path::PathBuf {
+    let path = home.join("kubeconfig");
+    let text = format!(
+        "clusters:\n- name: c\n  cluster: {{server: '{server}'}}\ncontexts:\n- name: c\n  context: {{cluster: c}}\n\
+         current-context: c\n"
+    );
+    fs::write(&path, text).expect("written");
+    path
+}
+
+#[cfg(unix)]
+#[test]
+fn two_examples_of_each_command_run() {
+    let server = server();
+    for words in COMMANDS {
+        let page = help(words, "-h");
+        let examples = examples(&page);
+        assert_eq!(examples.len(), 2, "{words}: {examples:?}");
+        for line in examples {
+            let home = fixture();
+            let path = format!("{}/bin:{}", home.path().display(), std::env::var("PATH").expect("a path"));
+            let output = Command::new("sh")
+                .args(["-c", line])
+                .current_dir(home.path())
+                .env("PATH", path)
+                .env("KUBECONFIG", kubeconfig(home.path(), &server))
+                .env("KUBECTL_SMP_CACHE_DIR", home.path().join("cache"))
+                .output()
+                .expect("a shell");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            // A difference is no failure of `diff`.
+            let is_well = output.status.success() || (*words == "diff" && output.status.code() == Some(1));
+            assert!(is_well && !stderr.contains("error"), "{line}\n{stderr}");
+        }
+    }
+}
+
+#[test]
+fn habits_of_other_tools_work() {
+    let home = fixture();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+        command.args(args).current_dir(home.path()).env("KUBECONFIG", "/dev/null").output().expect("runs")
+    };
+    for (alias, name) in [("render", "build"), ("lint", "check"), ("why", "blame")] {
+        let (alias_of, of) = (run(&[alias, "overlays/prod"]), run(&[name, "overlays/prod"]));
+        assert_eq!((alias_of.status.code(), alias_of.stdout), (Some(0), of.stdout), "{alias}");
+        assert!(help("", "-h").contains(&format!("[alias: {alias}]")), "{alias}");
+    }
+    let wrong = run(&["build", "--watch"]);
+    let message = String::from_utf8_lossy(&wrong.stderr);
+    assert!(
+        message.contains("unexpected argument '--watch'") && !message.contains("as a value"),
+        "{message}"
+    );
+}

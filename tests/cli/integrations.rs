@@ -1,0 +1,94 @@
+//! The files for other tools: they are what those read, and what they run runs.
+
+use std::fs;
+use std::path::Path;
+
+use kubectl_smp::yaml::Node;
+use kubectl_smp_testing::program::{folder, run};
+use regex::Regex;
+use serde_json::Value;
+
+const POD: &str =
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n";
+const UNMATCHED: &str = "resources: [pod.yaml]\nimages:\n- name: ngnix\n  newTag: \"1\"\n";
+
+fn text(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file")
+}
+
+fn json(path: &str) -> Value {
+    text(path).parse::<Node>().expect("YAML").to_json_value()
+}
+
+fn words(value: &Value) -> Vec<&str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+#[test]
+fn the_hook_checks_what_it_says() {
+    let hooks = json(".pre-commit-hooks.yaml");
+    let hook = &hooks[0];
+    assert_eq!((&hook["id"], &hook["language"]), (&"kubectl-smp-check".into(), &"system".into()));
+    assert_eq!(hook["pass_filenames"], false, "targets are directories, and not the files that changed");
+    let files = Regex::new(hook["files"].as_str().expect("a pattern")).expect("a pattern");
+    assert!(
+        files.is_match("app/kustomization.yaml") && files.is_match("a.yml") && !files.is_match("README.md")
+    );
+    let command: Vec<&str> = hook["entry"].as_str().expect("a command").split(' ').collect();
+    let [program, args @ ..] = &command[..] else { panic!("a program") };
+    assert_eq!(*program, "kubectl-smp");
+    let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", "resources: [pod.yaml]\n")]);
+    let status = |home: &Path| run(home, &[args, &words(&hook["args"])].concat()).status.code();
+    assert_eq!(status(home.path()), Some(0));
+    fs::write(home.path().join("app/kustomization.yaml"), "resources: [none.yaml]\n").expect("written");
+    assert_eq!(status(home.path()), Some(1));
+}
+
+#[test]
+fn the_problem_matcher_matches_lines_of_findings() {
+    let matcher = json("integrations/github/problem-matcher.json");
+    let pattern = &matcher["problemMatcher"][0]["pattern"][0];
+    let regexp = Regex::new(pattern["regexp"].as_str().expect("a pattern")).expect("a pattern");
+    let group = |name: &str| usize::try_from(pattern[name].as_u64().expect("a group")).expect("small");
+    let home = folder(&[("a b/pod.yaml", POD), ("a b/kustomization.yaml", UNMATCHED)]);
+    let output = run(home.path(), &["check", "-R", ".", "-o", "short"]);
+    let printed = String::from_utf8(output.stdout).expect("text");
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines.len(), 1, "{printed}");
+    let found = regexp.captures(lines[0]).expect("it matches");
+    let told = ["file", "line", "column", "severity", "code"].map(|name| &found[group(name)]);
+    assert_eq!(told, ["a b/kustomization.yaml", "3", "9", "warning", "unmatched-image"]);
+    assert!(found[group("message")].contains("ngnix"));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_commands_of_the_workflow_run() {
+    use std::process::Command;
+
+    let workflow = json("integrations/github/check.yaml");
+    let steps = workflow["jobs"]["check"]["steps"].as_array().expect("steps");
+    let commands: Vec<&str> = steps
+        .iter()
+        .filter_map(|step| step["run"].as_str())
+        .filter(|command| command.contains("kubectl-smp check"))
+        .collect();
+    assert_eq!(commands.len(), 2);
+    let bin = Path::new(env!("CARGO_BIN_EXE_kubectl-smp")).parent().expect("a directory");
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").expect("a path"));
+    let statuses = |kustomization: &str| {
+        let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", kustomization)]);
+        let status = |command: &&str| {
+            let mut shell = Command::new("sh");
+            shell.args(["-e", "-c", command]).current_dir(home.path()).env("PATH", &path);
+            shell.env("KUBECONFIG", "/dev/null").env("HOME", home.path());
+            shell.output().expect("a shell").status.code()
+        };
+        let statuses: Vec<_> = commands.iter().map(status).collect();
+        let sarif = fs::read_to_string(home.path().join("check.sarif")).expect("written");
+        let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
+        (statuses, sarif["runs"][0]["results"].as_array().expect("findings").len())
+    };
+    assert_eq!(statuses("resources: [pod.yaml]\n"), (vec![Some(0), Some(0)], 0));
+    assert_eq!(statuses("resources: [none.yaml]\n"), (vec![Some(0), Some(1)], 1), "the last one fails");
+}

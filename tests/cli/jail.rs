@@ -1,0 +1,150 @@
+//! What a build may read, tried as an attacker would: by links, by what is no file, by exchanging directories
+//! while they are read, by what fetched repositories hold. Runs the program, and the library for races.
+
+#![cfg(unix)]
+
+mod fetched;
+mod local;
+#[cfg(target_os = "linux")]
+mod race;
+#[cfg(target_os = "linux")]
+mod sandbox;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use kubectl_smp_testing::needs;
+
+/// What may never be printed.
+const SECRET: &str = "top-secret";
+
+/// Longer than any of these commands takes, and shorter than anyone would wait.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A manifest, by its name.
+fn map(name: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n")
+}
+
+/// A directory of its own, with a cache beside what is built in it, and the file `out/secret.yaml`.
+struct Place {
+    _guard: tempfile::TempDir,
+    home: PathBuf,
+}
+
+impl Place {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let guard = tempfile::tempdir().expect("a directory");
+        let home = guard.path().canonicalize().expect("its real path");
+        let place = Self { _guard: guard, home };
+        place.write("out/secret.yaml", &map(SECRET));
+        for (path, text) in files {
+            place.write(path, text);
+        }
+        place
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.home.join(path)
+    }
+
+    /// Writes a file, in which `HOME` stands for the directory of all.
+    fn write(&self, path: &str, text: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text.replace("HOME", &self.home.display().to_string())).expect("written");
+    }
+
+    /// Makes a link; a target that begins with `/` is absolute from the directory of all.
+    fn link(&self, path: &str, target: &str) {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        let target = match target.strip_prefix('/') {
+            Some(inside) if !target.starts_with("/dev/") => self.at(inside),
+            _ => PathBuf::from(target),
+        };
+        symlink(target, path).expect("linked");
+    }
+
+    fn pipe(&self, path: &str) -> PathBuf {
+        let path = self.at(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+        path
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+        command.args(arguments).current_dir(&self.home).env("XDG_CACHE_HOME", self.at("cache"));
+        command.env_remove("KUBECONFIG").env("HOME", self.at("user")).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program; it must come to an end.
+    fn run(&self, arguments: &[&str]) -> Ended {
+        Ended::of(self.command(arguments))
+    }
+
+    /// What a command prints that succeeds.
+    fn prints(&self, arguments: &[&str]) -> String {
+        let ended = self.run(arguments);
+        assert!(ended.succeeded, "{arguments:?}: {}", ended.messages);
+        ended.output
+    }
+
+    /// The message of a command that is refused, prints nothing, and gives nothing away.
+    fn refused(&self, arguments: &[&str]) -> String {
+        let ended = self.run(arguments);
+        assert!(!ended.succeeded && ended.output.is_empty(), "{arguments:?}: {}", ended.output);
+        assert!(!ended.messages.contains(SECRET), "{arguments:?}: {}", ended.messages);
+        ended.messages.replace(&self.home.display().to_string(), "HOME")
+    }
+
+    /// Makes a repository of a directory and returns its URL.
+    fn repository(&self, path: &str) -> String {
+        let first = if self.at(path).join(".git").exists() { "status" } else { "init --initial-branch=main" };
+        for arguments in [first, "add .", "commit --quiet --message=x"] {
+            let mut git = Command::new("git");
+            git.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]);
+            let done = git.args(arguments.split(' ')).current_dir(self.at(path)).output().expect("git");
+            assert!(done.status.success(), "{arguments}");
+        }
+        format!("file://{}", self.at(path).display())
+    }
+}
+
+/// How a command ended.
+struct Ended {
+    succeeded: bool,
+    output: String,
+    messages: String,
+}
+
+impl Ended {
+    fn of(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program");
+        let start = Instant::now();
+        // What it prints here is short, so that nobody has to read it meanwhile.
+        while child.try_wait().expect("a child").is_none() {
+            if start.elapsed() > LIMIT {
+                child.kill().expect("killed");
+                panic!("{command:?} hangs");
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let Output { status, stdout, stderr } = child.wait_with_output().expect("ended");
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self { succeeded: status.success(), output: text(stdout), messages: text(stderr) }
+    }
+}
+
+/// What the real kustomize prints.
+fn kustomize(directory: &Path) -> String {
+    let program = needs::needed("SMP_TEST_KUSTOMIZE", "kustomize");
+    let output = Command::new(program).arg("build").arg(directory).output().expect("kustomize");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}

@@ -1,0 +1,37 @@
+//! Tests that run the program: what it prints, writes and refuses.
+
+mod bad_input;
+mod blame;
+mod blame_cases;
+mod blame_objects;
+mod blame_text;
+mod both_places;
+mod bounds;
+#[cfg(all(unix, feature = "remote"))]
+mod caches;
+mod check;
+mod check_findings;
+mod deps;
+mod differences;
+mod git_driver;
+mod help;
+mod integrations;
+#[cfg(unix)]
+mod jail;
+mod locked_schemas;
+mod merges;
+mod messages;
+mod mistakes;
+mod overwritten_replacements;
+mod package_files;
+mod packages;
+mod patches;
+mod readme;
+mod refusals;
+mod secrets;
+mod targets;
+mod tree;
+mod validation;
+mod version;
+#[cfg(unix)]
+mod writing;

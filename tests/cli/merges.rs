@@ -1,0 +1,221 @@
+//! Merges from the command line that broke documents elsewhere: equal keys, keys with defaults, keys of custom
+//! resources, what is left of things that were removed.
+
+use std::fs;
+use std::path::Path;
+
+use kubectl_smp_testing::program;
+use kubectl_smp_testing::program::folder;
+
+/// What it prints, and says.
+fn run(folder: &Path, args: &[&str]) -> (String, String) {
+    let output = program::run(folder, args);
+    let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"));
+    assert!(output.status.success(), "{args:?}: {stderr}");
+    (stdout, stderr)
+}
+
+/// The result of a three-way merge of texts, and what was said of it.
+fn merge3(original: &str, updated: &str, dest: &str, args: &[&str]) -> (String, String) {
+    let files = [("original.yaml", original), ("updated.yaml", updated), ("dest.yaml", dest)];
+    let sides = ["merge3", "--original=original.yaml", "--updated=updated.yaml", "--dest=dest.yaml"];
+    run(folder(&files).path(), &[&sides[..], args].concat())
+}
+
+/// Merges a text with itself, in both ways.
+fn is_itself(text: &str) {
+    let (merged, told) = merge3(text, text, text, &[]);
+    assert_eq!((merged.as_str(), told.as_str()), (text, "nothing changed\n"));
+    let (merged, told) = run(folder(&[("x.yaml", text)]).path(), &["merge", "x.yaml", "x.yaml"]);
+    assert_eq!((merged.as_str(), told.as_str()), (text, "nothing changed\n"));
+}
+
+/// In the manner of ingress-nginx behind a load balancer that ends TLS: two ports of one number.
+const TWO_PORTS_ALIKE: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: controller # one for all
+spec:
+  template:
+    spec:
+      containers:
+        - name: controller
+          image: \"controller:1\"
+          ports:
+            - name: http
+              containerPort: 80
+              protocol: TCP
+            - name: https
+              containerPort: 80 # TLS ends before
+              protocol: TCP
+            - name: tohttps
+              containerPort: 2443
+";
+
+#[test]
+fn a_port_that_stands_twice_is_kept() {
+    is_itself(TWO_PORTS_ALIKE);
+    let updated = TWO_PORTS_ALIKE.replace("controller:1", "controller:2");
+    let mine = TWO_PORTS_ALIKE.replace("2443\n", "2443\n            - containerPort: 10254\n");
+    let both = mine.replace("controller:1", "controller:2");
+    assert_eq!(merge3(TWO_PORTS_ALIKE, &updated, &mine, &[]).0, both);
+    let theirs = updated.replace("2443", "3443");
+    let (merged, told) = merge3(TWO_PORTS_ALIKE, &theirs, &mine, &[]);
+    assert_eq!(merged, theirs, "a list whose entries nothing tells apart is one value");
+    assert!(told.contains("field: spec.template.spec.containers[name=controller].ports\n"), "{told}");
+}
+
+#[test]
+fn triggers_of_one_type_are_kept() {
+    let scaled = |replicas: u32, query: &str| {
+        format!(
+            "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata:\n  name: web\nspec:\n  maxReplicaCount: {replicas}\n  \
+             triggers:\n  - type: prometheus\n    metadata:\n      query: a\n  - type: prometheus\n    metadata:\n      query: {query}\n"
+        )
+    };
+    is_itself(&scaled(1, "b"));
+    assert_eq!(merge3(&scaled(1, "b"), &scaled(2, "b"), &scaled(1, "c"), &[]).0, scaled(2, "c"));
+    let (merged, told) = merge3(&scaled(1, "b"), &scaled(1, "d"), &scaled(2, "c"), &[]);
+    assert_eq!(merged, scaled(2, "d"));
+    assert!(told.contains("field: spec.triggers\n") && told.contains("no schema says"), "{told}");
+}
+
+const GATEWAY_CRD: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gateways.example.com}
+spec:
+  group: example.com
+  names: {kind: Gateway, plural: gateways}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              listeners:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [id]
+                items:
+                  type: object
+                  properties:
+                    id: {type: string}
+                    port: {type: integer}
+                    hostname: {type: string}
+";
+
+#[test]
+fn listeners_merge_by_the_keys_of_their_crd() {
+    let gateway = |listeners: &[&str]| {
+        let entries = listeners.join("\n  - ");
+        let head = "apiVersion: example.com/v1\nkind: Gateway\nmetadata:\n  name: g\nspec:\n  listeners:";
+        format!("{head}\n  - {entries}\n")
+    };
+    let original = gateway(&["{id: web, port: 80}", "{id: old, port: 1}"]);
+    let updated = gateway(&["{id: web, port: 8080}", "{id: tls, port: 443}"]);
+    let dest = gateway(&["{id: web, port: 80, hostname: mine}", "{id: old, port: 1}", "{id: own, port: 9}"]);
+    let want =
+        gateway(&["{id: web, port: 8080, hostname: mine}", "{id: own, port: 9}", "{id: tls, port: 443}"]);
+
+    let files = [("original.yaml", &original), ("updated.yaml", &updated), ("dest.yaml", &dest)];
+    let files = files.map(|(name, text)| (name, text.as_str()));
+    let by_file = folder(&[&files[..], &[("crd.yaml", GATEWAY_CRD)]].concat());
+    let sides = ["merge3", "--original=original.yaml", "--updated=updated.yaml", "--dest=dest.yaml"];
+    let (merged, told) = run(by_file.path(), &[&sides[..], &["--schema=crd.yaml"]].concat());
+    assert_eq!(sorted_entries(&merged), sorted_entries(&want));
+    assert!(!told.contains("warning"), "{told}");
+
+    let both =
+        ["original", "updated", "dest"].map(|side| [format!("{side}/crd.yaml"), format!("{side}/g.yaml")]);
+    let texts = [&original, &updated, &dest];
+    let files: Vec<(&str, &str)> = both
+        .iter()
+        .zip(texts)
+        .flat_map(|([crd, g], text)| [(crd.as_str(), GATEWAY_CRD), (g.as_str(), text.as_str())])
+        .collect();
+    let sides = ["merge3", "--original=original", "--updated=updated", "--dest=dest", "--in-place"];
+    let in_package = folder(&files);
+    let (_, told) = run(in_package.path(), &sides);
+    assert!(!told.contains("warning"), "{told}");
+    let merged = fs::read_to_string(in_package.path().join("dest/g.yaml")).expect("there");
+    assert_eq!(sorted_entries(&merged), sorted_entries(&want));
+}
+
+/// Where new entries stand is told by other tests.
+fn sorted_entries(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn a_port_is_the_same_with_and_without_its_protocol() {
+    let service = |ports: &str| {
+        format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: s\nspec:\n  ports:\n{ports}")
+    };
+    let original = service("  - port: 53\n  - port: 53\n    protocol: UDP\n");
+    let updated =
+        service("  - port: 53\n    protocol: TCP\n    name: dns\n  - port: 53\n    protocol: UDP\n");
+    let dest = service("  - port: 53\n    nodePort: 30053 # ours\n  - port: 53\n    protocol: UDP\n");
+    let (merged, told) = merge3(&original, &updated, &dest, &[]);
+    let want = "  - port: 53\n    protocol: TCP\n    name: dns\n    nodePort: 30053 # ours\n  - port: 53\n    protocol: UDP\n";
+    assert_eq!(merged, service(want));
+    assert!(!told.contains("warning"), "{told}");
+    let files = folder(&[("updated.yaml", &updated), ("dest.yaml", &dest)]);
+    assert_eq!(run(files.path(), &["merge", "updated.yaml", "dest.yaml"]).0, service(want));
+}
+
+#[test]
+fn variables_of_one_name_are_kept() {
+    let pod = |image: &str, last: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: web\n    image: {image}\n    \
+             env:\n    - name: A\n      value: x\n    - name: A\n      value: {last}\n"
+        )
+    };
+    is_itself(&pod("a", "y"));
+    assert_eq!(merge3(&pod("a", "y"), &pod("b", "y"), &pod("a", "z"), &[]).0, pod("b", "z"));
+    assert_eq!(merge3(&pod("a", "y"), &pod("a", "z"), &pod("b", "y"), &[]).0, pod("b", "z"));
+}
+
+#[test]
+fn no_shell_is_left_of_what_was_removed() {
+    let deployment = |strategy: &str, containers: &str, volume: &str, replicas: u32| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: d\nspec:\n  replicas: {replicas}\n  strategy:\n{strategy}  \
+             template:\n    spec:\n      containers:\n      - name: web\n        image: web\n{containers}      \
+             volumes:\n      - name: data\n        {volume}\n"
+        )
+    };
+    let rolling = "    type: RollingUpdate\n    rollingUpdate:\n      maxSurge: 1\n";
+    let sidecar = "      - name: sidecar\n        image: s\n";
+    let original = deployment(rolling, sidecar, "emptyDir: {}", 1);
+    let updated = deployment("    type: Recreate\n", "", "hostPath:\n          path: /x", 1);
+    let dest = deployment(rolling, sidecar, "emptyDir: {}", 3);
+    let want = deployment("    type: Recreate\n", "", "hostPath:\n          path: /x", 3);
+    let (merged, told) = merge3(&original, &updated, &dest, &[]);
+    assert_eq!(merged, want);
+    assert!(!told.contains("warning"), "{told}");
+    let (kyaml, _) = merge3(&original, &updated, &dest, &["--dialect=kyaml"]);
+    for shell in ["rollingUpdate: {}", "emptyDir: {}"] {
+        assert!(kyaml.contains(shell), "kyaml leaves {shell}: {kyaml}");
+    }
+}
+
+#[test]
+fn a_change_of_type_is_told() {
+    let files = folder(&[("source.yaml", "a:\n  b: 1\nc: 2\n"), ("dest.yaml", "# mine\na: 1 # one\nc: 1\n")]);
+    let (merged, told) = run(files.path(), &["merge", "source.yaml", "dest.yaml"]);
+    assert!(merged.starts_with("# mine\na:") && merged.ends_with("\n  b: 1\nc: 2\n"), "{merged}");
+    for part in ["warning[conflict]: ", "dest.yaml:2:4", "source.yaml:2:3", "field: a\n"] {
+        assert!(told.contains(part), "{part} is not in {told}");
+    }
+}

@@ -1,0 +1,149 @@
+//! `merge`, `merge3` and `patch` from the command line: what they print, write and report.
+
+use std::fs;
+
+use kubectl_smp_testing::program::{folder, run};
+
+const ORIGINAL: &str = "kind: Web\nmetadata: {name: web}\nreplicas: 1\nimage: web:1\n";
+const UPDATED: &str = "kind: Web\nmetadata: {name: web}\nreplicas: 2\nimage: web:2\n";
+const DEST: &str = "# ours\nkind: Web\nmetadata: {name: web}\nreplicas: 5 # more\nimage: web:1\n";
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn three_sides() -> tempfile::TempDir {
+    folder(&[("original/web.yaml", ORIGINAL), ("updated/web.yaml", UPDATED), ("dest/web.yaml", DEST)])
+}
+
+const MERGE3: [&str; 7] = ["merge3", "--original", "original", "--updated", "updated", "--dest", "dest"];
+
+#[test]
+fn three_way_merges_print_the_result_and_report_on_stderr() {
+    let sides = three_sides();
+    let output = run(sides.path(), &MERGE3);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    assert_eq!(stdout, "# ours\nkind: Web\nmetadata: {name: web}\nreplicas: 2 # more\nimage: web:2\n");
+    assert!(stderr.contains("dest/web.yaml: Web web: changed replicas, image\n"), "{stderr}");
+    assert!(stderr.ends_with("0 added, 1 changed, 0 removed, 1 conflict\n"), "{stderr}");
+    assert!(stderr.contains("both sides changed this field: the updated value is taken\n"), "{stderr}");
+    for place in ["dest/web.yaml:4:", "updated/web.yaml:3:", "original/web.yaml:3:"] {
+        assert!(stderr.contains(place), "{place} is not in {stderr}");
+    }
+    assert_eq!(fs::read_to_string(sides.path().join("dest/web.yaml")).expect("there"), DEST);
+}
+
+#[test]
+fn conflicts_are_decided_as_asked() {
+    let sides = three_sides();
+    let run = |policy: &str| run(sides.path(), &[&MERGE3[..], &["--on-conflict", policy]].concat());
+    let dest = run("dest");
+    assert!(text(&dest.stdout).contains("replicas: 5 # more\nimage: web:2\n"));
+    for stops in ["fail", "report"] {
+        let output = run(stops);
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()), "{stops}");
+        let stderr = text(&output.stderr);
+        assert!(stderr.ends_with("error: 1 conflict: nothing was written\n"), "{stops}: {stderr}");
+        assert!(!stderr.contains("taken") && stderr.contains("this field: nothing was written"), "{stderr}");
+    }
+    assert_eq!(run("nobody").status.code(), Some(2));
+}
+
+#[test]
+fn directories_are_changed_in_place_or_not_at_all() {
+    let gone = "kind: Web\nmetadata: {name: gone}\n";
+    let sides = three_sides();
+    fs::write(sides.path().join("original/gone.yaml"), gone).expect("written");
+    fs::write(sides.path().join("dest/gone.yaml"), gone).expect("written");
+    fs::write(sides.path().join("updated/new.yaml"), "# new\nkind: Web\nmetadata: {name: new}\n")
+        .expect("written");
+    let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(3), String::new()), "{output:?}");
+    assert!(text(&output.stdout).ends_with("1 added, 1 changed, 1 removed, 1 conflict\n"), "{output:?}");
+    let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
+    assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
+    assert_eq!(dest("new.yaml").as_deref(), Some("# new\nkind: Web\nmetadata: {name: new}\n"));
+    assert_eq!(dest("gone.yaml"), None);
+    // A directory where a file belongs: nothing is written of all the others.
+    fs::write(sides.path().join("dest/web.yaml"), DEST).expect("written");
+    fs::remove_file(sides.path().join("dest/new.yaml")).expect("gone");
+    fs::create_dir(sides.path().join("dest/new.yaml")).expect("made");
+    let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
+    assert_eq!((output.status.code(), dest("web.yaml").as_deref()), (Some(1), Some(DEST)), "{output:?}");
+}
+
+#[test]
+fn manifests_that_cannot_be_read_stop_nothing_else() {
+    let sides = three_sides();
+    fs::write(sides.path().join("dest/bad.yaml"), "a: [\n").expect("written");
+    let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let told = text(&output.stderr);
+    assert!(told.starts_with("warning[syntax]: dest/bad.yaml is merged by lines: "), "{told}");
+    let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
+    assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
+    assert_eq!(dest("bad.yaml").as_deref(), Some("a: [\n"));
+    // A single file that was asked for is another matter.
+    let output = run(sides.path(), &["merge", "updated/web.yaml", "dest/bad.yaml"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(text(&output.stderr).contains("bad.yaml"));
+}
+
+#[test]
+fn two_way_merges_infer_keys_and_order_lists() {
+    let files = folder(&[
+        ("source.yaml", "l:\n- mountPath: /b\n  v: 2\n- mountPath: /c\n"),
+        ("dest.yaml", "l:\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 1\n"),
+    ]);
+    let merge = |args: &[&str]| {
+        let output = run(files.path(), &[&["merge", "source.yaml", "dest.yaml"], args].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    let appended = "l:\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n";
+    let replaced = "l:\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n";
+    for dialect in ["auto", "kyaml"] {
+        let merge = |args: &[&str]| merge(&[&["--dialect", dialect], args].concat());
+        assert_eq!(merge(&["--infer-keys"]), appended);
+        assert_eq!(merge(&["--infer-keys=name,mountPath"]), appended);
+        assert_eq!(merge(&["--infer-keys=none"]), replaced);
+    }
+    assert_eq!(merge(&[]), appended);
+    assert_eq!(merge(&["--dialect", "kyaml"]), replaced);
+    let prepended = "l:\n- mountPath: /c\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 2\n";
+    assert_eq!(merge(&["--list-order", "prepend"]), prepended);
+    let prepended = "l:\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n# first\n- mountPath: /a\n";
+    assert_eq!(merge(&["--dialect", "kyaml", "--infer-keys", "--list-order", "prepend"]), prepended);
+    let told =
+        "dest.yaml: document 1: changed l[mountPath=/b].v, l[mountPath=/c]\n0 added, 1 changed, 0 removed\n";
+    assert_eq!(merge(&["-o", "out.yaml"]), told);
+    assert_eq!(fs::read_to_string(files.path().join("out.yaml")).expect("written"), appended);
+}
+
+#[test]
+fn patches_are_applied_to_files() {
+    let files = folder(&[
+        ("dir/web.yaml", DEST),
+        ("dir/b.yaml", "kind: B\nmetadata: {name: b}\n"),
+        ("dir/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("dir/values.yaml", "replicas: 1\n"),
+        ("p.yaml", "kind: Web\nreplicas: 9\n"),
+    ]);
+    let patch = |args: &[&str]| {
+        run(
+            files.path(),
+            &[&["patch", "-f", "dir", "--patch-file", "p.yaml", "--type", "merge"], args].concat(),
+        )
+    };
+    let patched = DEST.replace("replicas: 5", "replicas: 9");
+    let others = "kind: B\nmetadata: {name: b}\n---\nresources: [web.yaml]\n---\nreplicas: 1\n";
+    assert_eq!(text(&patch(&[]).stdout), format!("{others}---\n{patched}"));
+    assert!(text(&patch(&["-o", "json"]).stdout).contains("\"replicas\": 9"));
+    assert!(patch(&["--in-place"]).status.success());
+    assert_eq!(fs::read_to_string(files.path().join("dir/web.yaml")).expect("there"), patched);
+    let nothing = run(files.path(), &["patch", "-f", "dir", "-p", "kind: Nope", "--type", "merge"]);
+    assert_eq!((nothing.status.code(), nothing.stdout.len()), (Some(1), 0));
+    let stdin = run(files.path(), &["patch", "-f", "-", "-p", "a: 1", "--in-place"]);
+    assert_eq!(stdin.status.code(), Some(1));
+}

@@ -1,0 +1,1066 @@
+//! `patch` and `create-patch` as a user meets them: what is touched, what is added, and what a live object keeps.
+
+mod told;
+mod traps;
+mod versions;
+
+use std::fs;
+use std::path::Path;
+
+use kubectl_smp_testing::program::{folder, run};
+use tempfile::TempDir;
+
+/// What it prints, and what it says.
+fn succeed(directory: &Path, args: &[&str]) -> (String, String) {
+    let output = run(directory, args);
+    let [stdout, stderr] =
+        [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
+    assert!(output.status.success(), "{args:?}: {stderr}");
+    (stdout, stderr)
+}
+
+fn fail(directory: &Path, args: &[&str]) -> String {
+    let output = run(directory, args);
+    assert!(!output.status.success() && output.stdout.is_empty(), "{args:?} must fail");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  labels: {tier: front}
+spec:
+  replicas: 1 # one
+  template:
+    spec:
+      containers:
+      - name: web
+        image: web:1
+";
+
+/// A directory as people have them: manifests beside what only looks so.
+fn application() -> TempDir {
+    folder(&[
+        ("app/db.yaml", &WEB.replace("web", "db").replace("front", "back")),
+        ("app/kustomization.yaml", "resources: [web.yaml, db.yaml]\n"),
+        (
+            "app/overlay/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+        ),
+        ("app/values.yaml", "replicas: 2\n"),
+        ("app/web.yaml", WEB),
+    ])
+}
+
+/// The files of the directory that are not as they were.
+fn touched(args: &[&str]) -> Vec<String> {
+    let (files, untouched) = (application(), application());
+    succeed(files.path(), &[&["patch", "-f", "app", "--in-place"], args].concat());
+    let read =
+        |directory: &TempDir, name: &str| fs::read_to_string(directory.path().join(name)).expect("there");
+    let names = ["db.yaml", "kustomization.yaml", "overlay/kustomization.yaml", "values.yaml", "web.yaml"];
+    let is_touched = |name: &&str| {
+        let path = format!("app/{name}");
+        read(&files, &path) != read(&untouched, &path)
+    };
+    names.into_iter().filter(is_touched).map(String::from).collect()
+}
+
+const KUSTOMIZATION: &str = "\
+# mine
+resources: [a.yaml]
+images:
+- name: web
+  newTag: \"1\" # pinned
+- name: db
+  newTag: \"2\"
+";
+
+#[test]
+fn lists_of_a_kustomization_merge_by_name() {
+    let kinds = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
+    for head in ["", kinds] {
+        let text = format!("{head}{KUSTOMIZATION}");
+        let files = folder(&[("kustomization.yaml", &text)]);
+        let patch = "{\"images\": [{\"name\": \"web\", \"newTag\": \"9\"}], \"resources\": [\"b.yaml\"]}";
+        let (stdout, _) = succeed(files.path(), &["patch", "-f", "kustomization.yaml", "-p", patch]);
+        let want = text.replace("\"1\"", "\"9\"").replace("[a.yaml]", "[a.yaml, b.yaml]");
+        assert_eq!(stdout, want);
+    }
+}
+
+#[test]
+fn removed_list_entries_are_counted() {
+    let files = folder(&[("kustomization.yaml", KUSTOMIZATION)]);
+    let patch = "{images: [{name: web, newTag: \"9\"}]}";
+    let args = ["patch", "-f", "kustomization.yaml", "--type=merge", "--in-place", "-p", patch];
+    let (_, stderr) = succeed(files.path(), &args);
+    assert!(stderr.ends_with("0 added, 1 changed, 0 removed, 1 list entry removed\n"), "{stderr}");
+}
+
+#[test]
+fn a_directory_is_patched_where_the_patch_or_the_user_says() {
+    let both = ["db.yaml", "web.yaml"];
+    let table: [(&[&str], &[&str]); 12] = [
+        (&["-p", "{apiVersion: apps/v1, kind: Deployment, spec: {paused: true}}"], &both),
+        (&["-p", "{kind: Deployment, spec: {paused: true}}"], &both),
+        (
+            &["-p", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: db}, spec: {paused: true}}"],
+            &["db.yaml"],
+        ),
+        (&["-p", "{spec: {paused: true}}", "--kind", "Deployment"], &both),
+        (&["-p", "{spec: {paused: true}}", "--kind", "Deployment.apps", "--name", "web"], &["web.yaml"]),
+        (&["-p", "{spec: {paused: true}}", "--name", "web"], &["web.yaml"]),
+        (&["-p", "{spec: {paused: true}}", "-l", "tier=back"], &["db.yaml"]),
+        (
+            &["-p", "[{op: add, path: /spec/paused, value: true}]", "--type=json", "-l", "tier in (front)"],
+            &["web.yaml"],
+        ),
+        (
+            &["-p", "{namePrefix: x}", "--type=merge", "--kind", "Kustomization"],
+            &["kustomization.yaml", "overlay/kustomization.yaml"],
+        ),
+        (
+            &["-p", "{kind: Kustomization, namePrefix: x}", "--type=merge", "--all"],
+            &["overlay/kustomization.yaml"],
+        ),
+        (
+            &["-p", "{x: y}", "--type=merge", "--all"],
+            &["db.yaml", "kustomization.yaml", "overlay/kustomization.yaml", "values.yaml", "web.yaml"],
+        ),
+        (&["-p", "{kind: Deployment, spec: {paused: true}}", "--name", "db"], &["db.yaml"]),
+    ];
+    for (args, want) in table {
+        assert_eq!(touched(args), want, "{args:?}");
+    }
+}
+
+/// A config map called `c`, in a namespace or in none.
+fn config(namespace: &str, value: &str) -> String {
+    let namespace = if namespace.is_empty() { String::new() } else { format!("  namespace: {namespace}\n") };
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n{namespace}data:\n  a: {value}\n")
+}
+
+#[test]
+fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
+    let patch = |namespace: &str| {
+        format!("{{kind: ConfigMap, metadata: {{name: c, namespace: {namespace}}}, data: {{a: new}}}}")
+    };
+    let of = |name: &str, files: &TempDir| fs::read_to_string(files.path().join(name)).expect("there");
+    let both = || folder(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
+
+    let files = both();
+    succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("prod")]);
+    assert_eq!(of("app/none.yaml", &files), config("", "old"));
+    assert_eq!(of("app/prod.yaml", &files), config("prod", "new"));
+
+    let files = both();
+    let said = fail(files.path(), &["patch", "-f", "app", "-p", &patch("test")]);
+    assert!(
+        said.contains("and no such manifest names one") && said.contains("select the manifest"),
+        "{said}"
+    );
+    succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("test"), "--name", "c"]);
+    assert!(of("app/none.yaml", &files).contains("namespace: test"));
+    assert_eq!(of("app/prod.yaml", &files), config("prod", "old"));
+}
+
+#[test]
+fn a_patch_leaves_an_object_what_it_is() {
+    let whole = "{$patch: replace, metadata: {name: web}, spec: {replicas: 2}}";
+    let json = |operation: &str| format!("[{{{operation}}}]");
+    let renamed = json("op: replace, path: /metadata/name, value: x");
+    let table: [(&str, &str, &str); 6] = [
+        (
+            "strategic",
+            whole,
+            "apiVersion: this patch would take away what says which object it is, `apps/v1`",
+        ),
+        ("json", &json("op: remove, path: /kind"), "kind: this patch would take away"),
+        ("json", &renamed, "metadata.name: this patch would make another object of it: `x` instead of `web`"),
+        ("merge", "{kind: null}", "kind: this patch would take away"),
+        ("merge", "{metadata: null}", "metadata.name: this patch would take away"),
+        ("json", &json("op: add, path: /metadata/namespace, value: x"), "`x` instead of `shop`"),
+    ];
+    let shop = WEB.replace("  name: web\n  labels", "  name: web\n  namespace: shop\n  labels");
+    let files = folder(&[("web.yaml", &shop), ("bare.yaml", "a: b\n")]);
+    for (patch_type, patch, want) in table {
+        let stderr = fail(files.path(), &["patch", "-f", "web.yaml", "--type", patch_type, "-p", patch]);
+        let place = want.split_once(": this").map_or(want, |(field, _)| field);
+        let message = want.split_once(": ").map_or(want, |(_, message)| message);
+        assert!(stderr.contains(place) && stderr.contains(message), "{patch}: {stderr}");
+        assert!(stderr.contains("edit the file"), "{patch}: {stderr}");
+    }
+    let named = "[{op: add, path: /kind, value: A}, {op: add, path: /metadata, value: {name: x}}]";
+    succeed(files.path(), &["patch", "-f", "bare.yaml", "--type", "json", "-p", named]);
+}
+
+#[test]
+fn operations_that_the_server_forgives_are_warned_of() {
+    let files = folder(&[("web.yaml", WEB)]);
+    let patch =
+        |patch: &str| succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+    for (text, want, wrong) in [
+        (
+            "[{op: add, path: spec/paused, value: true}]",
+            "`spec/paused` begins without `/`, so that it is taken for `/paused`",
+            "spec/paused",
+        ),
+        (
+            "[{op: copy, from: /spec/odd, path: /spec/x}]",
+            "`/spec/odd` is not there, so that null is copied",
+            "/spec/odd",
+        ),
+        ("[{op: add, path: /spec/paused}]", "this `add` has no `value`, so that it writes null", "{op"),
+    ] {
+        let (_, stderr) = patch(text);
+        assert!(stderr.contains("warning[invalid-value]") && stderr.contains(want), "{text}: {stderr}");
+        let place = format!("--patch:1:{}\n", text.find(wrong).expect("it has it") + 1);
+        assert!(stderr.contains(&place), "{text}: {stderr}");
+    }
+    assert_eq!(
+        patch("[{op: replace, path: /spec/replicas, value: 3}, {op: test, path: /spec/replicas, value: 3}]")
+            .1,
+        ""
+    );
+}
+
+#[test]
+fn what_is_for_nobody_is_told_with_what_there_is() {
+    let files = application();
+    let patch = |patch: &str, args: &[&str]| {
+        fail(files.path(), &[&["patch", "-f", "app", "-p", patch], args].concat())
+    };
+    let table = [
+        ("{kind: Deploymnt}", "did you mean `Deployment`?"),
+        ("{kind: Deployment, metadata: {name: wbe}}", "did you mean `web`?"),
+        (
+            "{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: web}}",
+            "its apiVersion is `apps/v1`",
+        ),
+        ("{spec: {paused: true}}", "--kind, --name, -l or --all"),
+        ("{metadata: {namespace: shop}}", "--kind, --name, -l or --all"),
+    ];
+    for (text, help) in table {
+        let said = patch(text, &[]);
+        assert!(said.contains(help), "{text}: {said}");
+        for candidate in ["apps/v1 Deployment web in web.yaml", "apps/v1 Deployment db in db.yaml"] {
+            assert!(said.contains(candidate), "{text}: {said}");
+        }
+    }
+    let said = patch("{kind: Kustomization}", &["--type", "merge"]);
+    assert!(said.contains("are patched only when asked for"), "{said}");
+    assert!(patch("{}", &["-l", "tier=none"]).contains("no manifest is what was asked for"));
+}
+
+#[test]
+fn what_is_added_looks_like_what_stands_beside_it() {
+    let files = folder(&[("web.yaml", WEB)]);
+    let patch = r#"{"spec": {"paused": true, "minReadySeconds": 5, "template": {"spec": {"nodeName": "on", "containers":
+        [{"name": "web", "args": ["-v", "1"], "env": [{"name": "A", "value": "a\nb\n"}]}]}}}}"#;
+    let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+    let want = WEB.replace(
+        "        image: web:1\n",
+        "        image: web:1\n        args:\n        - -v\n        - \"1\"\n        env:\n        - name: A\n          \
+         value: |\n            a\n            b\n      nodeName: \"on\"\n  paused: true\n  minReadySeconds: 5\n",
+    );
+    assert_eq!((patched, said), (want, String::new()));
+    let operations = r#"[{"op": "add", "path": "/spec/strategy", "value": {"type": "Recreate"}}]"#;
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type=json", "-p", operations]);
+    assert_eq!(patched, format!("{WEB}  strategy:\n    type: Recreate\n"));
+    // In JSON it is JSON.
+    let json = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"data\": {\"a\": \"b\"}}\n";
+    let files = folder(&[("a.json", json)]);
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "a.json", "-p", "data:\n  c: d\n"]);
+    assert_eq!(patched, json.replace("\"b\"}", "\"b\", \"c\": \"d\"}"));
+    // Who writes a patch in YAML has chosen a style.
+    let files = folder(&[("web.yaml", WEB)]);
+    let (patched, _) =
+        succeed(files.path(), &["patch", "-f", "web.yaml", "-p", "spec:\n  strategy: {type: 'Recreate'}\n"]);
+    assert_eq!(patched, format!("{WEB}  strategy: {{type: 'Recreate'}}\n"));
+}
+
+#[test]
+fn what_is_added_stands_in_brackets_where_its_neighbours_do() {
+    let manifest = WEB.replace(
+        "    spec:\n",
+        "    spec:\n      tolerations: [{key: a}] # some\n      volumes:\n      - {name: A, emptyDir: {}}\n",
+    );
+    let files = folder(&[("web.yaml", &manifest)]);
+    let patch = |patch: &str, kind: &str| {
+        succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]).0
+    };
+    let volume = "      - {name: A, emptyDir: {}}\n";
+    let block = "spec:\n  template:\n    spec:\n      tolerations:\n      - key: b\n      - key: c\n      volumes:\n      \
+                 - name: B\n        emptyDir: {}\n";
+    let want = manifest
+        .replace("[{key: a}]", "[{key: b}, {key: c}]")
+        .replace(volume, &format!("      - {{name: B, emptyDir: {{}}}}\n{volume}"));
+    assert_eq!(patch(block, "strategic"), want);
+    let operations = "[{op: replace, path: /spec/template/spec/tolerations, value: [{key: b}]}, \
+                      {op: add, path: /spec/template/spec/volumes/-, value: {name: B, emptyDir: {}}}]";
+    let want = manifest
+        .replace("[{key: a}]", "[{key: b}]")
+        .replace(volume, &format!("{volume}      - {{name: B, emptyDir: {{}}}}\n"));
+    assert_eq!(patch(operations, "json"), want);
+    // What is long stands on lines of its own.
+    let long = format!("{{spec: {{template: {{spec: {{tolerations: [{{key: {}}}]}}}}}}}}", "k".repeat(120));
+    let want = manifest.replace(" [{key: a}] # some", &format!(" # some\n      - key: {}", "k".repeat(120)));
+    assert_eq!(patch(&long, "strategic"), want);
+}
+
+const ANCHORED: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      containers:
+      - &web
+        name: web
+        image: a
+        env: &env
+        - {name: A, value: x}
+      - <<: *web
+        name: second
+      - <<: *web
+        name: third
+        image: own
+      - name: fourth
+        env: *env
+";
+
+#[test]
+fn aliases_that_say_what_is_wanted_stay() {
+    let files = folder(&[("web.yaml", ANCHORED)]);
+    let patch = "{spec: {template: {spec: {containers: [{name: web, image: c}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+    let want = ANCHORED.replace("image: a\n", "image: c\n").replace(
+        "      - <<: *web\n        name: second\n",
+        "      - name: second\n        image: a\n        env:\n        - {name: A, value: x}\n",
+    );
+    assert_eq!(patched, want);
+    // All that are to become what the anchor becomes stay.
+    let all = "{spec: {template: {spec: {containers: [{name: web, image: c}, {name: second, image: c}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", all]);
+    assert_eq!(patched, ANCHORED.replace("image: a\n", "image: c\n"));
+    // An alias does not outlive its anchor, nor stand before it.
+    for patch in [
+        "{spec: {template: {spec: {containers: [{name: web, $patch: delete}]}}}}",
+        "{spec: {template: {spec: {containers: [{name: web, image: c, env: [{name: A, $patch: delete}]}]}}}}",
+        "{spec: {template: {spec: {containers: [{name: web, image: c}], $setElementOrder/containers: \
+         [{name: third}, {name: fourth}, {name: web}, {name: second}]}}}}",
+    ] {
+        let as_json = |file: &str| succeed(files.path(), &["patch", "-f", file, "-p", patch, "-o", "json"]).0;
+        let plain = as_json("web.yaml");
+        let expanded = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", "{}", "-o", "json"]).0;
+        fs::write(files.path().join("plain.json"), expanded).expect("written");
+        assert_eq!(plain, as_json("plain.json"), "{patch}");
+    }
+}
+
+#[test]
+fn values_that_the_schema_forbids_are_warned_of() {
+    let files = folder(&[("web.yaml", &WEB.replace("replicas: 1", "replicas: one"))]);
+    let patch = |text: &str, kind: &str| {
+        succeed(files.path(), &["patch", "-f", "web.yaml", "-p", text, "--type", kind]).1
+    };
+    let said = patch(
+        "{spec: {paused: 'no', replcas: 3, template: {spec: {containers: [{name: web, env: [{name: A, value: 5}]}]}}}}",
+        "strategic",
+    );
+    for warning in [
+        "the schema wants true or false here, and this is a string",
+        "the schema has no field `replcas` here",
+        "did you mean `replicas`?",
+        "the schema wants a string here, and this is an integer",
+        "put it in quotes",
+    ] {
+        assert!(said.contains(warning), "{warning}: {said}");
+    }
+    assert!(!said.contains("spec.replicas"), "what was there before is not the patch's: {said}");
+    assert_eq!(patch("{spec: {paused: true}}", "merge"), "");
+    let said = patch("[{op: add, path: /spec/paused, value: 1}]", "json");
+    assert!(said.contains("field: spec.paused"), "{said}");
+}
+
+#[test]
+fn what_the_schema_requires_is_missed() {
+    let selected = WEB.replace("  template:", "  selector: {matchLabels: {app: web}}\n  template:");
+    let probe = "spec: {template: {spec: {containers: [{name: web, livenessProbe: {httpGet: {path: /}}}]}}}";
+    let table: [(&str, &str, &str, &str); 5] = [
+        (&selected, "merge", "spec: {selector: null}", "spec.selector"),
+        (&selected, "strategic", "spec: {selector: null}", "spec.selector"),
+        (
+            &selected,
+            "json",
+            "[{op: remove, path: /spec/template/spec/containers/0/name}]",
+            "spec.template.spec.containers[0].name",
+        ),
+        (&selected, "strategic", probe, "spec.template.spec.containers[0].livenessProbe.httpGet.port"),
+        // Who had none before lost none.
+        (WEB, "strategic", "spec: {selector: null}", ""),
+    ];
+    for (manifest, kind, patch, field) in table {
+        let files = folder(&[("web.yaml", manifest)]);
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]);
+        if field.is_empty() {
+            // That there was none is all that is told.
+            assert!(said.starts_with("warning[absent-deletion]"), "{patch}: {said}");
+            assert_eq!(said.matches("warning[").count(), 1, "{patch}: {said}");
+            continue;
+        }
+        let name = field.rsplit('.').next().expect("one");
+        let message = format!("warning[missing-field]: the schema requires `{name}` here");
+        assert!(said.contains(&message) && said.contains(&format!("field: {field}\n")), "{patch}: {said}");
+        assert_eq!(said.matches("warning[").count(), 1, "{patch}: {said}");
+    }
+}
+
+#[test]
+fn a_value_that_stands_twice_in_a_set_is_warned_of() {
+    let with = |finalizers: &str| {
+        WEB.replace("  name: web\n  l", &format!("  name: web\n  finalizers: [{finalizers}]\n  l"))
+    };
+    for (finalizers, want) in [("a.io/x, a.io/y", "metadata.finalizers[2]"), ("a.io/x, a.io/x", "")] {
+        let files = folder(&[("web.yaml", &with(finalizers))]);
+        let add = "[{op: add, path: /metadata/finalizers/-, value: a.io/x}]";
+        let other = "[{op: add, path: /metadata/finalizers/0, value: a.io/z}]";
+        let patch = if want.is_empty() { other } else { add };
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+        let is_told = said.contains("this list is a set, and holds this value twice") && said.contains(want);
+        assert_eq!(is_told, !want.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
+    let with = WEB.replace("    spec:\n", "    spec:\n      tolerations:\n      - key: a\n      - key: b\n");
+    for (manifest, becomes, want) in [
+        (
+            with.as_str(),
+            "puts the patch's list in its place, this entry with it",
+            "      tolerations:\n      - key: a\n      containers",
+        ),
+        (WEB, "makes a new list, without this entry", "tolerations: []"),
+    ] {
+        let files = folder(&[("web.yaml", manifest)]);
+        let patch = "{spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}}";
+        let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+        assert!(said.contains("takes nothing out of this list") && said.contains(becomes), "{said}");
+        assert!(patched.contains(want), "{patched}");
+    }
+}
+
+const CUSTOM: &str =
+    "apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: a\nspec:\n  l: [{id: 1, x: 1}, {id: 2}]\n";
+const CRD: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              l:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [id]
+                items: {type: object, properties: {id: {type: integer}, x: {type: integer}}, required: [id]}
+";
+
+#[test]
+fn kinds_that_are_not_built_in_are_refused_as_the_server_refuses_them() {
+    let files = folder(&[("d/a.yaml", CUSTOM), ("d/crd.yaml", CRD), ("crd.yaml", CRD)]);
+    let args = ["patch", "-f", "d", "-p", "{kind: Thing, spec: {l: [{id: 2, x: 2}]}}"];
+    let said = fail(files.path(), &args);
+    assert!(said.contains("415 Unsupported Media Type") && said.contains("--type=merge"), "{said}");
+    let with = |more: &[&str]| succeed(files.path(), &[&args, more].concat()).0;
+    assert!(with(&["--type", "merge"]).contains("l: [{id: 2, x: 2}]"));
+    assert!(with(&["--dialect", "overlay"]).contains("l: [{id: 1, x: 1}, {id: 2, x: 2}]"));
+    // By a schema that somebody names it is a list without a patch strategy.
+    assert!(with(&["--schema", "crd.yaml"]).contains("l: [{id: 2, x: 2}]"));
+    let create = ["create-patch", "d/a.yaml", "b.yaml"];
+    fs::write(files.path().join("b.yaml"), CUSTOM.replace("{id: 2}", "{id: 2, x: 2}")).expect("written");
+    assert!(fail(files.path(), &create).contains("415 Unsupported Media Type"));
+    let (patch, said) = succeed(files.path(), &[&create[..], &["--dialect", "overlay"]].concat());
+    assert_eq!(patch, "spec:\n  l:\n  - id: 1\n    x: 1\n  - id: 2\n    x: 2\n");
+    assert!(said.contains("this list was replaced: no schema says how its entries are merged"), "{said}");
+    let (patch, said) =
+        succeed(files.path(), &[&create[..], &["--dialect", "overlay", "--schema", "crd.yaml"]].concat());
+    assert_eq!((patch.as_str(), said.as_str()), ("spec:\n  l:\n  - id: 2\n    x: 2\n", ""));
+    let (patch, _) = succeed(files.path(), &[&create[..], &["--type", "merge"]].concat());
+    assert_eq!(patch, "spec:\n  l:\n  - id: 1\n    x: 1\n  - id: 2\n    x: 2\n");
+}
+
+/// A live object: what was applied, what others added, what the server says.
+const LIVE: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  uid: 6a0c
+  finalizers: [others.example.com/keep]
+  labels: {app: web, old: x, others: x}
+  annotations:
+    deployment.kubernetes.io/revision: '1'
+    kubectl.kubernetes.io/last-applied-configuration: |
+      {\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"annotations\":{},\"labels\":{\"app\":\"web\",\"old\":\"x\"},\"name\":\"web\"},\"spec\":{\"paused\":true,\"template\":{\"spec\":{\"containers\":[{\"image\":\"web:1\",\"name\":\"web\"}]}}}}
+spec:
+  paused: true
+  template:
+    spec:
+      containers:
+      - {name: web, image: 'web:1', imagePullPolicy: Always}
+      - {name: injected, image: 'mesh:1'}
+status: {replicas: 3}
+";
+const APPLIED: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web, old: x}}
+spec: {paused: true, template: {spec: {containers: [{name: web, image: 'web:1'}]}}}
+";
+const NEW: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, labels: {app: web2}}
+spec: {template: {spec: {containers: [{name: web, image: 'web:2'}]}}}
+";
+const TYPES: [&[&str]; 4] =
+    [&["--type", "strategic"], &["--type", "merge"], &["--type", "json"], &["--dialect", "overlay"]];
+
+/// What a patch of some type makes of the live object, as JSON.
+fn applied(files: &TempDir, create: &[&str], of: &[&str]) -> serde_json::Value {
+    let (patch, _) = succeed(files.path(), &[create, of].concat());
+    fs::write(files.path().join("patch.yaml"), patch).expect("written");
+    let apply = ["patch", "-f", "live.yaml", "--patch-file", "patch.yaml", "-o", "json"];
+    let (patched, _) = succeed(files.path(), &[&apply[..], of].concat());
+    serde_json::from_str(&patched).expect("JSON")
+}
+
+#[test]
+fn three_way_patches_of_all_types_keep_what_others_added() {
+    let files = folder(&[("live.yaml", LIVE), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let want = serde_json::json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "status": {"replicas": 3},
+        "metadata": {
+            "name": "web", "uid": "6a0c", "finalizers": ["others.example.com/keep"],
+            "labels": {"app": "web2", "others": "x"},
+        },
+        "spec": {"template": {"spec": {"containers": [
+            {"name": "web", "image": "web:2", "imagePullPolicy": "Always"}, {"name": "injected", "image": "mesh:1"},
+        ]}}},
+    });
+    let annotation = "kubectl.kubernetes.io/last-applied-configuration";
+    for of in TYPES {
+        for (create, is_renewed) in [
+            (&["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"][..], false),
+            (&["create-patch", "--from-last-applied", "live.yaml", "new.yaml"], true),
+        ] {
+            let mut got = applied(&files, create, of);
+            let mut annotations = got["metadata"]["annotations"].take();
+            got["metadata"].as_object_mut().expect("a map").remove("annotations");
+            assert_eq!(got, want, "{create:?} {of:?}");
+            let last = annotations[annotation].take();
+            assert_eq!(last.as_str().expect("there").contains("web:2"), is_renewed, "{of:?}");
+            assert_eq!(annotations["deployment.kubernetes.io/revision"], "1", "{of:?}");
+        }
+    }
+}
+
+#[test]
+fn what_others_changed_is_undone_only_when_asked() {
+    let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
+    let files = folder(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    for of in TYPES {
+        let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
+        let said = fail(files.path(), &[&create[..], of].concat());
+        assert!(
+            said.contains("others changed this since") && said.contains("field: spec.paused"),
+            "{of:?}: {said}"
+        );
+        let overwritten = applied(&files, &[&create[..], &["--overwrite"]].concat(), of);
+        assert_eq!(overwritten["spec"].get("paused"), None, "{of:?}");
+    }
+}
+
+#[test]
+fn a_change_that_a_type_cannot_say_is_said_by_the_way_out() {
+    let ports = |b: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: dns}}\nspec:\n  ports:\n  - {{port: 53, protocol: TCP, \
+             name: a}}\n  - {{port: 53, protocol: UDP, name: {b}}}\n"
+        )
+    };
+    let files = folder(&[("live.yaml", &ports("b")), ("new.yaml", &ports("c"))]);
+    for create in [
+        &["create-patch", "live.yaml", "new.yaml"][..],
+        &["create-patch", "live.yaml", "new.yaml", "--current", "live.yaml"],
+    ] {
+        let said = fail(files.path(), create);
+        assert!(said.contains("--dialect overlay") && said.contains("--type merge"), "{said}");
+        assert!(said.contains("same merge key"), "{said}");
+        for of in &TYPES[1..] {
+            let ports = &applied(&files, create, of)["spec"]["ports"];
+            assert_eq!((&ports[0]["name"], &ports[1]["name"]), (&"a".into(), &"c".into()), "{of:?}");
+        }
+    }
+    // Two equal ones, which no key tells apart.
+    let twice = ports("b").replace("UDP", "TCP");
+    let files = folder(&[("live.yaml", &twice), ("new.yaml", &twice.replace("name: a", "name: x"))]);
+    for of in &TYPES[1..] {
+        let ports = &applied(&files, &["create-patch", "live.yaml", "new.yaml"], of)["spec"]["ports"];
+        assert_eq!((&ports[0]["name"], &ports[1]["name"]), (&"x".into(), &"b".into()), "{of:?}");
+    }
+}
+
+#[test]
+fn schemas_are_checked_for_those_who_write_them() {
+    let wrong = "definitions:\n  A:\n    properties:\n      l:\n        type: array\n        x-kubernetes-patch-merge-key: \
+                 a\n        x-kubernetes-recommended-patch-merge-key: b,a\n";
+    let files = folder(&[("crd.yaml", CRD), ("wrong.yaml", wrong), ("a.yaml", CUSTOM)]);
+    let (stdout, stderr) = succeed(files.path(), &["schema", "lint", "crd.yaml"]);
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("crd.yaml: 0 errors, 0 warnings\n", ""));
+    let first = "must be the first of the recommended ones";
+    let output = run(files.path(), &["schema", "lint", "wrong.yaml", "crd.yaml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).expect("text").contains(first));
+    let stdout = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(stdout, "wrong.yaml: 1 error, 0 warnings\ncrd.yaml: 0 errors, 0 warnings\n");
+    assert!(fail(files.path(), &["schema", "compile", "wrong.yaml", "-o", "out"]).contains(first));
+    assert!(
+        fail(files.path(), &["patch", "-f", "a.yaml", "-p", "{}", "--schema", "wrong.yaml"]).contains(first)
+    );
+}
+
+/// A definition with one list, and what is said of it.
+fn with_list(words: &str) -> String {
+    format!(
+        "definitions:\n  A:\n    type: object\n    properties:\n      l:\n        type: array\n        items:\n          \
+         type: object\n          required: [name]\n          properties: {{name: {{type: string}}, o: {{type: \
+         object}}}}\n{words}"
+    )
+}
+
+#[test]
+fn compiling_writes_over_nothing_but_compiled_schemas() {
+    let files = folder(&[("w.yaml", CRD), ("notes.txt", "mine\n"), ("empty", "")]);
+    for (output, why) in [
+        ("w.yaml", "w.yaml is a source"),
+        ("./w.yaml", "w.yaml is a source"),
+        ("notes.txt", "no compiled schema"),
+    ] {
+        let stderr = fail(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
+        assert!(stderr.contains(why) && stderr.contains("name another file"), "{stderr}");
+    }
+    assert_eq!(fs::read_to_string(files.path().join("w.yaml")).expect("kept"), CRD);
+    assert_eq!(fs::read_to_string(files.path().join("notes.txt")).expect("kept"), "mine\n");
+    for output in ["out", "out", "empty"] {
+        succeed(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
+    }
+}
+
+#[test]
+fn compiled_schemas_are_sources_as_any_others() {
+    let files = folder(&[("w.yaml", CRD)]);
+    succeed(files.path(), &["schema", "compile", "w.yaml", "-o", "one"]);
+    for sources in [&["one"] as &[&str], &["one", "w.yaml"], &["w.yaml", "one"]] {
+        succeed(files.path(), &[&["schema", "compile", "-o", "two"], sources].concat());
+        let [one, two] = ["one", "two"].map(|name| fs::read(files.path().join(name)).expect("written"));
+        assert_eq!(one, two, "{sources:?}");
+    }
+    let output = run(files.path(), &["schema", "lint", "one"]);
+    assert!(!output.status.success());
+    assert!(
+        String::from_utf8(output.stderr).expect("text").contains("compiled schema, which cannot be linted")
+    );
+}
+
+#[test]
+fn what_lint_calls_an_error_is_not_compiled() {
+    let merge = "        x-kubernetes-patch-strategy: merge\n        x-kubernetes-patch-merge-key: ";
+    for (words, why) in [
+        (format!("{merge}''\n"), "objects merge by a key"),
+        (format!("{merge}o\n"), "the key `o` is object"),
+        ("        x-kubernetes-list-type: map\n".into(), "a list of type map needs"),
+        (
+            format!("{merge}name\n        x-kubernetes-recommended-patch-merge-key: name,odd\n"),
+            "have no field `odd`",
+        ),
+    ] {
+        let files = folder(&[("s.yaml", &with_list(&words))]);
+        let stderr = fail(files.path(), &["schema", "compile", "s.yaml", "-o", "out"]);
+        assert!(stderr.contains(why), "{words}: {stderr}");
+        assert!(!files.path().join("out").exists());
+        let lint = run(files.path(), &["schema", "lint", "s.yaml"]);
+        assert!(String::from_utf8(lint.stderr).expect("text").contains(why), "{words}");
+    }
+}
+
+#[test]
+fn selectors_that_say_nothing_are_refused() {
+    let files =
+        folder(&[("a.yaml", "kind: ConfigMap\nmetadata:\n  name: a\n"), ("values.yaml", "data: {}\n")]);
+    for flag in ["--name", "--kind", "-l"] {
+        let said =
+            fail(files.path(), &["patch", "-f", ".", "--in-place", flag, "", "--type=merge", "-p", "{a: 1}"]);
+        assert!(said.contains("is empty"), "{flag}: {said}");
+    }
+}
+
+#[test]
+fn a_namespace_keeps_the_objects_of_others_as_they_are() {
+    let config = |namespace: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: {namespace}\ndata:\n  a: old\n"
+        )
+    };
+    let both = format!("{}---\n{}", config("prod"), config("staging"));
+    let files = folder(&[("a.yaml", &both)]);
+    let patch = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: new}}";
+    let (got, _) = succeed(files.path(), &["patch", "-f", "a.yaml", "-n", "staging", "-p", patch]);
+    assert_eq!(got, format!("{}---\n{}", config("prod"), config("staging").replace("old", "new")));
+}
+
+/// What a patch of some type makes of a manifest, as JSON.
+fn made_of(files: &TempDir, manifest: &str, create: &[&str], of: &[&str]) -> serde_json::Value {
+    let (patch, _) = succeed(files.path(), &[create, of].concat());
+    fs::write(files.path().join("patch.yaml"), patch).expect("written");
+    let apply = ["patch", "-f", manifest, "--patch-file", "patch.yaml", "-o", "json"];
+    serde_json::from_str(&succeed(files.path(), &[&apply[..], of].concat()).0).expect("JSON")
+}
+
+#[test]
+fn what_a_type_cannot_say_names_only_what_can() {
+    let thing =
+        |more: &str| format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\n{more}\n");
+    let files = folder(&[
+        ("a.yaml", &thing("")),
+        ("map.yaml", &thing("z: {q: null}")),
+        ("field.yaml", &thing("z: null")),
+        ("list.yaml", &thing("z: [{q: null}]")),
+    ]);
+    // The modified version, how it cannot be said, the flags that the error names.
+    let table: [(&str, &[&str], &[&str]); 5] = [
+        ("map.yaml", TYPES[1], &["--type json"]),
+        ("field.yaml", TYPES[1], &["--type json"]),
+        ("map.yaml", TYPES[3], &["--type json"]),
+        ("list.yaml", TYPES[3], &["--type merge", "--type json"]),
+        ("field.yaml", TYPES[3], &["--type json"]),
+    ];
+    for (modified, of, ways) in table {
+        let said = fail(files.path(), &[&["create-patch", "a.yaml", modified], of].concat());
+        for flag in ["--dialect overlay", "--type merge", "--type json"] {
+            assert_eq!(said.contains(flag), ways.contains(&flag), "{modified} {of:?} {flag}: {said}");
+        }
+        for way in ways {
+            let way: Vec<&str> = way.split(' ').collect();
+            let got = made_of(&files, "a.yaml", &["create-patch", "a.yaml", modified], &way);
+            let want = serde_json::json!({
+                "apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"},
+                "z": match modified { "map.yaml" => serde_json::json!({"q": null}), "list.yaml" => serde_json::json!([{"q": null}]), _ => serde_json::json!(null) },
+            });
+            assert_eq!(got, want, "{modified} {way:?}");
+        }
+    }
+    // In an entry of a list null is a value to a merge patch.
+    let (patch, _) = succeed(files.path(), &["create-patch", "a.yaml", "list.yaml", "--type", "merge"]);
+    assert_eq!(patch, "z:\n- q: null\n");
+    // What goes wrong before a patch is made has a way out, too.
+    let config =
+        |more: &str| WEB.replace("spec:\n  replicas: 1 # one\n", &format!("spec:\n  nope: {{a: {more}}}\n"));
+    let files = folder(&[("a.yaml", &config("1")), ("b.yaml", &config("2"))]);
+    let said = fail(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
+    assert!(said.contains("no field `nope`") && said.contains("`--type merge` or `--type json`"), "{said}");
+}
+
+/// As `kubectl create deployment --dry-run=client -o yaml` writes it.
+const DRY_RUN: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  creationTimestamp: null
+  name: web
+spec:
+  selector: {matchLabels: {app: web}}
+  strategy: {}
+  template:
+    metadata:
+      creationTimestamp: null
+      labels: {app: web}
+    spec:
+      nodeSelector: {disk: ssd}
+      containers:
+      - image: web:1
+        name: web
+        resources: {}
+status: {}
+";
+/// What a server makes of it, with what others added.
+const CREATED: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  creationTimestamp: '2024-01-01T00:00:00Z'
+  name: web
+  uid: 6a0c
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web, others: x}}
+  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      nodeSelector: {disk: ssd, zone: a}
+      containers:
+      - image: web:1
+        name: web
+        resources: {limits: {cpu: '1'}}
+status: {replicas: 1}
+";
+
+#[test]
+fn what_is_null_or_empty_in_a_manifest_is_no_conflict() {
+    let files = folder(&[
+        ("applied.yaml", DRY_RUN),
+        ("new.yaml", &DRY_RUN.replace("web:1", "web:2")),
+        ("live.yaml", CREATED),
+        // The server's fields were never there.
+        (
+            "plain.yaml",
+            &DRY_RUN.replace("creationTimestamp: null", "generateName: ''").replace("\nstatus: {}", ""),
+        ),
+    ]);
+    let mut want: serde_json::Value = serde_json::from_str(
+        &succeed(files.path(), &["patch", "-f", "live.yaml", "-p", "{}", "-o", "json"]).0,
+    )
+    .expect("JSON");
+    want["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2".into();
+    for of in &TYPES[..3] {
+        for overwrite in [&[][..], &["--overwrite"]] {
+            let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
+            let got = made_of(&files, "live.yaml", &[&create, overwrite].concat(), of);
+            assert_eq!(got, want, "{of:?} {overwrite:?}");
+        }
+    }
+    // An overlay takes maps that the schema calls atomic as one value: what others put in is a conflict.
+    let create =
+        ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--dialect", "overlay"];
+    let said = fail(files.path(), &create);
+    assert!(said.contains("spec.selector") && said.contains("--overwrite"), "{said}");
+    let got = made_of(&files, "live.yaml", &[&create[..5], &["--overwrite"]].concat(), TYPES[3]);
+    assert_eq!(got["metadata"], want["metadata"]);
+    // Two-way, null is what it is in a JSON patch, and nothing to all others.
+    for of in TYPES {
+        let got = made_of(&files, "plain.yaml", &["create-patch", "plain.yaml", "new.yaml"], of);
+        assert!(got["metadata"]["creationTimestamp"].is_null(), "{of:?}");
+        assert_eq!(got["spec"]["template"]["spec"]["containers"][0]["image"], "web:2", "{of:?}");
+    }
+}
+
+#[test]
+fn maps_are_merged_key_by_key_where_a_patch_can_name_keys() {
+    let files = folder(&[
+        ("applied.yaml", DRY_RUN),
+        (
+            "new.yaml",
+            &DRY_RUN
+                .replace("disk: ssd", "disk: hdd")
+                .replace("matchLabels: {app: web}", "matchLabels: {app: web2}"),
+        ),
+        ("live.yaml", CREATED),
+    ]);
+    for of in &TYPES[1..3] {
+        let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--overwrite"];
+        let got = made_of(&files, "live.yaml", &create, of);
+        let selector = serde_json::json!({"app": "web2", "others": "x"});
+        assert_eq!(got["spec"]["selector"]["matchLabels"], selector, "{of:?}");
+        let nodes = serde_json::json!({"disk": "hdd", "zone": "a"});
+        assert_eq!(got["spec"]["template"]["spec"]["nodeSelector"], nodes, "{of:?}");
+    }
+}
+
+#[test]
+fn conflicts_name_the_flag_that_undoes_them() {
+    let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
+    let files = folder(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
+    for of in TYPES {
+        let said = fail(files.path(), &[&create[..], of].concat());
+        assert!(said.contains("--overwrite undoes the other change"), "{of:?}: {said}");
+    }
+    // Nothing undoes another name.
+    fs::write(files.path().join("new.yaml"), NEW.replace("name: web, labels", "name: wob, labels"))
+        .expect("written");
+    for of in TYPES {
+        let said = fail(files.path(), &[&create[..], of].concat());
+        assert!(!said.contains("--overwrite"), "{of:?}: {said}");
+    }
+}
+
+#[test]
+fn directives_that_do_something_else_are_warned_of() {
+    let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
+    // The patch, what is said in `apiserver`, whether it is said in `overlay`, too, and a text of the outcome there.
+    let table = [
+        (spec("{containers: [{$patch: replace, name: web, image: 'web:2'}]}"), "this one is left out", true),
+        (spec("{volumes: [{$patch: replace, name: v}]}"), "this one is left out", true),
+        (
+            "{spec: {strategy: {$patch: replace, type: Recreate}}}".into(),
+            "leaves out what stands beside it",
+            false,
+        ),
+        (
+            spec("{containers: [{name: b, env: [{$patch: delete, name: X}]}]}"),
+            "adds the entry without",
+            false,
+        ),
+        (
+            spec("{containers: [{name: b, resources: {$patch: delete, limits: {cpu: '1'}}}]}"),
+            "adds what stands",
+            false,
+        ),
+        (
+            spec(
+                "{containers: [{name: web, env: [{$patch: replace}, {name: Y, valueFrom: {$patch: replace, fieldRef: {}}}]}]}",
+            ),
+            "leaves out what stands beside it",
+            false,
+        ),
+    ];
+    let files = folder(&[("web.yaml", WEB)]);
+    for (patch, want, is_common) in table {
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]);
+        assert!(said.contains(want), "{patch}: {said}");
+        let (_, said) =
+            succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch, "--dialect", "overlay"]);
+        assert_eq!(said.contains(want), is_common, "{patch}: {said}");
+    }
+}
+
+#[test]
+fn directives_that_do_what_they_look_like_are_not() {
+    let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
+    for patch in [
+        spec("{containers: [{$patch: replace}, {name: b, image: 'b:1'}]}"),
+        spec("{containers: [{name: web, $patch: delete}]}"),
+        spec(
+            "{containers: [{name: web, resources: {$patch: replace, limits: {cpu: '1'}}}, {name: new, image: x}]}",
+        ),
+        "{metadata: {labels: {$patch: replace, a: b}}}".into(),
+    ] {
+        let with = WEB.replace("image: web:1\n", "image: web:1\n        resources: {requests: {cpu: '2'}}\n");
+        let files = folder(&[("web.yaml", &with)]);
+        assert_eq!(succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]).1, "", "{patch}");
+    }
+}
+
+#[test]
+fn an_entry_whose_key_is_null_is_added_by_the_server_alone() {
+    let files = folder(&[("web.yaml", WEB)]);
+    let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
+    assert!(patched.contains("- name: null\n        image: b:1\n"), "{patched}");
+    let said = fail(files.path(), &["patch", "-f", "web.yaml", "-p", null, "--dialect", "overlay"]);
+    assert!(said.contains("lacks its merge key `name`"), "{said}");
+}
+
+#[test]
+fn errors_say_of_which_patch_and_which_file() {
+    let files = application();
+    fs::write(files.path().join("patch.yaml"), "kind: Deployment\nspec: {replicas: {a: 1}, nope: {}}\n")
+        .expect("written");
+    fs::write(
+        files.path().join("app/db.yaml"),
+        WEB.replace("name: web\n  labels", "name: db\n  labels")
+            .replace("  replicas: 1 # one\n", "  nope: {b: 1}\n"),
+    )
+    .expect("written");
+    let said = fail(files.path(), &["patch", "-f", "app", "--patch-file", "patch.yaml"]);
+    assert!(said.contains("patch.yaml:") && said.contains("Deployment db in db.yaml"), "{said}");
+    let said =
+        fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--kind", "deploymet"]);
+    assert!(said.contains("did you mean `Deployment`?"), "{said}");
+    let said = fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--name", "wbe"]);
+    assert!(said.contains("did you mean `web`?"), "{said}");
+}
+
+#[test]
+fn errors_of_orders_name_keys() {
+    let files = folder(&[("web.yaml", WEB)]);
+    let patch = |order: &str| {
+        let spec =
+            format!("{{$setElementOrder/containers: {order}, containers: [{{name: web, image: 'web:2'}}]}}");
+        fail(
+            files.path(),
+            &["patch", "-f", "web.yaml", "-p", &format!("{{spec: {{template: {{spec: {spec}}}}}}}")],
+        )
+    };
+    let said = patch("[{name: b}]");
+    assert!(said.contains("field: spec.template.spec.containers[name=web]"), "{said}");
+    assert!(patch("[5]").contains("must be a map with its merge key `name`, and is an integer"));
+    assert!(patch("[{image: x}]").contains("lacks its merge key `name`"));
+}
+
+#[test]
+fn what_a_patch_deletes_is_told() {
+    let two = format!("{WEB}---\n{}", WEB.replace("name: web\n  labels", "name: db\n  labels"));
+    let delete = "{kind: Deployment, metadata: {name: web}, $patch: delete}";
+    for in_place in [&[][..], &["--in-place"]] {
+        let files = folder(&[("a.yaml", &two)]);
+        let (_, said) =
+            succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
+        assert!(said.contains("Deployment.apps web: removed") && !said.contains("the file"), "{said}");
+        let files = folder(&[("a.yaml", WEB)]);
+        let (_, said) =
+            succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
+        let file = if in_place.is_empty() { "the file would be removed" } else { "the file was removed" };
+        assert!(said.contains("Deployment.apps web: removed") && said.contains(file), "{said}");
+        assert_eq!(files.path().join("a.yaml").exists(), in_place.is_empty());
+    }
+}
+
+#[test]
+fn numbers_stay_what_they_are() {
+    let files = folder(&[("a.yaml", CUSTOM)]);
+    for (patch, of) in [
+        (r#"{"spec": {"x": 1e400}}"#, "merge"),
+        (r#"[{"op": "add", "path": "/spec/x", "value": 1e400}]"#, "json"),
+    ] {
+        let said = fail(files.path(), &["patch", "-f", "a.yaml", "-p", patch, "--type", of]);
+        assert!(said.contains("`1e400` is a larger number than any"), "{said}");
+    }
+    let json = r#"{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"x": 1e400}}"#;
+    fs::write(files.path().join("b.json"), json).expect("written");
+    for of in ["merge", "json"] {
+        let said = fail(files.path(), &["create-patch", "a.yaml", "b.json", "--type", of]);
+        assert!(said.contains("larger number than any"), "{said}");
+    }
+    // As YAML it is a text, and stays one.
+    let (patched, _) =
+        succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "spec: {x: 7e12345}", "--type", "merge"]);
+    assert!(patched.contains("x: 7e12345"), "{patched}");
+    // kubectl sends `80.0` of YAML as 80.
+    let ports = WEB.replace("image: web:1\n", "image: web:1\n        ports:\n        - containerPort: 80\n");
+    let files = folder(&[("web.yaml", &ports)]);
+    let patch =
+        "{spec: {template: {spec: {containers: [{name: web, ports: [{containerPort: 80.0, name: x}]}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+    assert_eq!(patched, ports.replace("containerPort: 80\n", "containerPort: 80\n          name: x\n"));
+}

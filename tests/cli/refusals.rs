@@ -1,0 +1,298 @@
+//! What is refused, or done otherwise than it looks like, is told with its place, and nothing else is printed.
+
+use std::fs;
+use std::process::Output;
+
+use kubectl_smp_testing::program::{folder, run};
+
+const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n";
+
+fn texts(output: Output) -> [String; 2] {
+    [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"))
+}
+
+#[track_caller]
+fn says(told: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(told.contains(part), "no `{part}` in:\n{told}");
+    }
+}
+
+#[test]
+fn a_variable_of_a_resource_that_is_not_there_says_which_one_is() {
+    let kustomization = "namePrefix: p-\nresources: [a.yaml]\nvars:\n- name: X\n  objref:\n    apiVersion: v1\n    kind: ConfigMap\n    name: setings\n";
+    let home = folder(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
+    let [stdout, told] = texts(run(home.path(), &["build"]));
+    assert_eq!(stdout, "");
+    says(
+        &told,
+        &[
+            "error[no-match]: the variable `X`",
+            "kustomization.yaml:8:11",
+            "did you mean ConfigMap `settings`?",
+        ],
+    );
+}
+
+#[test]
+fn a_replace_of_what_is_not_there_is_warned_of() {
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n";
+    let patch = |path: &str| {
+        format!(
+            "resources: [a.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |\n    - op: test\n      path: /spec/replicas\n      value: 1\n    - op: replace\n      path: {path}\n      value: 3\n"
+        )
+    };
+    let (typo, known) = (patch("/spec/replica"), patch("/spec/replicas"));
+    let home = folder(&[
+        ("typo/kustomization.yaml", typo.as_str()),
+        ("typo/a.yaml", deployment),
+        ("known/kustomization.yaml", known.as_str()),
+        ("known/a.yaml", deployment),
+    ]);
+    let output = run(home.path(), &["build", "typo"]);
+    assert!(output.status.success(), "as kustomize");
+    let [stdout, told] = texts(output);
+    says(&stdout, &["\n  replica: 3\n  replicas: 1\n"]);
+    says(
+        &told,
+        &[
+            "`/spec/replica` is not there, so that `replace` adds it",
+            "typo/kustomization.yaml:9:13",
+            "did you mean `/spec/replicas`?",
+        ],
+    );
+    assert_eq!(texts(run(home.path(), &["build", "known"]))[1], "");
+}
+
+#[test]
+fn what_strict_refuses_is_not_printed() {
+    let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {list: [a]}\n";
+    let changed = widget.replace("[a]", "[b]");
+    let wrong = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: text}\n";
+    let service = wrong.replace("text", "[]");
+    let home = folder(&[("w.yaml", widget), ("v.yaml", &changed), ("s.yaml", &service), ("t.yaml", wrong)]);
+    for args in [
+        &["create-patch", "--dialect", "overlay", "w.yaml", "v.yaml"][..],
+        &["create-patch", "--type", "merge", "s.yaml", "t.yaml"],
+    ] {
+        let output = run(home.path(), args);
+        assert!(output.status.success(), "{args:?}");
+        let [stdout, told] = texts(output);
+        assert!(!stdout.is_empty() && told.contains("warning"), "{args:?}: {told}");
+        let strict = run(home.path(), &[args, &["--strict"]].concat());
+        assert!(!strict.status.success(), "{args:?}");
+        assert_eq!(texts(strict)[0], "", "{args:?}");
+    }
+}
+
+#[cfg(feature = "cluster")]
+mod with_a_cluster {
+    use super::*;
+
+    #[test]
+    fn a_namespace_is_used_or_refused() {
+        let home = folder(&[("kustomization.yaml", "resources: [a.yaml]\n"), ("a.yaml", CONFIG_MAP)]);
+        let refusing: [&[&str]; 9] = [
+            &["build", "."],
+            &["lock", "."],
+            &["merge", "a.yaml", "a.yaml"],
+            &["merge3", "--original", "a.yaml", "--updated", "a.yaml", "--dest", "a.yaml"],
+            &["create-patch", "a.yaml", "a.yaml"],
+            &["schema", "list", "pods"],
+            &["schema", "show", "pod"],
+            &["schema", "fetch", "pods"],
+            &["merge3", "--git-driver", "a.yaml", "a.yaml", "a.yaml", "a.yaml"],
+        ];
+        for args in refusing {
+            let output = run(home.path(), &[args, &["-n", "shop"]].concat());
+            assert_eq!(output.status.code(), Some(2), "{args:?}");
+            let [stdout, told] = texts(output);
+            assert_eq!(stdout, "", "{args:?}");
+            says(&told, &["`--namespace` says where objects go that are sent to a cluster"]);
+        }
+        // Those that use it: what is sent goes there, and only what is there is patched.
+        let sent = ["apply", "--dry-run=client", "-o", "yaml", ".", "-n", "shop"];
+        says(&texts(run(home.path(), &sent))[0], &["namespace: shop"]);
+        fs::write(home.path().join("p.yaml"), "data: {a: c}\n").expect("written");
+        let patch = ["patch", "-f", "a.yaml", "--patch-file", "p.yaml", "--kind", "ConfigMap", "-n", "shop"];
+        assert!(run(home.path(), &patch).status.success(), "it is in no other namespace");
+        let other = CONFIG_MAP.replace("settings", "settings, namespace: other");
+        fs::write(home.path().join("a.yaml"), other).expect("written");
+        assert!(!run(home.path(), &patch).status.success(), "it is in another one");
+        assert!(run(home.path(), &patch[..7]).status.success());
+    }
+
+    #[test]
+    fn a_broken_kubeconfig_says_where() {
+        let kubeconfig = |cluster: &str, user: &str| {
+            format!(
+                "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- {{name: c, context: {{cluster: one, user: ann}}}}\nclusters:\n- name: one\n  cluster:\n    server: https://127.0.0.1:1\n{cluster}users:\n- name: ann\n  user:\n{user}"
+            )
+        };
+        let table = [
+            (kubeconfig("", "    token: s3cr3t: x\n"), "error[syntax]", "config:13:", ""),
+            (kubeconfig("", "    token: [s3cr3t]\n"), "error[syntax]", "config:1", ""),
+            (
+                kubeconfig("    certificate-authority-data: s3cr3t!\n", "    token: t\n"),
+                "error[invalid-value]: `certificate-authority-data` of the cluster `one` is no base64",
+                "config:10:33",
+                "`certificate-authority`",
+            ),
+            (
+                kubeconfig("", "    client-certificate-data: YQ==\n    client-key-data: s3cr3t!\n"),
+                "error[invalid-value]: `client-key-data` of the user `ann` is no base64",
+                "config:14:22",
+                "`client-key`",
+            ),
+        ];
+        for (text, error, place, help) in table {
+            let home = folder(&[("config", &text), ("a.yaml", CONFIG_MAP)]);
+            let output = run(home.path(), &["diff", "-f", "a.yaml", "--kubeconfig", "config"]);
+            let [stdout, told] = texts(output);
+            assert_eq!(stdout, "");
+            says(&told, &[error, place, help]);
+            assert!(!told.contains("s3cr3t"), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_kind_that_the_cluster_was_asked_for_has_its_place() {
+        let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {list: [a]}\n";
+        let home = folder(&[("base/w.yaml", widget), ("over/w.yaml", &format!("# mine\n{widget}"))]);
+        let args = ["build", "over", "--base", "base", "--server", "http://127.0.0.1:1"];
+        let [_, told] = texts(run(home.path(), &args));
+        says(
+            &told,
+            &["the cluster could not be asked for the schema of", "over/w.yaml:2:1", "Widget.example.com w"],
+        );
+    }
+}
+
+#[test]
+fn keys_of_labels_and_annotations_that_are_no_strings_are_rejected() {
+    let kustomization = "\
+resources: [a.yaml]
+commonAnnotations: {n: a, y: b, on: c, fine: d, 1: e}
+commonLabels: {yes: a}
+labels:
+- pairs: {Off: a, 1.5: b}
+generatorOptions:
+  labels: {.inf: a}
+configMapGenerator:
+- name: made
+  options: {annotations: {true: a}}
+";
+    let home = folder(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
+    let output = run(home.path(), &["build"]);
+    assert_eq!(output.status.code(), Some(1));
+    let [stdout, told] = texts(output);
+    assert_eq!(stdout, "");
+    says(
+        &told,
+        &[
+            "the key `n` is a boolean (`false`) in YAML 1.1, not a string\n --> kustomization.yaml:2:21",
+            "= field: commonAnnotations.n",
+            "= help: put quotes around it: `\"n\"`",
+            "kustomization.yaml:2:27",
+            "kustomization.yaml:2:33",
+            "commonLabels.yes",
+            "the key `Off` is a boolean (`false`)",
+            "the key `1.5` is a number, not a string",
+            "generatorOptions.labels[.inf]",
+            "configMapGenerator[0].options.annotations.true",
+        ],
+    );
+    assert!(!told.contains("commonAnnotations.fine") && !told.contains("commonAnnotations[1]"), "{told}");
+}
+
+#[test]
+fn empty_strategic_merges_beside_others_are_accepted_by_all_commands() {
+    let kustomization = "resources: [a.yaml]\npatchesStrategicMerge: [empty.yaml, p.yaml, empty.yaml]\n";
+    let patch = CONFIG_MAP.replace("a: b", "a: c");
+    let home = folder(&[
+        ("k/kustomization.yaml", kustomization),
+        ("k/a.yaml", CONFIG_MAP),
+        ("k/p.yaml", patch.as_str()),
+        ("k/empty.yaml", "# nothing yet\n"),
+    ]);
+    for command in [&["build"][..], &["build", "--validate"], &["blame"], &["tree"], &["check"]] {
+        let output = run(home.path(), &[command, &["k"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{command:?}: {:?}", texts(output));
+    }
+    fs::write(home.path().join("k/p.yaml"), "---\n").expect("written");
+    for command in [&["build"][..], &["build", "--validate"], &["blame"], &["tree"], &["check"]] {
+        let output = run(home.path(), &[command, &["k"]].concat());
+        assert_eq!(output.status.code(), Some(1), "{command:?}");
+        says(&texts(output).concat(), &["these patches are all empty", "k/kustomization.yaml:2:25"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_printed_is_rejected_by_all_commands() {
+    let manifest = |value: &str| {
+        format!("apiVersion: example.com/v1\nkind: Row\nmetadata: {{name: a}}\nspec: [{{x: {value}}}]\n")
+    };
+    let commands = [
+        &["build"][..],
+        &["build", "-o", "name"],
+        &["build", "-o", "json"],
+        &["build", "--validate"],
+        &["blame"],
+        &["tree"],
+        &["check"],
+        &["apply", "--dry-run=client"],
+        &["apply", "--dry-run=client", "-o", "name"],
+    ];
+    let table = [
+        (".inf", "infinity and NaN cannot be written as JSON"),
+        ("-.Inf", "infinity and NaN cannot be written as JSON"),
+        (".nan", "infinity and NaN cannot be written as JSON"),
+        ("\"\\x7f\"", "the character U+007F cannot be written as YAML"),
+        ("\"\\u0080\"", "the character U+0080 cannot be written as YAML"),
+        ("\"\\uffff\"", "the character U+FFFF cannot be written as YAML"),
+    ];
+    for (value, message) in table {
+        let home = folder(&[
+            ("k/kustomization.yaml", "resources: [r.yaml]\n"),
+            ("k/r.yaml", manifest(value).as_str()),
+            ("plain/of/objects/r.yaml", manifest(value).as_str()),
+        ]);
+        for command in commands {
+            let output = run(home.path(), &[command, &["k"]].concat());
+            assert_eq!(output.status.code(), Some(1), "{command:?} {value}");
+            let said = texts(output).concat();
+            says(&said, &[message, "k/r.yaml:4:12", "spec[0].x", "Row.example.com a"]);
+        }
+        // kubectl sends such characters to the server, but no infinity.
+        let output = run(home.path(), &["apply", "--dry-run=client", "-f", "plain/of/objects/r.yaml"]);
+        assert_eq!(output.status.success(), value.starts_with('"'), "{value}");
+        let output = run(home.path(), &["check", "plain/of/objects"]);
+        assert_eq!(output.status.success(), value.starts_with('"'), "{value}: {:?}", texts(output));
+    }
+}
+
+#[test]
+fn fields_that_kustomize_would_lose_are_rejected() {
+    let table = [
+        ("\"<<\": {c: d}\n", "kustomize drops a field named `<<`", "a.yaml:5:1"),
+        ("!!str <<: {c: d}\n", "kustomize drops a field named `<<`", "a.yaml:5:7"),
+        ("x:\n  <<: [{<<: {e: f}}, {<<: {g: h}}]\n", "kustomize would lose the field `g` here", "a.yaml:6:7"),
+    ];
+    for (field, message, place) in table {
+        let manifest = format!("{CONFIG_MAP}{field}");
+        let home = folder(&[
+            ("k/kustomization.yaml", "resources: [a.yaml]\n"),
+            ("k/a.yaml", manifest.as_str()),
+            ("p/kustomization.yaml", "resources: [c.yaml]\npatches: [{path: a.yaml}]\n"),
+            ("p/a.yaml", manifest.as_str()),
+            ("p/c.yaml", CONFIG_MAP),
+        ]);
+        for target in ["k", "p"] {
+            let output = run(home.path(), &["build", target]);
+            assert_eq!(output.status.code(), Some(1), "{target} {field}");
+            says(&texts(output).concat(), &[message, &format!("{target}/{place}")]);
+        }
+        let output = run(home.path(), &["apply", "--dry-run=client", "-f", "k/a.yaml"]);
+        assert!(output.status.success(), "kubectl keeps it: {:?}", texts(output));
+    }
+}

@@ -1,0 +1,539 @@
+//! What is secret stays so: mistakes are made in files that hold marked secrets, every command is run over them, and
+//! nothing of what it says has the mark in it.
+//!
+//! `SMP_TEST_MISTAKES` is the number of mistakes (300), `SMP_TEST_MISTAKES_SEED` the first seed.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use base64::Engine as _;
+use kubectl_smp_testing::fake_server;
+use tempfile::TempDir;
+
+/// What must not be said; each secret begins with it.
+const MARK: &str = "hunter2";
+
+/// The mark as base64 has it, wherever it begins a text.
+fn encoded(text: &str) -> String {
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+/// Whether a text tells a secret.
+fn tells(text: &str) -> bool {
+    // The first letters of a text are always encoded alike.
+    text.contains(MARK) || text.contains(&encoded("hunter")) || text.contains("S2V5LWh1bnRlcj")
+}
+
+/// All files with secrets, and those that name them.
+#[allow(clippy::too_many_lines, reason = "it is a table")]
+fn files() -> Vec<(&'static str, String)> {
+    let data = encoded("hunter2-data");
+    let secret = |value: &str| {
+        format!(
+            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\n  annotations:\n    \
+             kubectl.kubernetes.io/last-applied-configuration: |\n      {{\"stringData\":{{\"a\":\"hunter2-last\"}}}}\n\
+             type: Opaque\ndata:\n  encoded: {data}\nstringData:\n  password: hunter2-{value}\n  number: 'hunter2'\n  \
+             parts: hunter2:hunter2-b\n  file: |\n    user: hunter2-user\n    pass=hunter2-pass\n"
+        )
+    };
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata: {a: b, n: x}\n";
+    let kustomization = "resources:\n- secret.yaml\n- other.yaml\nsecretGenerator:\n- name: made\n  literals:\n  - \
+                         password=hunter2-literal\n  - token='hunter2-quoted'\n  envs: [x.env]\nconfigMapGenerator:\n\
+                         - name: config\n  literals: [a=hunter2-config, b=hunter2-b]\n  env: y.env\npatches:\n\
+                         - path: patch.yaml\n- target: {kind: Secret, name: db}\n  patch: |-\n    - op: test\n      \
+                         path: /stringData/password\n      value: hunter2-base\n    - op: replace\n      path: \
+                         /stringData/number\n      value: hunter2-number\nreplacements:\n- source: {kind: Secret, name: \
+                         db, fieldPath: stringData.parts, options: {delimiter: ':', index: 1}}\n  targets:\n  - select: \
+                         {name: other}\n    fieldPaths: [data.a]\n";
+    let remote = "resources:\n- https://me:hunter2-url@127.0.0.1:1/a.yaml?token=hunter2-token\n";
+    let patch =
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\nstringData:\n  password: hunter2-patched\n";
+    let operations = "[{\"op\": \"test\", \"path\": \"/stringData/password\", \"value\": \"hunter2-op\"},\n \
+                      {\"op\": \"add\", \"path\": \"/data/x\", \"value\": \"hunter2-add\"}]\n";
+    let kubeconfig = format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: c\n  cluster:\n    server: \
+         http://me:hunter2-server@127.0.0.1:1\ncontexts:\n- name: c\n  context: {{cluster: c, user: u}}\nusers:\n- name: \
+         u\n  user:\n    token: hunter2-bearer\n    password: hunter2-basic\n    client-key-data: {}\n",
+        encoded("Key-hunter2")
+    );
+    let json = format!(
+        "{{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{{\"name\":\"db\"}},\"data\":{{\"encoded\":\"{data}\"}},\
+         \"stringData\":{{\"password\":\"hunter2-json\"}}}}\n"
+    );
+    let mut files = vec![
+        ("app/kustomization.yaml", kustomization.into()),
+        ("app/secret.yaml", secret("base")),
+        ("app/other.yaml", other.into()),
+        ("app/patch.yaml", patch.into()),
+        ("app/x.env", "A=hunter2-env\nhunter2-bare\n# hunter2-comment\nB=hunter2-more\n".into()),
+        ("app/y.env", "C=hunter2-why\n".into()),
+        ("remote/kustomization.yaml", remote.into()),
+        ("base/secret.yaml", secret("plain")),
+        ("plain/secret.yaml", secret("overlay")),
+        (
+            "broken.yaml",
+            secret("live").replace("{\"stringData\":{\"a\":\"hunter2-last\"}}", "{\"stringData\":{\"a\":\"hunter2-last"),
+        ),
+        (
+            "nulls.yaml",
+            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\nx: {a: hunter2-x, b: null}\ndata: hunter2-wrong\n".into(),
+        ),
+        ("v1/secret.yaml", secret("original")),
+        ("v2/secret.yaml", secret("updated")),
+        ("dest/secret.yaml", secret("dest")),
+        ("v1/x.env", "A=hunter2-1\n".into()),
+        ("v2/x.env", "A=hunter2-2\n".into()),
+        ("dest/x.env", "A=hunter2-3\n".into()),
+        ("operations.json", operations.into()),
+        ("kubeconfig", kubeconfig),
+        ("one-line.json", json),
+    ];
+    files.extend(VERSIONS.iter().flat_map(|paths| version(paths)));
+    files
+}
+
+/// Where the three versions of a package have files that hold secrets and are no Secrets.
+const VERSIONS: [[&str; 6]; 3] = [
+    ["v1/kustomization.yaml", "v1/creds", "v1/made.ini", "v1/made.yaml", "v1/config.yaml", "v1/beside.yaml"],
+    ["v2/kustomization.yaml", "v2/creds", "v2/made.ini", "v2/made.yaml", "v2/config.yaml", "v2/beside.yaml"],
+    [
+        "dest/kustomization.yaml",
+        "dest/creds",
+        "dest/made.ini",
+        "dest/made.yaml",
+        "dest/config.yaml",
+        "dest/beside.yaml",
+    ],
+];
+
+/// Those files of one version; no two versions are alike.
+fn version(paths: &'static [&'static str; 6]) -> [(&'static str, String); 6] {
+    let of = paths[0].split('/').next().expect("a directory");
+    let kustomization = format!(
+        "resources: [secret.yaml]\ngenerators: [made.yaml]\nsecretGenerator:\n- name: made\n  type: x/{of}\n  \
+         literals:\n  - a=hunter2-{of}\n  files: [key=creds]\n"
+    );
+    let generator = format!(
+        "apiVersion: builtin\nkind: SecretGenerator\nmetadata: {{name: own}}\nliterals: [a=hunter2-{of}]\n\
+         envs: [made.ini]\n"
+    );
+    let config = format!(
+        "apiVersion: v1\nkind: Config\nusers:\n- name: u\n  user: {{token: hunter2-{of}, x: hunter2-{of}}}\n"
+    );
+    let beside = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\ndata: {{a: hunter2-{of}}}\n---\n\
+         settings:\n  dbPassword: hunter2-{of}\n"
+    );
+    let loaded = |what: &str| format!("{what}=hunter2-{of}\nhunter2-{of}\n");
+    [
+        (paths[0], kustomization),
+        (paths[1], loaded("creds")),
+        (paths[2], loaded("made")),
+        (paths[3], generator),
+        (paths[4], config),
+        (paths[5], beside),
+    ]
+}
+
+/// The commands, and whether their standard output is a report, too, and no manifest.
+const COMMANDS: &[(&[&str], bool)] = &[
+    (&["build", "app"], false),
+    (&["build", "remote"], false),
+    (&["build", "plain"], false),
+    (&["build", "-R", ".", "--dialect", "kustomize"], false),
+    (&["build", "app", "-o", "name"], true),
+    (&["build", "app/secret.yaml", "one-line.json"], false),
+    (&["lock", "app", "remote"], true),
+    (&["merge", "v2", "dest", "--in-place"], true),
+    (&["merge3", "--original", "v1", "--updated", "v2", "--dest", "dest", "--in-place"], true),
+    (
+        &[
+            "merge3",
+            "--original",
+            "v1",
+            "--updated",
+            "v2",
+            "--dest",
+            "dest",
+            "--on-conflict",
+            "report",
+            "--report",
+            "json",
+        ],
+        true,
+    ),
+    (&["merge3", "--original", "v1", "--updated", "v2", "--dest", "dest", "--dialect", "kyaml"], false),
+    (
+        &["merge3", "--git-driver", "v1/secret.yaml", "dest/secret.yaml", "v2/secret.yaml", "secret.yaml"],
+        true,
+    ),
+    (&["patch", "-f", "dest", "--patch-file", "app/patch.yaml", "--in-place"], true),
+    (&["patch", "-f", "dest", "--patch-file", "operations.json", "--type", "json"], false),
+    (&["patch", "-f", "one-line.json", "-p", "{stringData: {password: !!int hunter2-p}}"], false),
+    (&["create-patch", "v1/secret.yaml", "v2/secret.yaml", "--current", "dest/secret.yaml"], false),
+    (
+        &[
+            "create-patch",
+            "v1/secret.yaml",
+            "v2/secret.yaml",
+            "--current",
+            "dest/secret.yaml",
+            "--type",
+            "merge",
+        ],
+        false,
+    ),
+    (
+        &[
+            "create-patch",
+            "v1/secret.yaml",
+            "v2/secret.yaml",
+            "--current",
+            "dest/secret.yaml",
+            "--type",
+            "json",
+        ],
+        false,
+    ),
+    (
+        &[
+            "create-patch",
+            "v1/secret.yaml",
+            "v2/secret.yaml",
+            "--current",
+            "dest/secret.yaml",
+            "--dialect",
+            "overlay",
+        ],
+        false,
+    ),
+    (&["create-patch", "v1/secret.yaml", "one-line.json", "--type", "json"], false),
+    (&["create-patch", "v1/secret.yaml", "nulls.yaml", "--type", "merge"], false),
+    (&["create-patch", "dest/secret.yaml", "v2/secret.yaml", "--from-last-applied"], false),
+    (&["create-patch", "broken.yaml", "v2/secret.yaml", "--from-last-applied", "--type", "merge"], false),
+    (&["patch", "-f", "dest", "--patch-file", "nulls.yaml", "--type", "merge"], false),
+    (
+        &[
+            "patch",
+            "-f",
+            "dest",
+            "-p",
+            "[{op: test, path: /stringData/password, value: hunter2-p}]",
+            "--type",
+            "json",
+        ],
+        false,
+    ),
+    (&["schema", "show", "secret", "--schema", "app/secret.yaml"], true),
+    (&["schema", "compile", "one-line.json", "app/secret.yaml", "-o", "out.smpschema"], true),
+    #[cfg(feature = "cluster")]
+    (&["diff", "-f", "one-line.json"], true),
+    #[cfg(feature = "cluster")]
+    (&["apply", "-f", "app/secret.yaml"], true),
+    #[cfg(feature = "cluster")]
+    (&["diff", "plain", "-s", "SERVER"], true),
+    #[cfg(feature = "cluster")]
+    (
+        &["apply", "-f", "one-line.json", "-f", "app/secret.yaml", "-s", "SERVER", "--kubeconfig", "none"],
+        true,
+    ),
+    #[cfg(feature = "cluster")]
+    (&["apply", "plain", "-s", "SERVER", "--kubeconfig", "none"], true),
+];
+
+const FORMS: [&str; 4] = ["text", "json", "short", "github"];
+
+/// Random numbers, the same for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % bound.max(1) as u64).expect("small")
+    }
+
+    fn of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+}
+
+/// What goes before a value by mistake.
+const BEFORE: [&str; 14] =
+    ["!!int ", "!!bool ", "!!null ", "!!binary ", "!x ", "*", "&a ", "\"", "'", "{", "[", "\t", "@", "? "];
+/// What goes in the place of a word by mistake.
+const WORDS: [(&str, &str); 14] = [
+    ("kind: Secret", "kind: Sercet"),
+    ("kind: Secret", "kind: [Secret]"),
+    ("name: db", "name: [db]"),
+    ("stringData:", "stringdata:"),
+    ("stringData:", "stringData"),
+    ("literals:", "literal:"),
+    ("literals:", "files:"),
+    ("literals:", "envs:"),
+    ("metadata:", "metadata: x"),
+    ("path: ", "patch: "),
+    ("patch: |-", "path: |-"),
+    ("|-", ""),
+    ("index: 1", "index: 9"),
+    ("/stringData/password", "/stringData/nope/x"),
+];
+
+/// Makes a mistake in a text.
+fn mistaken(text: &str, dice: &mut Dice) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    let at = dice.below(lines.len());
+    match dice.below(12) {
+        0 => drop(lines.remove(at)),
+        1 => lines.insert(at, lines[at].clone()),
+        2 => {
+            let other = dice.below(lines.len());
+            lines.swap(at, other);
+        }
+        3 => lines[at].insert_str(0, dice.of(&[" ", "  ", "\t", "- "])),
+        4 => lines[at] = lines[at].trim_start().to_string(),
+        5 => lines[at] = lines[at].replacen(':', "", 1),
+        6 | 7 => lines[at] = lines[at].replacen(": ", &format!(": {}", dice.of(&BEFORE)), 1),
+        8 => lines[at] = lines[at].replacen("hunter2", &format!("{}hunter2", dice.of(&BEFORE)), 1),
+        9 => {
+            let (from, to) = dice.of(&WORDS);
+            return text.replacen(from, to, 1 + dice.below(2));
+        }
+        10 => {
+            let end = dice.below(text.len());
+            return text.get(..end).unwrap_or(text).to_string();
+        }
+        _ => {
+            let end = (0..=dice.below(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+            let (before, behind) = text.split_at(end);
+            return format!(
+                "{before}{}{behind}",
+                dice.of(&["\u{1b}[2J", "\u{7f}", "\u{202e}", ":", "\n", "}", "]", "---\n"])
+            );
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+fn home(files: &[(&str, String)]) -> TempDir {
+    let home = tempfile::tempdir().expect("a directory");
+    for (path, text) in files {
+        let path = home.path().join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+    home
+}
+
+fn run(home: &Path, args: &[&str], form: &str, server: &str) -> Output {
+    let args = args.iter().map(|arg| if *arg == "SERVER" { server } else { arg });
+    Command::new(env!("CARGO_BIN_EXE_kubectl-smp"))
+        .args(args)
+        .args(["--message-format", form, "--verbose"])
+        .current_dir(home)
+        .env("KUBECONFIG", "kubeconfig")
+        .env("KUBECTL_SMP_CACHE_DIR", home.join("cache"))
+        .output()
+        .expect("the program runs")
+}
+
+/// A server that refuses everything, and repeats it in its words and in a warning.
+#[cfg(feature = "cluster")]
+fn server() -> String {
+    fake_server::start(|body| {
+        let quoted = serde_json::to_string(&format!("denied: {body} is not wanted")).expect("JSON");
+        let status =
+            format!(r#"{{"kind":"Status","status":"Failure","reason":"Invalid","message":{quoted}}}"#);
+        (422, format!("warning: 299 - {quoted}\r\n"), status)
+    })
+}
+
+#[cfg(not(feature = "cluster"))]
+fn server() -> String {
+    String::new()
+}
+
+/// Where what a command said tells a secret.
+fn leak(output: &Output, is_report: bool) -> Option<String> {
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    let steers = |text: &str| text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}'));
+    if tells(&stderr) || steers(&stderr) {
+        return Some(stderr);
+    }
+    (is_report && tells(&stdout)).then_some(stdout)
+}
+
+fn number(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+#[test]
+fn no_mistake_makes_a_command_tell_a_secret() {
+    let (count, first) = (number("SMP_TEST_MISTAKES", 300), number("SMP_TEST_MISTAKES_SEED", 1));
+    let server = server();
+    let (mut leaks, mut said) = (Vec::new(), 0);
+    for seed in first..first + count {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        // The first numbers of seeds that are alike are alike.
+        for _ in 0..8 {
+            dice.below(2);
+        }
+        let (args, is_report) = COMMANDS[dice.below(COMMANDS.len())];
+        let mut files = files();
+        // A file that the command is about, where it names some.
+        let about: Vec<usize> = (0..files.len())
+            .filter(|&i| args.iter().any(|arg| files[i].0.starts_with(arg) || files[i].0 == "kubeconfig"))
+            .collect();
+        let which = if about.is_empty() { dice.below(files.len()) } else { dice.of(&about) };
+        for _ in 0..=dice.below(2) {
+            files[which].1 = mistaken(&files[which].1, &mut dice);
+        }
+        let home = home(&files);
+        let form = FORMS[dice.below(6).saturating_sub(2)];
+        let output = run(home.path(), args, form, &server);
+        said += u64::from(!output.stderr.is_empty());
+        if let Some(text) = leak(&output, is_report) {
+            leaks.push(format!("seed {seed}: {args:?} with {}:\n{}\n{text}", files[which].0, files[which].1));
+        }
+    }
+    assert!(said * 2 > count, "most mistakes are told: {said} of {count}");
+    let shown: Vec<_> = leaks.iter().take(5).map(String::as_str).collect();
+    assert!(leaks.is_empty(), "{} leaks\n{}", leaks.len(), shown.join("\n====\n"));
+}
+
+#[test]
+fn commands_without_mistakes_tell_no_secret_either() {
+    let server = server();
+    for (args, is_report) in COMMANDS {
+        for form in FORMS {
+            let home = home(&files());
+            let output = run(home.path(), args, form, &server);
+            assert_eq!(leak(&output, *is_report), None, "{args:?} {form}");
+        }
+    }
+}
+
+#[test]
+fn passwords_in_urls_are_shown_nowhere() {
+    let urls = [
+        "me:hunter2@127.0.0.1:1/x",
+        "https://me:hunter2#er@127.0.0.1:1/x.yaml",
+        "https://me:hunter2?er@127.0.0.1:1/x.yaml",
+        "https://hunter2#er@127.0.0.1:1/x.yaml",
+        "https://me:hunter2 er@127.0.0.1:1/x.yaml",
+    ];
+    let forms = |url: &str| [format!("resources: [\"{url}\"]\n"), format!("resources:\n- {url}\n")];
+    for text in urls.iter().flat_map(|url| forms(url)) {
+        let home = home(&[("app/kustomization.yaml", text.clone())]);
+        for args in [&["build", "app"][..], &["build", "app", "--offline"], &["lock", "app", "--offline"]] {
+            let output = run(home.path(), args, "text", "");
+            assert!(!output.status.success() && !output.stderr.is_empty(), "{args:?} of {text}");
+            assert_eq!(leak(&output, true), None, "{args:?} of {text}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn functions_that_repeat_what_they_were_given_are_masked() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData:\n  x: hunter2-x\n  \
+                  file: |\n    hunter2-first\n    hunter2-second\n";
+    let config = |run: &str| {
+        format!(
+            "apiVersion: example.com/v1\nkind: Mask\nmetadata:\n  name: m\n  annotations:\n    \
+             config.kubernetes.io/function: |\n      {run}\nspec: {{password: hunter2-config}}\n"
+        )
+    };
+    for (script, fails) in [("cat >&2; exit 1", true), ("tee /dev/stderr", false)] {
+        let home = home(&[
+            ("app/kustomization.yaml", "resources: [secret.yaml]\ntransformers: [mask.yaml]\n".into()),
+            ("app/secret.yaml", secret.to_string()),
+            ("app/mask.yaml", config("exec: {path: ./f.sh}")),
+            ("app/f.sh", format!("#!/bin/sh\n{script}\n")),
+        ]);
+        let program = home.path().join("app/f.sh");
+        fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("made executable");
+        let output =
+            run(home.path(), &["build", "app", "--enable-alpha-plugins", "--enable-exec"], "text", "");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), !fails, "{stderr}");
+        assert!(stderr.contains("x: ***") && stderr.contains("password: ***"), "{stderr}");
+        assert_eq!(leak(&output, false), None);
+    }
+}
+
+#[test]
+fn documents_among_the_words_of_a_command_line_are_masked() {
+    let home = home(&[("s.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: creds}\n".into())]);
+    let documents =
+        ["{\"stringData\": {\"a\": \"hunter2\"}}", "stringData: {a: hunter2}", "[{value: hunter2}]"];
+    for document in documents {
+        let flag = format!("--type={document}");
+        for args in
+            [&["patch", "-f", "s.yaml", "--name", "creds", document][..], &["patch", "-f", "s.yaml", &flag]]
+        {
+            let output = run(home.path(), args, "text", "");
+            assert_eq!((output.status.code(), leak(&output, true)), (Some(2), None), "{args:?}");
+        }
+        let output = run(home.path(), &["patch", "-f", "s.yaml", document], "text", "");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains("did you forget `-p` before the patch?"), "{stderr}");
+    }
+}
+
+#[test]
+fn the_search_can_fail() {
+    for text in ["a hunter2-b", &encoded("hunter2-data"), &encoded("Key-hunter2")] {
+        assert!(tells(text), "{text}");
+    }
+    assert!(!tells("hunt er2"));
+}
+
+#[test]
+fn documents_in_place_of_paths_are_not_told() {
+    let document = "{\"kind\":\"Secret\",\"stringData\":{\"a\":\"hunter2\"}}";
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(dir.path().join("a.yaml"), "a: b\n").expect("written");
+    let mut lines: Vec<Vec<&str>> = vec![
+        vec!["build"],
+        vec!["blame"],
+        vec!["tree"],
+        vec!["deps"],
+        vec!["check"],
+        vec!["lock"],
+        vec!["recover"],
+        vec!["build", "--base"],
+        vec!["build", "--lock-file"],
+        vec!["build", "--schema"],
+        vec!["check", "--baseline"],
+        vec!["schema", "lint"],
+        vec!["merge", "a.yaml"],
+        vec!["create-patch", "a.yaml"],
+        vec!["create-patch", "a.yaml", "a.yaml", "--current"],
+        vec!["patch", "-p", "{}", "-f"],
+        vec!["patch", "-f", "a.yaml", "--patch-file"],
+    ];
+    if cfg!(feature = "cluster") {
+        lines.extend([vec!["diff"], vec!["apply", "-f"], vec!["delete", "-f"], vec!["wait", "-f"]]);
+    }
+    for line in lines {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-smp"));
+        let output = command.args(&line).arg(document).current_dir(dir.path()).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line:?}: {said}");
+        assert!(
+            said.contains("takes a path, and a document stands there") && !tells(&said),
+            "{line:?}: {said}"
+        );
+        assert!(output.stdout.is_empty(), "{line:?}");
+    }
+}

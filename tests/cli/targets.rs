@@ -1,0 +1,194 @@
+//! What a target can be: a directory, a file, a stream, or all targets below a directory.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use kubectl_smp_testing::program::{command, folder, run_with_stdin};
+use tempfile::TempDir;
+
+fn cm(name: &str, value: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: {value}\n")
+}
+
+fn run(home: &Path, args: &[&str], input: &str) -> Output {
+    run_with_stdin(command(home, args), input)
+}
+
+fn stdout(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn stderr(output: &Output) -> String {
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+#[test]
+fn a_kustomization_file_stands_for_its_directory() {
+    for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
+        let home = folder(&[
+            (&format!("app/{name}"), "resources: [a.yaml]\nnamePrefix: x-\n"),
+            ("app/a.yaml", &cm("a", "b")),
+        ]);
+        let sorted = "apiVersion: v1\ndata:\n  a: b\nkind: ConfigMap\nmetadata:\n  name: x-a\n";
+        assert_eq!(stdout(&run(home.path(), &["build", &format!("app/{name}")], "")), sorted);
+        assert_eq!(stdout(&run(&home.path().join("app"), &["build", name], "")), sorted);
+        assert_eq!(stdout(&run(home.path(), &["build", "-k", "app"], "")), sorted);
+    }
+}
+
+#[test]
+fn targets_are_taken_in_the_order_of_the_command_line() {
+    let home = folder(&[
+        ("a/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("a/a.yaml", &cm("a", "1")),
+        ("b/kustomization.yaml", "resources: [b.yaml]\n"),
+        ("b/b.yaml", &cm("b", "1")),
+        ("c/kustomization.yaml", "resources: [c.yaml]\n"),
+        ("c/c.yaml", &cm("c", "1")),
+    ]);
+    let table: [(&[&str], &str); 4] = [
+        (&["-k", "b", "a"], "b a"),
+        (&["a", "-k", "b", "c"], "a b c"),
+        (&["-k", "c", "-k", "a", "b"], "c a b"),
+        (&["-kb/kustomization.yaml", "a"], "b a"),
+    ];
+    for (args, want) in table {
+        let output = stdout(&run(home.path(), &[&["build", "-o", "name"], args].concat(), ""));
+        let names: Vec<_> = output.lines().filter_map(|line| line.rsplit('/').next()).collect();
+        assert_eq!(names.join(" "), want, "{args:?}");
+    }
+}
+
+#[test]
+fn a_manifest_is_merged_over_the_base_of_its_directory() {
+    let one = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  b: c\n";
+    let home = folder(&[
+        ("base/all.yaml", &format!("{}---\n{}", cm("one", "x"), cm("two", "x"))),
+        ("prod/one.yaml", one),
+        ("prod/two.yaml", &cm("two", "y")),
+        ("alone/web.yaml", &cm("web", "z")),
+    ]);
+    let built = stdout(&run(home.path(), &["build", "prod/one.yaml"], ""));
+    assert!(
+        built.contains("a: x\n  b: c") && built.contains("name: two") && !built.contains("a: v"),
+        "{built}"
+    );
+    let far = self::folder(&[("deep/er/alone/web.yaml", &cm("web", "z"))]);
+    let built = stdout(&run(far.path(), &["build", "deep/er/alone/web.yaml"], ""));
+    assert!(built.contains("a: z"), "{built}");
+}
+
+#[test]
+fn a_manifest_beside_a_kustomization_is_refused() {
+    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a", "b"))]);
+    let told = stderr(&run(home.path(), &["build", "app/a.yaml"], ""));
+    assert!(
+        told.contains("app/a.yaml lies beside a kustomization")
+            && told.contains("build app/kustomization.yaml"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_stream_is_a_target() {
+    let home = folder(&[("base/a.yaml", &cm("one", "x"))]);
+    let stream = format!("{}---\n{}", cm("two", "v"), cm("one", "z"));
+    let built = stdout(&run(home.path(), &["build", "-"], &stream));
+    assert!(built.contains("a: v") && built.contains("a: z") && !built.contains("a: x"), "{built}");
+    let built = stdout(&run(
+        home.path(),
+        &["build", "-", "--base", "base"],
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {b: c}\n",
+    ));
+    assert!(built.contains("a: x\n  b: c"), "{built}");
+    let told = stderr(&run(home.path(), &["build", "-"], "kind: ["));
+    assert!(told.contains("<stdin>:1:"), "{told}");
+    assert_eq!(run(home.path(), &["build", "-", "-"], "").status.code(), Some(2));
+    assert!(stdout(&run(home.path(), &["build", "-", "-o", "json"], &cm("m", "v"))).contains("\"m\""));
+}
+
+/// A tree with everything that a search meets.
+fn tree() -> TempDir {
+    let home = folder(&[
+        ("apps/web/base/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("apps/web/base/a.yaml", &cm("web", "x")),
+        ("apps/web/prod/kustomization.yaml", "resources: [../base]\ncomponents: [../extra]\n"),
+        (
+            "apps/web/extra/kustomization.yaml",
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamespace: here\n",
+        ),
+        ("apps/web/prod/files/plain.yaml", &cm("no", "target")),
+        ("plain/base/a.yaml", &cm("plain", "x")),
+        ("plain/prod/a.yaml", &cm("plain", "y")),
+        ("plain/prod/more/b.yaml", &cm("more", "y")),
+        ("plain/mixed/a.yaml", &cm("plain", "y")),
+        ("plain/mixed/deep/here/kustomization.yaml", "resources: [b.yaml]\n"),
+        ("plain/mixed/deep/here/b.yaml", &cm("deep", "z")),
+        ("loose/a.yaml", &cm("loose", "no base")),
+        (".hidden/kustomization.yaml", "resources: []\n"),
+        ("node_modules/a/kustomization.yaml", "resources: []\n"),
+        ("apps/web/charts/a/kustomization.yaml", "resources: []\n"),
+        ("out/kustomization.yaml", "resources: []\n"),
+        (".gitignore", "out/\n"),
+    ]);
+    let git = Command::new("git").args(["init", "-q"]).current_dir(home.path()).status();
+    assert!(git.expect("git runs").success());
+    home
+}
+
+/// The targets of a build with `--output-dir`, by the directories that come of it.
+fn targets(home: &Path, args: &[&str]) -> Vec<String> {
+    let out = tempfile::tempdir().expect("a directory");
+    let directory = out.path().to_str().expect("text");
+    stdout(&run(home, &[&["build"], args, &["--output-dir", directory]].concat(), ""));
+    let mut found: Vec<String> = Vec::new();
+    let mut waiting = vec![out.path().to_path_buf()];
+    while let Some(directory) = waiting.pop() {
+        let entries: Vec<_> =
+            fs::read_dir(&directory).expect("readable").map(|e| e.expect("an entry").path()).collect();
+        if entries.iter().any(|path| path.is_file() && path.extension().is_some_and(|e| e == "yaml")) {
+            let below = directory.strip_prefix(out.path()).expect("below");
+            found.push(below.display().to_string());
+        }
+        waiting.extend(entries.into_iter().filter(|path| path.is_dir()));
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn all_targets_below_a_directory_are_found() {
+    let home = tree();
+    let deep = "plain/mixed/deep/here";
+    assert_eq!(targets(home.path(), &["-R"]), ["apps/web/base", "apps/web/prod", deep, "plain/prod"]);
+    assert_eq!(targets(home.path(), &["-R", "--leaves"]), ["apps/web/prod", deep, "plain/prod"]);
+    assert_eq!(targets(home.path(), &["-R", "apps"]), ["apps/web/base", "apps/web/prod"]);
+    assert_eq!(targets(&home.path().join("plain"), &["-R", "prod"]), ["prod"]);
+    let built = stdout(&run(home.path(), &["build", "-R", "--leaves"], ""));
+    let order: Vec<_> = built.lines().filter(|line| line.starts_with("  name:")).collect();
+    assert_eq!(order, ["  name: web", "  name: deep", "  name: plain", "  name: more"], "sorted by target");
+}
+
+#[test]
+fn a_search_without_targets_is_an_error() {
+    let home = tree();
+    assert!(
+        stderr(&run(home.path(), &["build", "-R", "loose"], "")).contains("there are no targets in loose")
+    );
+    assert!(stderr(&run(home.path(), &["build", "-R", "nope"], "")).contains("no such file or directory"));
+    assert_eq!(run(home.path(), &["build", "--leaves"], "").status.code(), Some(2));
+}
+
+#[test]
+fn a_kustomization_that_cannot_be_read_is_a_target_that_fails() {
+    let home = tree();
+    fs::write(home.path().join("loose/kustomization.yaml"), "nope: 1\n").expect("written");
+    let output = run(home.path(), &["build", "-R"], "");
+    let told = stderr(&output);
+    assert!(told.contains("loose/kustomization.yaml:1:1") && told.contains("= target: loose"), "{told}");
+    assert!(told.contains("error: 1 of 5 targets failed: loose"), "{told}");
+    assert!(!output.stdout.is_empty(), "the others are printed");
+}

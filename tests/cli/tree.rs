@@ -1,0 +1,518 @@
+//! `tree`: what a target is made of, and what each part made and changed.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use kubectl_smp_testing::needs;
+use kubectl_smp_testing::program::{command, folder, run, run_with_stdin};
+use serde_json::Value;
+use tempfile::TempDir;
+
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  replicas: 1
+  paused: true
+  template:
+    spec:
+      containers:
+      - name: app
+        image: nginx:1.25
+        env:
+        - name: CM
+          valueFrom: {configMapKeyRef: {name: cfg, key: a}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: svc, annotations: {host: example.org}}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: gone}
+data: {x: $(HOST)}
+";
+
+const BASE: &str = "\
+resources: [web.yaml]
+configurations: [fields.yaml]
+crds: [crd.json]
+configMapGenerator:
+- name: cfg
+  literals: [a=b]
+vars:
+- name: HOST
+  objref: {apiVersion: v1, kind: Service, name: svc}
+  fieldref: {fieldpath: 'metadata.annotations.host'}
+";
+
+const PROD: &str = "\
+resources: [../base]
+components: [../outer]
+namePrefix: p-
+namespace: shop
+commonAnnotations: {note: n1}
+patches:
+- path: patch.yaml
+- target: {kind: Deployment}
+  patch: |-
+    - op: test
+      path: /kind
+      value: Deployment
+- target: {kind: Job}
+  patch: |-
+    - op: remove
+      path: /x
+- patch: |-
+    $patch: delete
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: gone}
+images:
+- name: other
+  newName: never
+- name: nginx
+  newTag: \"1.29\"
+replicas:
+- name: web
+  count: 3
+transformers:
+- |-
+  apiVersion: builtin
+  kind: PrefixTransformer
+  metadata: {name: more}
+  prefix: q-
+  fieldSpecs: [{kind: Service, path: metadata/name}]
+";
+
+const PATCH: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  paused: null
+  minReadySeconds: 5
+  replicas: 1
+";
+
+const OUTER: &str = "\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+components: [../inner]
+resources: [extra.yaml]
+";
+
+const INNER: &str = "\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+patchesStrategicMerge:
+- |-
+  apiVersion: v1
+  kind: Service
+  metadata: {name: svc}
+  spec: {type: NodePort}
+";
+
+fn config_map(name: &str) -> String {
+    format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: b}}\n")
+}
+
+fn shop() -> TempDir {
+    folder(&[
+        ("base/web.yaml", WEB),
+        ("base/kustomization.yaml", BASE),
+        ("base/fields.yaml", "nameReference: []\n"),
+        ("base/crd.json", "{}"),
+        ("prod/kustomization.yaml", PROD),
+        ("prod/patch.yaml", PATCH),
+        ("outer/kustomization.yaml", OUTER),
+        ("outer/extra.yaml", &config_map("extra")),
+        ("inner/kustomization.yaml", INNER),
+    ])
+}
+
+/// What it prints in a locale with all characters.
+fn tree(home: &Path, args: &[&str]) -> String {
+    let mut all = vec!["tree"];
+    all.extend(args);
+    let output = command(home, &all).env("LC_ALL", "C.UTF-8").env_remove("TERM").output().expect("it runs");
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+fn json(home: &Path, args: &[&str]) -> Value {
+    let text = tree(home, &[args, &["-o", "json"]].concat());
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}:\n{text}"))
+}
+
+#[track_caller]
+fn assert_text(got: &str, want: &str) {
+    assert_eq!(got, want, "\ngot:\n{got}\nwant:\n{want}");
+}
+
+#[test]
+fn all_parts_of_a_target_say_what_they_made_and_changed() {
+    let home = shop();
+    assert_text(
+        &tree(home.path(), &["prod"]),
+        "\
+target prod                                              4 objects
+├─ base ../base                                          4 objects
+│  ├─ resource web.yaml                                  Service/q-p-svc, Deployment/p-web, ConfigMap/gone (deleted by patches[3])
+│  ├─ configuration fields.yaml
+│  ├─ crd crd.json
+│  ├─ generator cfg (configMapGenerator[0])              ConfigMap/p-cfg-4h2mbtbbt6
+│  └─ var HOST
+├─ component ../outer                                    adds 1 object, changes 1 value of 1 object
+│  ├─ resource extra.yaml                                ConfigMap/p-extra
+│  └─ component ../inner                                 changes 1 value of 1 object
+│     └─ patch patchesStrategicMerge[0]                  Service/q-p-svc: 1 value
+├─ patch patch.yaml (patches[0])                         Deployment/p-web: 2 values
+├─ patch patches[1]                                      Deployment/p-web
+├─ patch patches[2]                                      hits nothing
+├─ patch patches[3]                                      ConfigMap/gone (deleted)
+├─ transformer namespace shop                            4 values of 4 objects
+├─ transformer namePrefix p-                             4 values of 4 objects
+├─ transformer commonAnnotations                         5 values of 4 objects
+├─ transformer web 3 (replicas[0])                       1 value of 1 object
+├─ transformer other (images[0])                         changes nothing
+├─ transformer nginx (images[1])                         1 value of 1 object
+├─ transformer PrefixTransformer/more (transformers[0])  1 value of 1 object
+├─ transformer nameHash                                  1 value of 1 object
+└─ transformer nameReference                             1 value of 1 object
+
+sum: 4 objects, 1 deleted on the way
+",
+    );
+}
+
+#[test]
+fn json_has_a_node_for_each_part() {
+    let home = shop();
+    let all = json(home.path(), &["prod"]);
+    assert_eq!((&all["kind"], &all["name"]), (&"target".into(), &"prod".into()));
+    let built = run(home.path(), &["build", "prod", "-o", "json"]);
+    let built: Value = serde_json::from_slice(&built.stdout).expect("JSON");
+    let names = |list: &Value, name: fn(&Value) -> &Value| {
+        list.as_array().expect("a list").iter().map(|one| name(one).to_string()).collect::<Vec<_>>()
+    };
+    let want = names(&built["items"], |item| &item["metadata"]["name"]);
+    assert_eq!(names(&all["objects"], |object| &object["name"]), want, "as they are printed");
+
+    let base = &all["children"][0];
+    let generator = &base["children"][3];
+    assert_eq!(generator["kind"], "generator");
+    assert_eq!(
+        (&generator["file"], &generator["line"], &generator["column"]),
+        (&"base/kustomization.yaml".into(), &5.into(), &9.into())
+    );
+    let made = serde_json::json!([{"apiVersion": "v1", "kind": "ConfigMap", "namespace": "shop", "name": "p-cfg-4h2mbtbbt6"}]);
+    assert_eq!(generator["objects"], made);
+    let patch = &all["children"][2];
+    assert_eq!(
+        (&patch["name"], &patch["by"], &patch["changed"]),
+        (&"patch.yaml".into(), &"patches[0]".into(), &2.into())
+    );
+    let missed = &all["children"][4];
+    assert_eq!((&missed["objects"], &missed["changed"]), (&serde_json::json!([]), &0.into()));
+    assert!(missed.get("children").is_none() && missed.get("commit").is_none(), "{missed}");
+    let deleted = &all["children"][5]["objects"][0];
+    assert_eq!((&deleted["name"], &deleted["deletedBy"]), (&"gone".into(), &"patches[3]".into()));
+}
+
+#[test]
+fn plain_overlays_have_files() {
+    let (a, b) = (config_map("a"), config_map("b"));
+    let home = folder(&[
+        ("app/base/all.yaml", &format!("{a}---\n{b}")),
+        ("app/over/sub/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: c, d: e}\n"),
+        ("app/over/b.yaml", "$patch: delete\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"),
+        ("app/over/c.yaml", &config_map("c")),
+        ("app/over/same.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
+    ]);
+    assert_text(
+        &tree(home.path(), &["app/over"]),
+        "\
+target app/over                   2 objects
+├─ base app/base                  2 objects
+│  └─ resource app/base/all.yaml  ConfigMap/a, ConfigMap/b (deleted by overlay)
+├─ patch app/over/b.yaml          ConfigMap/b (deleted)
+├─ resource app/over/c.yaml       ConfigMap/c
+├─ patch app/over/same.yaml       ConfigMap/a
+└─ patch app/over/sub/a.yaml      ConfigMap/a: 2 values
+
+sum: 2 objects, 1 deleted on the way
+",
+    );
+    let within = tree(&home.path().join("app/over"), &[]);
+    assert!(within.contains("├─ base ../base") && within.contains("└─ patch sub/a.yaml"), "{within}");
+    let file = tree(home.path(), &["app/over/sub/a.yaml"]);
+    assert!(file.starts_with("target app/over/sub/a.yaml") && file.contains("sum: 2 objects\n"), "{file}");
+    let stream = command(home.path(), &["tree", "-", "--base", "app/base"]);
+    let stream = run_with_stdin(stream, &config_map("d"));
+    let stream = String::from_utf8(stream.stdout).expect("UTF-8");
+    assert!(stream.contains("resource <stdin>") && stream.contains("sum: 3 objects"), "{stream}");
+}
+
+#[test]
+fn a_plain_overlay_of_a_kustomization_has_its_parts() {
+    let home = folder(&[
+        ("base/kustomization.yaml", "resources: [a.yaml]\nnameSuffix: -x\n"),
+        ("base/a.yaml", &config_map("a")),
+        ("over/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-x}\ndata: {d: e}\n"),
+    ]);
+    assert_text(
+        &tree(home.path(), &["over"]),
+        "\
+target over                      1 object
+├─ base base                     1 object
+│  ├─ resource a.yaml            ConfigMap/a-x
+│  └─ transformer nameSuffix -x  1 value of 1 object
+└─ patch over/a.yaml             ConfigMap/a-x: 1 value
+
+sum: 1 object
+",
+    );
+}
+
+#[test]
+fn what_is_used_twice_is_shown_once() {
+    let home = folder(&[
+        ("leaf/kustomization.yaml", "resources: [c.yaml]\nlabels: [{pairs: {a: b}}]\n"),
+        ("leaf/c.yaml", &config_map("leaf")),
+        ("l/kustomization.yaml", "resources: [../leaf]\nnamePrefix: l-\n"),
+        ("r/kustomization.yaml", "resources: [../leaf]\nnamePrefix: r-\n"),
+        ("top/kustomization.yaml", "resources: [../l, ../r]\n"),
+    ]);
+    assert_text(
+        &tree(home.path(), &["top"]),
+        "\
+target top                       2 objects
+├─ base ../l                     1 object
+│  ├─ base ../leaf               1 object
+│  │  ├─ resource c.yaml         ConfigMap/l-leaf
+│  │  └─ transformer labels[0]   1 value of 1 object
+│  └─ transformer namePrefix l-  1 value of 1 object
+└─ base ../r                     1 object
+   ├─ base ../leaf               1 object (see above)
+   └─ transformer namePrefix r-  1 value of 1 object
+
+sum: 2 objects
+",
+    );
+    let again = &json(home.path(), &["top"])["children"][1]["children"][0];
+    assert_eq!((&again["seeAbove"], &again["objects"][0]["name"]), (&true.into(), &"r-leaf".into()));
+    assert!(again.get("children").is_none(), "{again}");
+}
+
+#[test]
+fn diamonds_do_not_double_and_deep_trees_end() {
+    let home = folder(&[("0/kustomization.yaml", "resources: [c.yaml]\n"), ("0/c.yaml", &config_map("c"))]);
+    let write = |name: &str, text: String| {
+        fs::create_dir(home.path().join(name)).expect("made");
+        fs::write(home.path().join(name).join("kustomization.yaml"), text).expect("written");
+    };
+    write("d0", "resources: []\nconfigMapGenerator: []\n".into());
+    for i in 1..=13 {
+        write(&format!("d{i}"), format!("resources: [../d{0}, ../d{0}]\n", i - 1));
+    }
+    assert_eq!(tree(home.path(), &["d13"]).lines().count(), 2 * 13 + 1 + 2);
+    for i in 1..=500 {
+        write(&i.to_string(), format!("resources: [../{}]\n", i - 1));
+    }
+    assert!(tree(home.path(), &["500"]).ends_with("sum: 1 object\n"));
+    let text = tree(home.path(), &["500", "-o", "json"]);
+    assert_eq!(text.matches("\"children\":[").count(), 501);
+    assert!(text.ends_with(&format!("{}\n", "]}".repeat(501))));
+    for form in ["dot", "mermaid"] {
+        let edges = tree(home.path(), &["500", "-o", form]);
+        assert_eq!(edges.lines().filter(|line| line.contains(" n500 -")).count(), 1, "{form}");
+    }
+}
+
+/// A folder whose names try to end texts, and to steer terminals.
+fn odd() -> TempDir {
+    folder(&[
+        ("k/kustomization.yaml", "resources: [\"a\\\"];<b>\\\\n#&`\\u001B[31m/x.yaml\"]\n"),
+        ("k/a\"];<b>\\n#&`\u{1b}[31m/x.yaml", &config_map("x")),
+    ])
+}
+
+#[test]
+#[cfg(unix)]
+fn graphs_are_quoted() {
+    let home = odd();
+    assert!(tree(home.path(), &["k"]).contains(r#"resource a"];<b>\n#&`\x1b[31m/x.yaml"#));
+    let dot = tree(home.path(), &["k", "-o", "dot"]);
+    let label = r#"  n1 [label="resource a\"];<b>\\n#&`\\x1b[31m/x.yaml\nConfigMap/x"];"#;
+    assert_eq!(dot.lines().nth(4), Some(label), "{dot}");
+    assert_eq!((dot.lines().next(), dot.lines().last()), (Some("digraph target {"), Some("}")));
+    let mermaid = tree(home.path(), &["k", "-o", "mermaid"]);
+    let lines: Vec<&str> = mermaid.lines().collect();
+    assert_eq!((lines[0], lines.last()), ("flowchart LR", Some(&"  n0 --> n1")));
+    let label =
+        "  n1[\"resource a#34;#93;#59;#60;b#62;#92;n#35;#38;#96;#92;x1b#91;31m/x.yaml<br/>ConfigMap/x\"]";
+    assert_eq!(lines[2], label, "{mermaid}");
+}
+
+#[test]
+fn lines_are_ascii_where_the_locale_has_no_others() {
+    let home = shop();
+    let output = command(home.path(), &["tree", "prod"]).env("LC_ALL", "C").output().expect("it runs");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(
+        text.is_ascii() && text.contains("\n|  |- resource web.yaml") && text.contains("\n`- "),
+        "{text}"
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn functions_say_what_they_changed() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let function = "\
+apiVersion: example.com/v1
+kind: Upper
+metadata:
+  name: up
+  annotations:
+    config.kubernetes.io/function: |
+      exec: {path: ./up.sh}
+";
+    let home = folder(&[
+        ("kustomization.yaml", "resources: [c.yaml, d.yaml]\ntransformers: [up.yaml]\n"),
+        ("c.yaml", &config_map("c")),
+        ("d.yaml", &config_map("d")),
+        ("up.yaml", function),
+        ("up.sh", "#!/bin/sh\nsed '0,/  a: b/s//  a: B/'\n"),
+    ]);
+    let script = home.path().join("up.sh");
+    fs::set_permissions(script, fs::Permissions::from_mode(0o755)).expect("executable");
+    let all = json(home.path(), &[".", "--enable-alpha-plugins", "--enable-exec"]);
+    let node = &all["children"][2];
+    assert_eq!(
+        (&node["kind"], &node["name"], &node["by"]),
+        (&"function".into(), &"Upper/up".into(), &"transformers[0]".into())
+    );
+    assert_eq!((&node["changed"], &node["file"]), (&1.into(), &"up.yaml".into()), "{node}");
+    assert_eq!(node["objects"].as_array().map(Vec::len), Some(1), "{node}");
+
+    // It changes `c`, deletes `d` and adds another.
+    let script = "#!/bin/sh\nawk '/^- apiVersion/{n++} /^functionConfig/{n=0; print \"- {apiVersion: v1, kind: ConfigMap, \
+                  metadata: {name: e}}\"} n<2{sub(\"    a: b\", \"    a: B\"); print}'\n";
+    fs::write(home.path().join("up.sh"), script).expect("written");
+    let output = run(home.path(), &["tree", ".", "--enable-alpha-plugins", "--enable-exec"]);
+    let told = String::from_utf8(output.stdout).expect("text");
+    let want = "adds 1 object, deletes 1 object, changes 1 value of 1 object";
+    assert!(told.contains(want), "{told}");
+}
+
+#[test]
+fn what_comes_from_elsewhere_says_its_commit() {
+    let home = folder(&[
+        ("repository/base/kustomization.yaml", "resources: [c.yaml]\n"),
+        ("repository/base/c.yaml", &config_map("c")),
+    ]);
+    let repository = home.path().join("repository");
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(args).current_dir(&repository);
+        let output = git.output().expect("git runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8").trim().to_string()
+    };
+    git(&["init", "-q", "-b", "main"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "one"]);
+    let commit = git(&["rev-parse", "HEAD"]);
+    let url = format!("file://{}//base?ref=main", repository.display());
+    fs::write(home.path().join("kustomization.yaml"), format!("resources: ['{url}']\n")).expect("written");
+    let base = &json(home.path(), &["."])["children"][0];
+    assert_eq!(
+        (&base["kind"], &base["name"], &base["commit"]),
+        (&"base".into(), &url.into(), &commit.into())
+    );
+    assert_eq!(base["children"][0]["name"], "c.yaml");
+}
+
+#[test]
+#[ignore = "needs helm"]
+fn charts_say_what_they_made() {
+    let helm = needs::needed("SMP_TEST_HELM", "helm");
+    let home = folder(&[
+        ("kustomization.yaml", "helmCharts: [{name: app, releaseName: r}]\n"),
+        ("charts/app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
+        ("charts/app/values.yaml", "x: y\n"),
+        ("charts/app/templates/c.yaml", &config_map("{{ .Release.Name }}-c")),
+    ]);
+    let all = json(home.path(), &[".", "--enable-helm", "--helm-command", &helm]);
+    let chart = &all["children"][0];
+    assert_eq!(
+        (&chart["kind"], &chart["name"], &chart["by"]),
+        (&"chart".into(), &"app".into(), &"helmCharts[0]".into())
+    );
+    assert_eq!(chart["objects"][0]["name"], "r-c");
+}
+
+#[test]
+fn what_cannot_be_built_has_no_tree() {
+    let home = folder(&[("kustomization.yaml", "resources: [missing.yaml]\n")]);
+    let output = run(home.path(), &["tree"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("missing.yaml"));
+    assert_eq!(run(home.path(), &["tree", ".", "-o", "yaml"]).status.code(), Some(2));
+}
+
+#[test]
+fn files_of_configurations_are_no_resources() {
+    let plugin = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: t-\n\
+                  fieldSpecs: [{path: metadata/name}]\n";
+    let home = folder(&[
+        ("kustomization.yaml", "resources: [a.yaml]\ntransformers: [plugins]\n"),
+        ("a.yaml", &config_map("a")),
+        ("plugins/kustomization.yaml", "resources: [plugin.yaml]\nnameSuffix: -x\n"),
+        ("plugins/plugin.yaml", plugin),
+    ]);
+    assert_eq!(
+        tree(home.path(), &["."]),
+        "\
+target .                                                1 object
+├─ resource a.yaml                                      ConfigMap/t-a
+├─ configuration plugins
+│  ├─ configuration plugin.yaml
+│  └─ configuration nameSuffix -x
+└─ transformer PrefixTransformer/p-x (transformers[0])  1 value of 1 object
+
+sum: 1 object
+"
+    );
+}
+
+#[test]
+fn plain_bases_say_what_they_do() {
+    let more = config_map("a").replace("a: b", "c: d");
+    let home = folder(&[
+        ("one/a.yaml", &config_map("a").replace("a: b", "e: f")),
+        ("two/b.yaml", &config_map("a")),
+        ("three/c.yaml", &more),
+    ]);
+    assert_eq!(
+        tree(home.path(), &["one", "--base", "two", "--base", "three"]),
+        "\
+target one                 1 object
+├─ base two                1 object
+│  └─ resource two/b.yaml  ConfigMap/a
+├─ base three              changes 1 value of 1 object
+│  └─ patch three/c.yaml   ConfigMap/a: 1 value
+└─ patch one/a.yaml        ConfigMap/a: 1 value
+
+sum: 1 object
+"
+    );
+}

@@ -1,0 +1,210 @@
+//! `--validate` as a user runs it: what a server would refuse is said, and nothing is printed, written or sent.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use kubectl_smp_testing::program;
+use kubectl_smp_testing::program::{folder, run};
+
+const GOOD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\ndata: {mode: prod}\n";
+const BAD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\ndata: {retries: 3}\n";
+const OLD: &str =
+    "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: old}\nspec: {minAvailable: 1}\n";
+const WIDGET: &str = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: web}\nspec: {size: big}\n";
+const OPEN: &str =
+    "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: \"${PORT}\"}]}\n";
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+/// The exit status, what is printed, and what is said, a line for each message.
+fn ended(output: &Output) -> (Option<i32>, String, Vec<String>) {
+    let said = text(&output.stderr).lines().map(str::to_string).collect();
+    (output.status.code(), text(&output.stdout), said)
+}
+
+fn build(home: &Path, args: &[&str]) -> (Option<i32>, String, Vec<String>) {
+    ended(&run(home, &[&["build", "--message-format", "short"], args].concat()))
+}
+
+#[test]
+fn what_would_be_refused_is_not_printed() {
+    let home =
+        folder(&[("bad.yaml", BAD), ("kustomization.yaml", "resources: [bad.yaml]\nnamePrefix: my-\n")]);
+    let (status, printed, said) = build(home.path(), &["--validate"]);
+    assert_eq!((status, printed.as_str()), (Some(1), ""));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("bad.yaml:4:17: error[wrong-type]: "), "{said:?}");
+    let (status, printed, said) = build(home.path(), &[]);
+    assert_eq!((status, printed.is_empty(), said.len()), (Some(0), false, 0), "nobody asked");
+}
+
+#[test]
+fn all_targets_are_looked_at_before_anything_is_printed_or_written() {
+    let home = folder(&[
+        ("a/good.yaml", GOOD),
+        ("a/kustomization.yaml", "resources: [good.yaml]\n"),
+        ("b/bad.yaml", BAD),
+        ("b/kustomization.yaml", "resources: [bad.yaml]\n"),
+    ]);
+    let home = home.path();
+    for output in [&[][..], &["-o", "json"], &["-o", "all.yaml"], &["--output-dir", "out"]] {
+        let (status, printed, said) = build(home, &[&["--validate", "a", "b"], output].concat());
+        assert_eq!((status, printed.as_str()), (Some(1), ""), "{output:?}");
+        assert!(said.iter().any(|line| line.contains("1 of 2 targets failed: b")), "{said:?}");
+    }
+    assert!(!home.join("all.yaml").exists() && !home.join("out").exists());
+    assert_eq!(build(home, &["--validate", "a", "-o", "all.yaml"]).0, Some(0));
+    assert_eq!(fs::read_to_string(home.join("all.yaml")).expect("written"), build(home, &["a"]).1);
+    assert_eq!(build(home, &["--validate", "a"]), build(home, &["a"]));
+}
+
+#[test]
+fn what_is_only_deprecated_stays_a_warning() {
+    let home = folder(&[("old.yaml", OLD), ("kustomization.yaml", "resources: [old.yaml]\n")]);
+    let home = home.path();
+    let (status, printed, said) = build(home, &["--validate", "--kubernetes", "1.24"]);
+    assert_eq!((status, printed.is_empty()), (Some(0), false));
+    assert!(said[0].starts_with("old.yaml:1:13: warning[deprecated-api]: "), "{said:?}");
+    let (status, printed, _) = build(home, &["--validate", "--kubernetes", "1.24", "--strict"]);
+    assert_eq!((status, printed.as_str()), (Some(1), ""));
+    let (status, printed, said) = build(home, &["--validate", "--kubernetes", "v1.25.3"]);
+    assert_eq!((status, printed.as_str()), (Some(1), ""));
+    assert!(said[0].starts_with("old.yaml:1:13: error[removed-api]: "), "{said:?}");
+    assert_eq!(build(home, &["--kubernetes", "1.24"]).0, Some(2), "it says nothing without --validate");
+    assert_eq!(build(home, &["--validate", "--kubernetes", "new"]).0, Some(2));
+}
+
+#[test]
+fn objects_that_nobody_knows_are_named() {
+    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: \
+                      widgets.example.com}\nspec:\n  group: example.com\n  scope: Namespaced\n  names: {kind: Widget, plural: \
+                      widgets}\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    schema:\n      \
+                      openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: \
+                      integer}}}}}\n";
+    let other = WIDGET.replace("name: web", "name: other");
+    let home = folder(&[
+        ("a/widget.yaml", WIDGET),
+        ("a/other.yaml", &other),
+        ("a/kustomization.yaml", "resources: [other.yaml, widget.yaml]\n"),
+        ("b/widget.yaml", WIDGET),
+        ("b/crd.yaml", definition),
+        ("b/kustomization.yaml", "resources: [widget.yaml, crd.yaml]\n"),
+    ]);
+    let (status, _, said) = build(home.path(), &["--validate", "a"]);
+    assert_eq!((status, said.len()), (Some(0), 1), "{said:?}");
+    assert!(said[0].starts_with("a/other.yaml:1:1: note[no-schema]: "), "{said:?}");
+    let (_, _, said) = build(home.path(), &["--validate", "a", "a/../a"]);
+    assert_eq!(said.len(), 1, "a kind is named once: {said:?}");
+    let (status, printed, said) = build(home.path(), &["--validate", "b"]);
+    assert_eq!((status, printed.as_str()), (Some(1), ""));
+    assert!(said[0].starts_with("b/widget.yaml:4:14: error[wrong-type]: "), "{said:?}");
+}
+
+#[test]
+fn what_is_filled_in_later_is_not_judged_before_it_is_sent() {
+    let home = folder(&[("open.yaml", OPEN), ("kustomization.yaml", "resources: [open.yaml]\n")]);
+    assert_eq!(build(home.path(), &["--validate"]).0, Some(0));
+}
+
+#[cfg(feature = "cluster")]
+mod sent {
+    use super::*;
+
+    /// As there is no cluster, what asks for one fails otherwise.
+    fn short(home: &Path, args: &[&str]) -> (Option<i32>, String, Vec<String>) {
+        ended(&run(home, &[args, &["--message-format", "short"]].concat()))
+    }
+
+    #[test]
+    fn objects_are_judged_before_the_cluster_is_asked() {
+        let home = folder(&[("bad.yaml", BAD), ("good.yaml", GOOD), ("open.yaml", OPEN)]);
+        let home = home.path();
+        fs::create_dir(home.join("app")).expect("made");
+        fs::write(home.join("app/kustomization.yaml"), "resources: [bad.yaml]\n").expect("written");
+        fs::copy(home.join("bad.yaml"), home.join("app/bad.yaml")).expect("copied");
+        let commands = [&["diff", "--validate"][..], &["apply", "--validate=local"]];
+        for (command, failed) in commands.into_iter().zip([2, 1]) {
+            for (of, place) in [(&["-f", "bad.yaml"][..], "bad.yaml"), (&["app"], "app/bad.yaml")] {
+                let (status, printed, said) = short(home, &[command, of].concat());
+                assert_eq!((status, printed.as_str()), (Some(failed), ""));
+                assert_eq!(said.len(), 1, "{said:?}");
+                assert!(said[0].starts_with(&format!("{place}:4:17: error[wrong-type]: ")), "{said:?}");
+            }
+            let (_, _, said) = short(home, &[command, &["-f", "open.yaml"]].concat());
+            assert!(said[0].starts_with("open.yaml:4:23: error["), "nobody fills it in: {said:?}");
+            let (status, _, said) = short(home, &[command, &["-f", "good.yaml"]].concat());
+            assert_eq!(status, Some(failed));
+            assert!(said.iter().any(|line| line.contains("error[remote]")), "{said:?}");
+        }
+    }
+
+    #[test]
+    fn only_objects_that_are_sent_are_judged() {
+        let labelled = GOOD.replace("name: good", "name: good, labels: {app: web}");
+        let home = folder(&[("all.yaml", &format!("{labelled}---\n{BAD}"))]);
+        let all = ["apply", "--dry-run=client", "--validate=local", "-f", "all.yaml"];
+        assert_eq!(short(home.path(), &all).0, Some(1));
+        let (status, printed, _) = short(home.path(), &[&all[..], &["-l", "app=web"]].concat());
+        assert_eq!((status, printed.lines().count()), (Some(0), 1));
+    }
+
+    #[test]
+    fn a_release_needs_something_to_judge() {
+        let home = folder(&[("old.yaml", OLD)]);
+        let apply = |more: &[&str]| {
+            let args =
+                [&["apply", "--dry-run=client", "-f", "old.yaml", "--kubernetes", "1.24"], more].concat();
+            short(home.path(), &args).0
+        };
+        assert_eq!(apply(&[]), Some(2));
+        assert_eq!(apply(&["--validate=local"]), Some(0));
+    }
+}
+
+/// A definition of the kind of definitions, by which anything is one.
+const DEFINITION_OF_DEFINITIONS: &str = r"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: customresourcedefinitions.apiextensions.k8s.io}
+spec:
+  group: apiextensions.k8s.io
+  scope: Cluster
+  names: {kind: CustomResourceDefinition, plural: customresourcedefinitions}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+";
+
+#[test]
+fn definitions_are_not_judged_by_a_definition_in_the_build() {
+    let wrong = r"
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Everywhere
+  names: {kind: Widget, plural: widgets, sigular: widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+";
+    let home = folder(&[
+        ("all.yaml", DEFINITION_OF_DEFINITIONS),
+        ("wrong.yaml", wrong),
+        ("kustomization.yaml", "resources: [all.yaml, wrong.yaml]\n"),
+    ]);
+    let (status, printed, said) = build(home.path(), &["--validate"]);
+    assert_eq!((status, printed.as_str()), (Some(1), ""), "{said:?}");
+    for (line, code) in [(7, "enum"), (8, "unknown-field")] {
+        let place = format!("wrong.yaml:{line}:");
+        assert!(said.iter().any(|said| said.starts_with(&place) && said.contains(code)), "{said:?}");
+    }
+    let (found, status) = program::found(home.path(), &["."]);
+    assert_eq!(status, Some(1));
+    assert!(found.contains(&"unknown-field wrong.yaml:8".to_string()), "{found:?}");
+}

@@ -1,0 +1,149 @@
+//! The reference implementations, in a process of their own.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use kubectl_smp::diagnostic::Result;
+use kubectl_smp_testing::needs::needed;
+use serde_json::Value as Json;
+
+use super::case::{Case, Operation, Outcome};
+
+pub struct Oracle {
+    process: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+/// What the reference says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    Result(Json),
+    /// It refuses, or panics.
+    Error(String),
+    /// Nothing that another program could agree with: something else each time.
+    Unstable(String),
+}
+
+/// How often a case is solved to see whether the answer is always the same. Go lets a small map begin at
+/// any of eight places, so that one answer may be rare.
+const TRIES: usize = 300;
+
+impl Oracle {
+    /// The one that `SMP_TEST_ORACLE` names.
+    pub fn start() -> Self {
+        let program = needed("SMP_TEST_ORACLE", "oracle");
+        let mut process = Command::new(&program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("SMP_TEST_ORACLE={program}: {error}"));
+        let input = process.stdin.take();
+        let output = BufReader::new(process.stdout.take().expect("a pipe"));
+        Self { process, input, output }
+    }
+
+    /// The answers to some cases, in their order.
+    pub fn ask(&mut self, cases: &[Case]) -> Vec<Answer> {
+        self.ask_repeatedly(cases, 1)
+    }
+
+    /// The answer to a case, if it is always the same.
+    pub fn ask_well(&mut self, case: &Case) -> Answer {
+        self.ask_repeatedly(std::slice::from_ref(case), TRIES).remove(0)
+    }
+
+    fn ask_repeatedly(&mut self, cases: &[Case], repeat: usize) -> Vec<Answer> {
+        let input = self.input.as_mut().expect("still open");
+        let output = &mut self.output;
+        std::thread::scope(|scope| {
+            // Pipes are small: answers are read while questions are still being written.
+            let reader = scope.spawn(|| {
+                let mut lines = output.lines();
+                let read = |case: &Case| {
+                    let line = lines.next().expect("an answer to each case").expect("readable");
+                    Answer::read(&line, case.operation)
+                };
+                cases.iter().map(read).collect()
+            });
+            for case in cases {
+                writeln!(input, "{}", case.request(repeat)).expect("the oracle reads");
+            }
+            input.flush().expect("the oracle reads");
+            reader.join().expect("readable answers")
+        })
+    }
+}
+
+impl Drop for Oracle {
+    /// Without input it ends.
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ = self.process.wait();
+    }
+}
+
+impl Answer {
+    fn read(line: &str, operation: Operation) -> Self {
+        let mut answer: Json = serde_json::from_str(line).expect("an answer in JSON");
+        if let Some(result) = answer.get_mut("result") {
+            let mut result = result.take();
+            if operation == Operation::Apply {
+                remove_directives(&mut result);
+            }
+            return Self::Result(result);
+        }
+        match answer["error"].as_str().or(answer["panic"].as_str()) {
+            Some(error) => Self::Error(error.to_string()),
+            None => Self::Unstable(line.to_string()),
+        }
+    }
+
+    /// Whether we do the same, as far as it is always the same.
+    pub fn agrees(&self, ours: &Result<Json>) -> bool {
+        match (self, ours) {
+            (Self::Unstable(_), _) | (Self::Error(_), Err(_)) => true,
+            // Looking for conflicts, it takes its own directives for fields of the object; here they are read.
+            (Self::Error(error), Ok(_)) => error.contains("for the json field \"$"),
+            (Self::Result(theirs), Ok(ours)) => same(theirs, ours),
+            _ => false,
+        }
+    }
+
+    /// Whether it is as recorded.
+    pub fn is(&self, recorded: &Outcome) -> bool {
+        match (self, recorded) {
+            (Self::Error(_), Outcome::Error) => true,
+            (Self::Result(theirs), Outcome::Data(data)) => same(theirs, data),
+            _ => false,
+        }
+    }
+}
+
+/// Takes out what apimachinery leaves of the patch in values that the original did not have.
+fn remove_directives(value: &mut Json) {
+    match value {
+        Json::Object(map) => {
+            map.retain(|name, _| {
+                let directive = name.split('/').next().unwrap_or_default();
+                !["$patch", "$retainKeys", "$setElementOrder", "$deleteFromPrimitiveList"]
+                    .contains(&directive)
+            });
+            map.values_mut().for_each(remove_directives);
+        }
+        Json::Array(list) => list.iter_mut().for_each(remove_directives),
+        _ => {}
+    }
+}
+
+/// The same data. Go writes whole floats without a point.
+pub fn same(a: &Json, b: &Json) -> bool {
+    match (a, b) {
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same(a, b)))
+        }
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Json::Number(a), Json::Number(b)) => a == b || a.as_f64() == b.as_f64(),
+        _ => a == b,
+    }
+}

@@ -1,0 +1,92 @@
+//! What holds for merges of two and three versions by the rules that lose nothing, whatever the versions are.
+//!
+//! 5,000 random cases for each law, or as many as `SMP_TEST_LAWS` says (`SMP_TEST_LAWS_SEED`: from that seed on).
+//! Real manifests are tried where `SMP_TEST_REALWORLD` names a folder with some, `SMP_TEST_PAIRS` (100) random
+//! triples of each kind.
+
+#![allow(clippy::print_stderr, reason = "tests say which seeds they used, and what they left out")]
+
+mod check;
+mod real;
+
+use check::{Verdict, laws_of, read};
+use kubectl_smp::schema::Schema;
+use kubectl_smp::source::SourceMap;
+use kubectl_smp::yaml::{Node, write_documents_as_written};
+use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
+use kubectl_smp_testing::seeds;
+use rayon::prelude::*;
+
+/// Tries three versions of an object for many seeds.
+fn check(options: Options) {
+    let schema = Schema::embedded();
+    let broken = seeds::seeds("SMP_TEST_LAWS", 5_000).into_par_iter().find_map_any(|seed| {
+        let mut generator = Generator::new(Dice::new(seed), &schema, options);
+        versions(&mut generator, &schema).err().map(|error| format!("seed {seed}: {error}"))
+    });
+    if let Some(broken) = broken {
+        panic!("{broken}");
+    }
+}
+
+fn versions(generator: &mut Generator<'_>, schema: &Schema) -> Verdict {
+    let original = generator.object();
+    let (mut updated, dest) = (generator.changed(&original), generator.changed(&original));
+    if generator.dice.one_in(8) {
+        // Directives of patches are fields like any other. What is no object of a kind any more, has no schema.
+        generator.direct(&mut updated);
+        for name in ["apiVersion", "kind"] {
+            if let (Some(map), Some(value)) = (updated.as_map_mut(), dest.get(name)) {
+                map.insert(name, value.clone());
+            }
+        }
+    }
+    let original = if generator.dice.one_in(8) { generator.object() } else { original };
+    // They are read from texts, so that they know where their values stand.
+    let sources = SourceMap::default();
+    let written = |node: &Node| read(&sources, &write_documents_as_written(std::slice::from_ref(node)));
+    laws_of([&written(&original)?, &written(&updated)?, &written(&dest)?], schema)
+}
+
+#[test]
+fn random_versions_keep_the_laws() {
+    check(Options { distinct: Distinct::AllKeys, wrong: false });
+}
+
+#[test]
+fn random_versions_with_few_entries_alike_keep_the_laws() {
+    check(Options { distinct: Distinct::MergeKey, wrong: false });
+}
+
+#[test]
+fn random_versions_with_equal_keys_and_wrong_types_keep_the_laws() {
+    check(Options { distinct: Distinct::Nothing, wrong: true });
+}
+
+#[test]
+#[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
+fn real_manifests_merged_with_themselves_are_the_same_bytes() {
+    let files = real::files();
+    let counts = real::merged_with_themselves(&files);
+    eprintln!("{counts:?}");
+    assert!(counts.broken.is_empty(), "{} of {}: {:#?}", counts.broken.len(), files.len(), counts.broken);
+    assert!(counts.same > 10 * counts.unread.len(), "too many cannot be read: {:#?}", counts.unread);
+}
+
+#[test]
+#[ignore = "needs SMP_TEST_REALWORLD, a folder with repositories"]
+fn real_manifests_of_a_kind_keep_the_laws_as_versions() {
+    let schema = Schema::embedded();
+    let kinds = real::manifests_by_kind(&real::files());
+    let seeds = seeds::seeds("SMP_TEST_PAIRS", 100);
+    let broken = kinds.par_iter().find_map_any(|(kind, manifests)| {
+        seeds.iter().find_map(|seed| {
+            let mut dice = Dice::new(*seed);
+            let versions = [(); 3].map(|()| &manifests[dice.below(manifests.len())]);
+            let broken = laws_of(versions, &schema).err();
+            broken.map(|error| format!("{kind:?}, seed {seed}: {error}"))
+        })
+    });
+    assert_eq!(broken, None);
+    assert!(kinds.len() > 50, "only {} kinds", kinds.len());
+}

@@ -1,0 +1,107 @@
+//! The rules of `check`: their examples are what they say, and their pages are what the registry says.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use kubectl_smp::check::{
+    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RULES, Rule, RuleExample, RuleGroup,
+    RuleSelection, look_at,
+};
+use kubectl_smp::diagnostic::{Code, MessageFormat, MessageRenderer};
+use kubectl_smp::files::MemoryTree;
+use kubectl_smp::overlay::{BuildOptions, Builder, Histories};
+use kubectl_smp::validate::{ValidateOptions, ViolationRule};
+
+/// The codes of what is found in an example, by all rules.
+fn found(example: RuleExample) -> Vec<&'static str> {
+    let files = example.iter().map(|(path, text)| (format!("app/{path}"), text.as_bytes().to_vec()));
+    let tree = Arc::new(MemoryTree::new(files).expect("files"));
+    let mut options = BuildOptions::default().tree(tree.clone());
+    options.histories = Histories::Kept;
+    let builder = Builder::new(options).expect("a builder");
+    let target = Path::new("app");
+    let built = match builder.build(target) {
+        Ok(built) => built,
+        Err(problem) => return vec![problem.code().name()],
+    };
+    let schema = builder.types_of(target, &built.resources).expect("types").value;
+    let (sources, config) = (builder.sources(), Arc::new(CheckConfig::default()));
+    let checked = CheckedTarget::new(target, &built, &schema, sources, &config.outside);
+    let selection = RuleSelection::new(["all"], []).expect("a selection");
+    let findings = look_at(&checked, &selection, &ValidateOptions::default(), Arc::clone(&config));
+    let renderer = MessageRenderer::new(sources, MessageFormat::Short);
+    let files = LocalFiles { tree: &*tree, fetched: None };
+    let conclusion = Conclusion { sources, selection: &selection, renderer: &renderer, files };
+    let report = conclusion.report(vec![findings], Baselines::default());
+    let mut codes: Vec<&str> = report.findings.iter().map(|finding| finding.code().name()).collect();
+    // `vars` are deprecated, and what is said of them is about them.
+    codes.retain(|code| *code != Code::DeprecatedField.name());
+    codes.sort_unstable();
+    codes.dedup();
+    codes
+}
+
+#[test]
+fn examples_are_what_they_say() {
+    for rule in RULES.iter().filter(|rule| cfg!(feature = "cel") || rule.code.name() != "cel") {
+        assert_eq!(found(rule.bad), [rule.code.name()], "the wrong example of {}", rule.code);
+        assert_eq!(found(rule.good), [""; 0], "the right example of {}", rule.code);
+    }
+}
+
+#[test]
+fn rules_have_codes_of_their_own() {
+    let mut names: Vec<&str> = RULES.iter().map(|rule| rule.code.name()).collect();
+    let others = Code::ALL.iter().filter(|code| RULES.iter().all(|rule| rule.code != **code));
+    names.extend(others.map(|code| code.name()));
+    names.sort_unstable();
+    let all = names.len();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}
+
+#[test]
+fn all_that_validation_finds_has_a_rule() {
+    let is_told = |rule: &ViolationRule| RULES.iter().any(|known| known.code == rule.diagnostic_code());
+    let untold: Vec<_> = ViolationRule::ALL.iter().filter(|rule| !is_told(rule)).collect();
+    assert_eq!(untold, Vec::<&ViolationRule>::new());
+}
+
+fn contents() -> String {
+    let mut page = "# Rules\n\nWhat `kubectl smp check` looks for. `kubectl smp check --explain CODE` shows these pages.\n"
+        .to_string();
+    for group in RuleGroup::ALL {
+        page.extend(["\n## ", group.title(), "\n\n| code | severity | |\n|---|---|---|\n"]);
+        for rule in RULES.iter().filter(|rule| rule.group == group) {
+            page.push_str(&line(rule));
+        }
+    }
+    page
+}
+
+fn line(rule: &Rule) -> String {
+    let code = rule.code.name();
+    format!("| [{code}](rules/{code}.md) | {} | {} |\n", rule.severity.name(), rule.title())
+}
+
+#[test]
+fn pages_say_what_the_registry_says() {
+    let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("book");
+    let mut pages = vec![(book.join("rules.md"), contents())];
+    pages.extend(RULES.iter().map(|rule| (book.join(format!("rules/{}.md", rule.code)), rule.page())));
+    if std::env::var_os("SMP_WRITE_PAGES").is_some() {
+        // Pages of rules that are no more go.
+        let _ = fs::remove_dir_all(book.join("rules"));
+        fs::create_dir_all(book.join("rules")).expect("made");
+        for (path, page) in &pages {
+            fs::write(path, page).expect("written");
+        }
+    }
+    for (path, page) in &pages {
+        let written = fs::read_to_string(path).unwrap_or_default();
+        assert!(written == *page, "write the pages anew: SMP_WRITE_PAGES=1 cargo test --test library rules");
+    }
+    let written = fs::read_dir(book.join("rules")).expect("pages").count();
+    assert_eq!(written, RULES.len(), "a page for each rule");
+}
