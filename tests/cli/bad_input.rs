@@ -8,131 +8,219 @@ use kubectl_smp_testing::program::{folder, run};
 /// What is wrong, the files, the arguments.
 type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
-const WEB: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    spec:\n      containers:\n      - {name: a, image: x}\n      - {name: b, image: y}\n";
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: a, image: x}
+      - {name: b, image: y}
+";
 
 const CASES: &[Case] = &[
     // YAML
     ("yaml-tab", &[K, ("a.yaml", "a:\n\tb: 1\n")], BUILD),
-    ("yaml-indentation", &[K, ("a.yaml", "kind: A\n b: 1\n")], BUILD),
-    ("yaml-unclosed-list", &[K, ("a.yaml", "kind: [A\nb: 1\n")], BUILD),
-    ("yaml-unclosed-quote", &[K, ("a.yaml", "kind: \"A\nb: 1\n")], BUILD),
-    ("yaml-duplicate-key", &[K, ("a.yaml", "kind: A\nmetadata: {name: a}\nkind: B\n")], BUILD),
-    ("yaml-unknown-alias", &[K, ("a.yaml", "kind: *nope\n")], BUILD),
-    ("yaml-alias-of-itself", &[K, ("a.yaml", "kind: A\nb: &x [*x]\n")], BUILD),
-    ("yaml-key-is-a-number", &[K, ("a.yaml", "kind: A\nmetadata: {name: a}\n1: b\n")], BUILD),
-    ("yaml-key-is-a-list", &[K, ("a.yaml", "? [a]\n: b\n")], BUILD),
-    ("yaml-merge-of-a-scalar", &[K, ("a.yaml", "kind: A\n<<: 1\n")], BUILD),
-    ("yaml-bad-tag", &[K, ("a.yaml", "kind: !!int A\n")], BUILD),
-    ("yaml-infinity", &[K, ("a.yaml", "kind: A\nmetadata: {name: a}\nx: .inf\n")], BUILD),
-    ("yaml-control-character", &[K, ("a.yaml", "kind: A\nmetadata: {name: a}\nx: \"\\x7f\"\n")], BUILD),
+    ("yaml-indentation", &[K, ("a.yaml", "\
+kind: A
+ b: 1
+")], BUILD),
+    ("yaml-unclosed-list", &[K, ("a.yaml", "\
+kind: [A
+b: 1
+")], BUILD),
+    ("yaml-unclosed-quote", &[K, ("a.yaml", r#"kind: "A
+b: 1
+"#)], BUILD),
+    ("yaml-duplicate-key", &[K, ("a.yaml", "\
+kind: A
+metadata: {name: a}
+kind: B
+")], BUILD),
+    ("yaml-unknown-alias", &[K, ("a.yaml", "kind: *nope")], BUILD),
+    ("yaml-alias-of-itself", &[K, ("a.yaml", "\
+kind: A
+b: &x [*x]
+")], BUILD),
+    ("yaml-key-is-a-number", &[K, ("a.yaml", "\
+kind: A
+metadata: {name: a}
+1: b
+")], BUILD),
+    ("yaml-key-is-a-list", &[K, ("a.yaml", "\
+? [a]
+: b
+")], BUILD),
+    ("yaml-merge-of-a-scalar", &[K, ("a.yaml", "\
+kind: A
+<<: 1
+")], BUILD),
+    ("yaml-bad-tag", &[K, ("a.yaml", "kind: !!int A")], BUILD),
+    ("yaml-infinity", &[K, ("a.yaml", "\
+kind: A
+metadata: {name: a}
+x: .inf
+")], BUILD),
+    ("yaml-control-character", &[K, ("a.yaml", r#"kind: A
+metadata: {name: a}
+x: "\x7f"
+"#)], BUILD),
     // Resources
-    ("resource-no-kind", &[K, ("a.yaml", "apiVersion: v1\nmetadata: {name: a}\n")], BUILD),
+    ("resource-no-kind", &[K, ("a.yaml", "\
+apiVersion: v1
+metadata: {name: a}
+")], BUILD),
     (
         "resource-no-name",
-        &[K, ("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n")],
+        &[K, ("a.yaml", "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {generateName: a-}
+")],
         BUILD,
     ),
-    ("resource-is-a-scalar", &[K, ("a.yaml", "just text\n")], BUILD),
-    ("resource-list-of-scalars", &[K, ("a.yaml", "kind: List\nitems: [1]\n")], BUILD),
-    ("resource-items-no-list", &[K, ("a.yaml", "kind: List\nitems: {a: 1}\n")], BUILD),
+    ("resource-is-a-scalar", &[K, ("a.yaml", "just text")], BUILD),
+    ("resource-list-of-scalars", &[K, ("a.yaml", "\
+kind: List
+items: [1]
+")], BUILD),
+    ("resource-items-no-list", &[K, ("a.yaml", "\
+kind: List
+items: {a: 1}
+")], BUILD),
     (
         "resource-twice",
-        &[("kustomization.yaml", "resources: [a.yaml, b.yaml]\n"), ("a.yaml", CM), ("b.yaml", CM)],
+        &[("kustomization.yaml", "resources: [a.yaml, b.yaml]"), ("a.yaml", CM), ("b.yaml", CM)],
         BUILD,
     ),
     // Kustomization files
-    ("kustomization-unknown-field", &[("kustomization.yaml", "resource: [a.yaml]\n")], BUILD),
-    ("kustomization-wrong-type", &[("kustomization.yaml", "resources: a.yaml\n")], BUILD),
+    ("kustomization-unknown-field", &[("kustomization.yaml", "resource: [a.yaml]")], BUILD),
+    ("kustomization-wrong-type", &[("kustomization.yaml", "resources: a.yaml")], BUILD),
     (
         "kustomization-number-for-string",
-        &[("kustomization.yaml", "resources: [a.yaml]\nimages: [{name: a, newTag: 1.10}]\n"), ("a.yaml", CM)],
+        &[("kustomization.yaml", "\
+resources: [a.yaml]
+images: [{name: a, newTag: 1.10}]
+"), ("a.yaml", CM)],
         BUILD,
     ),
     ("kustomization-empty", &[("kustomization.yaml", "")], BUILD),
-    ("kustomization-is-a-list", &[("kustomization.yaml", "- a.yaml\n")], BUILD),
-    ("kustomization-wrong-kind", &[("kustomization.yaml", "kind: Deployment\nresources: []\n")], BUILD),
+    ("kustomization-is-a-list", &[("kustomization.yaml", "- a.yaml")], BUILD),
+    ("kustomization-wrong-kind", &[("kustomization.yaml", "\
+kind: Deployment
+resources: []
+")], BUILD),
     (
         "kustomization-wrong-version",
-        &[("kustomization.yaml", "apiVersion: v1\nkind: Kustomization\nresources: []\n")],
+        &[("kustomization.yaml", "\
+apiVersion: v1
+kind: Kustomization
+resources: []
+")],
         BUILD,
     ),
     (
         "kustomization-two-files",
-        &[("kustomization.yaml", "resources: []\n"), ("kustomization.yml", "resources: []\n")],
+        &[("kustomization.yaml", "resources: []"), ("kustomization.yml", "resources: []")],
         BUILD,
     ),
     (
         "component-as-resource",
         &[
-            ("kustomization.yaml", "resources: [c]\n"),
-            ("c/kustomization.yaml", "kind: Component\nnamePrefix: a-\n"),
+            ("kustomization.yaml", "resources: [c]"),
+            ("c/kustomization.yaml", "\
+kind: Component
+namePrefix: a-
+"),
         ],
         BUILD,
     ),
     (
         "kustomization-as-component",
-        &[("kustomization.yaml", "components: [c]\n"), ("c/kustomization.yaml", "namePrefix: a-\n")],
+        &[("kustomization.yaml", "components: [c]"), ("c/kustomization.yaml", "namePrefix: a-")],
         BUILD,
     ),
     (
         "generator-missing-file",
-        &[("kustomization.yaml", "configMapGenerator: [{name: a, files: [nope.txt]}]\n")],
+        &[("kustomization.yaml", "configMapGenerator: [{name: a, files: [nope.txt]}]")],
         BUILD,
     ),
     (
         "generator-bad-literal",
-        &[("kustomization.yaml", "configMapGenerator: [{name: a, literals: [novalue]}]\n")],
+        &[("kustomization.yaml", "configMapGenerator: [{name: a, literals: [novalue]}]")],
         BUILD,
     ),
     (
         "generator-merge-of-nothing",
-        &[("kustomization.yaml", "configMapGenerator: [{name: a, behavior: merge, literals: [x=1]}]\n")],
+        &[("kustomization.yaml", "configMapGenerator: [{name: a, behavior: merge, literals: [x=1]}]")],
         BUILD,
     ),
     (
         "replicas-of-nothing",
         &[
-            ("kustomization.yaml", "resources: [a.yaml]\nreplicas: [{name: nope, count: 2}]\n"),
+            ("kustomization.yaml", "\
+resources: [a.yaml]
+replicas: [{name: nope, count: 2}]
+"),
             ("a.yaml", CM),
         ],
         BUILD,
     ),
     (
         "openapi-version",
-        &[("kustomization.yaml", "resources: [a.yaml]\nopenapi: {version: v1.99.0}\n"), ("a.yaml", CM)],
+        &[("kustomization.yaml", "\
+resources: [a.yaml]
+openapi: {version: v1.99.0}
+"), ("a.yaml", CM)],
         BUILD,
     ),
     (
         "helm-not-enabled",
-        &[("kustomization.yaml", "helmCharts: [{name: a, repo: https://example.com}]\n")],
+        &[("kustomization.yaml", "helmCharts: [{name: a, repo: https://example.com}]")],
         BUILD,
     ),
     (
         "plugin-not-enabled",
         &[
-            ("kustomization.yaml", "generators: [g.yaml]\n"),
-            ("g.yaml", "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n"),
+            ("kustomization.yaml", "generators: [g.yaml]"),
+            ("g.yaml", "\
+apiVersion: example.com/v1
+kind: Thing
+metadata: {name: a}
+"),
         ],
         BUILD,
     ),
     (
         "plugin-unknown-builtin",
         &[
-            ("kustomization.yaml", "transformers: [t.yaml]\n"),
-            ("t.yaml", "apiVersion: builtin\nkind: Nope\nmetadata: {name: a}\n"),
+            ("kustomization.yaml", "transformers: [t.yaml]"),
+            ("t.yaml", "\
+apiVersion: builtin
+kind: Nope
+metadata: {name: a}
+"),
         ],
         BUILD,
     ),
     // Patches
     (
         "patch-missing-file",
-        &[("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: nope.yaml}]\n"), ("a.yaml", WEB)],
+        &[("kustomization.yaml", "\
+resources: [a.yaml]
+patches: [{path: nope.yaml}]
+"), ("a.yaml", WEB)],
         BUILD,
     ),
     (
         "patch-no-target",
         &[
-            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"),
+            ("kustomization.yaml", "\
+resources: [a.yaml]
+patches: [{path: p.yaml}]
+"),
             ("a.yaml", CM),
             ("p.yaml", WEB),
         ],
@@ -141,7 +229,10 @@ const CASES: &[Case] = &[
     (
         "patch-path-and-patch",
         &[
-            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml, patch: x}]\n"),
+            ("kustomization.yaml", "\
+resources: [a.yaml]
+patches: [{path: p.yaml, patch: x}]
+"),
             ("a.yaml", CM),
             ("p.yaml", CM),
         ],
@@ -150,7 +241,9 @@ const CASES: &[Case] = &[
     (
         "patch-bad-pattern",
         &[
-            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: a.yaml, target: {name: \"(\"}}]\n"),
+            ("kustomization.yaml", r#"resources: [a.yaml]
+patches: [{path: a.yaml, target: {name: "("}}]
+"#),
             ("a.yaml", CM),
         ],
         BUILD,
@@ -160,7 +253,9 @@ const CASES: &[Case] = &[
         &[
             (
                 "kustomization.yaml",
-                "resources: [a.yaml]\npatches: [{patch: \"- {op: remove, path: /data}\"}]\n",
+                r#"resources: [a.yaml]
+patches: [{patch: "- {op: remove, path: /data}"}]
+"#,
             ),
             ("a.yaml", CM),
         ],
@@ -171,7 +266,9 @@ const CASES: &[Case] = &[
         &[
             (
                 "kustomization.yaml",
-                "resources: [a.yaml]\npatches: [{patch: \"- {op: remove, path: /nope}\", target: {kind: ConfigMap}}]\n",
+                r#"resources: [a.yaml]
+patches: [{patch: "- {op: remove, path: /nope}", target: {kind: ConfigMap}}]
+"#,
             ),
             ("a.yaml", CM),
         ],
@@ -180,11 +277,19 @@ const CASES: &[Case] = &[
     (
         "patch-unknown-directive",
         &[
-            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"),
+            ("kustomization.yaml", "\
+resources: [a.yaml]
+patches: [{path: p.yaml}]
+"),
             ("a.yaml", WEB),
             (
                 "p.yaml",
-                "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {$patch: remove}\n",
+                "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {$patch: remove}
+",
             ),
         ],
         BUILD,
@@ -192,11 +297,19 @@ const CASES: &[Case] = &[
     (
         "patch-entry-without-key",
         &[
-            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"),
+            ("kustomization.yaml", "\
+resources: [a.yaml]
+patches: [{path: p.yaml}]
+"),
             ("a.yaml", WEB),
             (
                 "p.yaml",
-                "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{image: z}]}}}\n",
+                "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{image: z}]}}}
+",
             ),
         ],
         BUILD,
@@ -204,9 +317,17 @@ const CASES: &[Case] = &[
     (
         "patch-list-for-map",
         &[
-            ("kustomization.yaml", "resources: [a.yaml]\npatches: [{path: p.yaml}]\n"),
+            ("kustomization.yaml", "\
+resources: [a.yaml]
+patches: [{path: p.yaml}]
+"),
             ("a.yaml", WEB),
-            ("p.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: [1]\n"),
+            ("p.yaml", "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: [1]
+"),
         ],
         BUILD,
     ),
@@ -215,35 +336,42 @@ const CASES: &[Case] = &[
         &[
             (
                 "kustomization.yaml",
-                "resources: [a.yaml]\nreplacements: [{source: {kind: Secret, name: s}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.a]}]}]\n",
+                "\
+resources: [a.yaml]
+replacements: [{source: {kind: Secret, name: s}, targets: [{select: {kind: ConfigMap}, fieldPaths: [data.a]}]}]
+",
             ),
             ("a.yaml", CM),
         ],
         BUILD,
     ),
     // Paths
-    ("path-missing-resource", &[("kustomization.yaml", "resources: [nope.yaml]\n")], BUILD),
+    ("path-missing-resource", &[("kustomization.yaml", "resources: [nope.yaml]")], BUILD),
     (
         "path-outside-root",
-        &[("k/kustomization.yaml", "resources: [../a.yaml]\n"), ("a.yaml", CM)],
+        &[("k/kustomization.yaml", "resources: [../a.yaml]"), ("a.yaml", CM)],
         &["build", "k"],
     ),
     (
         "path-cycle",
         &[
-            ("kustomization.yaml", "resources: [b]\n"),
-            ("b/kustomization.yaml", "resources: [../c]\n"),
-            ("c/kustomization.yaml", "resources: [../b]\n"),
+            ("kustomization.yaml", "resources: [b]"),
+            ("b/kustomization.yaml", "resources: [../c]"),
+            ("c/kustomization.yaml", "resources: [../b]"),
         ],
         &["build", "b"],
     ),
     (
         "path-base-contains-overlay",
-        &[("o/kustomization.yaml", "resources: [..]\n"), ("kustomization.yaml", "resources: []\n")],
+        &[("o/kustomization.yaml", "resources: [..]"), ("kustomization.yaml", "resources: []")],
         &["build", "o"],
     ),
-    ("path-two-entries-in-one", &[("kustomization.yaml", "resources:\n- a\n - ../b\n")], BUILD),
-    ("path-no-kustomization", &[("kustomization.yaml", "resources: [b]\n"), ("b/a.yaml", CM)], BUILD),
+    ("path-two-entries-in-one", &[("kustomization.yaml", "\
+resources:
+- a
+ - ../b
+")], BUILD),
+    ("path-no-kustomization", &[("kustomization.yaml", "resources: [b]"), ("b/a.yaml", CM)], BUILD),
     ("target-missing", &[], &["build", "nope"]),
     ("target-beside-a-kustomization", &[K, ("a.yaml", CM)], &["build", "a.yaml"]),
     // Plain directories
@@ -253,14 +381,19 @@ const CASES: &[Case] = &[
         "plain-delete-of-nothing",
         &[
             ("base/a.yaml", CM),
-            ("o/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n$patch: delete\n"),
+            ("o/a.yaml", "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b}
+$patch: delete
+"),
         ],
         &["build", "o"],
     ),
     ("plain-twice-in-base", &[("base/a.yaml", CM), ("base/b.yaml", CM), ("o/a.yaml", CM)], &["build", "o"]),
     (
         "plain-kustomization-below",
-        &[("base/a.yaml", CM), ("o/x/kustomization.yaml", "resources: []\n")],
+        &[("base/a.yaml", CM), ("o/x/kustomization.yaml", "resources: []")],
         &["build", "o"],
     ),
     // Schemas
@@ -294,7 +427,10 @@ const CASES: &[Case] = &[
         "patch-for-a-kustomization",
         &[
             ("d/a.yaml", CM),
-            ("d/b.yaml", "kind: Kustomization\napiVersion: kustomize.config.k8s.io/v1beta1\n"),
+            ("d/b.yaml", "\
+kind: Kustomization
+apiVersion: kustomize.config.k8s.io/v1beta1
+"),
         ],
         &["patch", "-f", "d", "-p", "kind: Kustomization", "--type", "merge"],
     ),
@@ -313,24 +449,65 @@ const CASES: &[Case] = &[
     ),
     (
         "create-patch-would-undo-what-others-did",
-        &[("a.yaml", CM), ("b.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: z}\n")],
+        &[("a.yaml", CM), ("b.yaml", "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {x: z}
+")],
         &["create-patch", "a.yaml", "a.yaml", "--current", "b.yaml", "--type", "merge"],
     ),
     ("schema-recommended-keys", &[("s.yaml", WRONG_KEYS)], &["schema", "compile", "s.yaml", "-o", "s"]),
 ];
 
-const K: (&str, &str) = ("kustomization.yaml", "resources: [a.yaml]\n");
-const CM: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: y}\n";
-const CM_B: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-config}\n";
-const NAMED: &str = "kind: ConfigMap\nmetadata: {name: web-confg}\n";
-const CUSTOM: &str = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\n";
-const PORTS: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: dns}\nspec:\n  ports:\n  \
-                     - {port: 53, protocol: TCP, name: a}\n  - {port: 53, protocol: UDP, name: b}\n";
-const OTHER_PORTS: &str = "apiVersion: v1\nkind: Service\nmetadata: {name: dns}\nspec:\n  ports:\n  \
-                           - {port: 53, protocol: TCP, name: a}\n  - {port: 53, protocol: UDP, name: c}\n";
-const WRONG_KEYS: &str = "definitions:\n  A:\n    properties:\n      l:\n        type: array\n        \
-                          x-kubernetes-patch-merge-key: a\n        \
-                          x-kubernetes-recommended-patch-merge-key: b,a\n";
+const K: (&str, &str) = ("kustomization.yaml", "resources: [a.yaml]");
+const CM: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {x: y}
+";
+const CM_B: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web-config}
+";
+const NAMED: &str = "\
+kind: ConfigMap
+metadata: {name: web-confg}
+";
+const CUSTOM: &str = "\
+apiVersion: example.com/v1
+kind: Thing
+metadata: {name: a}
+";
+const PORTS: &str = "\
+apiVersion: v1
+kind: Service
+metadata: {name: dns}
+spec:
+  ports:
+  - {port: 53, protocol: TCP, name: a}
+  - {port: 53, protocol: UDP, name: b}
+";
+const OTHER_PORTS: &str = "\
+apiVersion: v1
+kind: Service
+metadata: {name: dns}
+spec:
+  ports:
+  - {port: 53, protocol: TCP, name: a}
+  - {port: 53, protocol: UDP, name: c}
+";
+const WRONG_KEYS: &str = "\
+definitions:
+  A:
+    properties:
+      l:
+        type: array
+        x-kubernetes-patch-merge-key: a
+        x-kubernetes-recommended-patch-merge-key: b,a
+";
 const BUILD: &[&str] = &["build"];
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use kubectl_smp_testing::fake_server;
 use kubectl_smp_testing::needs;
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{folder, folder_of, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -268,14 +268,28 @@ fn the_text_is_what_build_prints() {
 fn labels_of_patches_stand_where_the_patch_has_them() {
     let labelled = |value: &str| {
         format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {{same: x, other: {value}}}\n"
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+  labels: {{same: x, other: {value}}}
+"
         )
     };
     for entry in ["patchesStrategicMerge: [p.yaml]", "patches: [{path: p.yaml, target: {kind: ConfigMap}}]"] {
         let home = folder(&[
             ("prod/a.yaml", &labelled("y")),
             ("prod/p.yaml", &labelled("z")),
-            ("prod/kustomization.yaml", &format!("resources: [a.yaml]\n{entry}\n")),
+            (
+                "prod/kustomization.yaml",
+                &format!(
+                    "\
+resources: [a.yaml]
+{entry}
+"
+                ),
+            ),
         ]);
         let all = blamed(home.path());
         let by = entry.split_once(':').expect("a field").0;
@@ -310,7 +324,7 @@ data:
 
 #[test]
 fn comments_are_in_no_text() {
-    let home = folder(&[("app/texts.yaml", TEXTS), ("app/kustomization.yaml", "resources: [texts.yaml]\n")]);
+    let home = folder(&[("app/texts.yaml", TEXTS), ("app/kustomization.yaml", "resources: [texts.yaml]")]);
     let (built, blamed) = (printed(home.path(), &["build", "app"]), printed(home.path(), &["blame", "app"]));
     let line = blamed.lines().find(|line| line.starts_with("  literal: ")).expect("the text");
     assert!(line.starts_with("  literal: |") && line.ends_with("  # app/texts.yaml:7:5"), "{blamed}");
@@ -362,16 +376,41 @@ fn a_change_at_the_place_changes_the_value() {
 }
 
 const CHART: [(&str, &str); 5] = [
-    ("kustomization.yaml", "helmCharts: [{name: app, releaseName: r}]\ncommonAnnotations: {note: some}\n"),
-    ("charts/app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
-    ("charts/app/values.yaml", "x: y\n"),
+    (
+        "kustomization.yaml",
+        "\
+helmCharts: [{name: app, releaseName: r}]
+commonAnnotations: {note: some}
+",
+    ),
+    (
+        "charts/app/Chart.yaml",
+        "\
+apiVersion: v2
+name: app
+version: 1.0.0
+",
+    ),
+    ("charts/app/values.yaml", "x: y"),
     (
         "charts/app/templates/two.yaml",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: two}\n",
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: two}
+",
     ),
     (
         "charts/app/templates/list.yaml",
-        "apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: p}}]\n",
+        "\
+apiVersion: v1
+kind: List
+items: [{apiVersion: v1, kind: Pod, metadata: {name: p}}]
+",
     ),
 ];
 
@@ -380,10 +419,22 @@ const CHART: [(&str, &str); 5] = [
 fn charts_name_their_templates() {
     let helm = needs::needed("SMP_TEST_HELM", "helm");
     let generated = [
-        ("kustomization.yaml", "generators: [chart.yaml]\ncommonAnnotations: {note: some}\n"),
+        (
+            "kustomization.yaml",
+            "\
+generators: [chart.yaml]
+commonAnnotations: {note: some}
+",
+        ),
         (
             "chart.yaml",
-            "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: g}\nname: app\nreleaseName: r\n",
+            "\
+apiVersion: builtin
+kind: HelmChartInflationGenerator
+metadata: {name: g}
+name: app
+releaseName: r
+",
         ),
     ];
     let apart: Vec<_> = CHART[1..].iter().chain(&generated).copied().collect();
@@ -420,19 +471,33 @@ fn committed(repository: &Path) -> String {
 
 #[test]
 fn files_of_fetched_repositories_are_told_by_their_address() {
-    let home = folder(&[
-        ("repository/base/kustomization.yaml", "resources: [deep/web.yaml]\nnamePrefix: p-\n"),
-        (
-            "repository/base/deep/web.yaml",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n",
-        ),
-        ("own/kustomization.yaml", ""),
-    ]);
+    let home = folder_of(
+        r"
+-- repository/base/kustomization.yaml --
+resources: [deep/web.yaml]
+namePrefix: p-
+-- repository/base/deep/web.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {a: b}
+-- own/kustomization.yaml --
+",
+    );
     let repository = home.path().join("repository");
     let commit = committed(&repository);
     let url = format!("file://{}", repository.display());
     let own = home.path().join("own/kustomization.yaml");
-    fs::write(own, format!("resources: ['{url}//base?ref=main']\nnameSuffix: -s\n")).expect("written");
+    fs::write(
+        own,
+        format!(
+            "\
+resources: ['{url}//base?ref=main']
+nameSuffix: -s
+"
+        ),
+    )
+    .expect("written");
     for (target, suffix) in [("own".to_string(), " < "), (format!("{url}//base?ref=main"), "")] {
         let text = printed(home.path(), &["blame", &target, "-o", "json"]);
         let all: Vec<Value> = serde_json::from_str(&text).expect("JSON");
@@ -454,15 +519,27 @@ fn files_of_fetched_repositories_are_told_by_their_address() {
 /// Objects of which a server has two, otherwise.
 #[cfg(feature = "cluster")]
 fn managed() -> TempDir {
-    folder(&[
-        ("kustomization.yaml", "resources: [all.yaml]\nnamespace: managed\n"),
-        (
-            "all.yaml",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: '1', b: '2', c: '3'}\n---\n\
-             apiVersion: v1\nkind: Secret\nmetadata: {name: held}\ndata: {a: c2VjcmV0}\n---\n\
-             apiVersion: v1\nkind: ConfigMap\nmetadata: {name: missing}\n",
-        ),
-    ])
+    folder_of(
+        r"
+-- kustomization.yaml --
+resources: [all.yaml]
+namespace: managed
+-- all.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {a: '1', b: '2', c: '3'}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: held}
+data: {a: c2VjcmV0}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: missing}
+",
+    )
 }
 
 #[test]

@@ -119,8 +119,26 @@ fn resources_are_named_as_for_kubectl() {
         assert_eq!(found, want, "{words}");
     }
     let story = printed(home.path(), &["blame", "prod", "deploy/web-s:spec.replicas"]);
-    assert!(story.contains("Deployment.apps web-s in namespace shop\n/spec/replicas\n  is 1\n"), "{story}");
-    assert!(story.contains("Deployment.apps web-s in namespace other\n/spec/replicas\n  is 2\n"), "{story}");
+    assert!(
+        story.contains(
+            "\
+Deployment.apps web-s in namespace shop
+/spec/replicas
+  is 1
+"
+        ),
+        "{story}"
+    );
+    assert!(
+        story.contains(
+            "\
+Deployment.apps web-s in namespace other
+/spec/replicas
+  is 2
+"
+        ),
+        "{story}"
+    );
     let as_kubectl = printed(home.path(), &["blame", "-k", "prod", "deploy/web-s:spec.replicas"]);
     assert_eq!(as_kubectl, story);
     assert_eq!(printed(home.path(), &["blame", "-k", "prod"]), printed(home.path(), &["blame", "prod"]));
@@ -193,8 +211,14 @@ fn removed_fields_are_found() {
     let story = printed(home.path(), &["blame", "prod", "deploy/shop/web-s:spec.paused", "--removed"]);
     assert_eq!(
         story,
-        "/spec/paused\n  removed by patches[0] prod/kustomization.yaml:5:5\n  was true\n     at prod/all.yaml:6:11\n        \
-         6 |   paused: true\n     by resources[0] prod/kustomization.yaml:1:13\n"
+        "\
+/spec/paused
+  removed by patches[0] prod/kustomization.yaml:5:5
+  was true
+     at prod/all.yaml:6:11
+        6 |   paused: true
+     by resources[0] prod/kustomization.yaml:1:13
+"
     );
     let entry = "deploy/shop/web-s:spec.template.spec.containers[name=side]";
     let story = printed(home.path(), &["blame", "prod", entry, "--removed"]);
@@ -267,7 +291,7 @@ patches:
     let home = folder(&[
         ("base/kustomization.yaml", base),
         ("replaced/kustomization.yaml", replaced),
-        ("deleted/kustomization.yaml", &format!("{deleted}configMapGenerator: [{{name: x}}]\n")),
+        ("deleted/kustomization.yaml", &format!("{deleted}configMapGenerator: [{{name: x}}]")),
     ]);
     let home = home.path();
     for target in ["replaced", "deleted"] {

@@ -56,18 +56,45 @@ fn all_texts_stay_what_they_are() {
         let text = serde_json::to_string(text).expect("a string");
         let _ = writeln!(
             all,
-            "---\napiVersion: v1\nkind: Some\nmetadata: {{name: n{i}}}\n\
-             a: {text}\nb: [{text}, x, [{text}, {text}], {{k: {text}, l: {text}}}]\n\
-             c: [[[{text}]]]\nd: {{e: {{}}, f: [], g: {text}}}\nz: {text}",
+            "\
+---
+apiVersion: v1
+kind: Some
+metadata: {{name: n{i}}}
+a: {text}
+b: [{text}, x, [{text}, {text}], {{k: {text}, l: {text}}}]
+c: [[[{text}]]]
+d: {{e: {{}}, f: [], g: {text}}}
+z: {text}",
         );
     }
-    holds(&[("kustomization.yaml", "resources: [some.yaml]\n"), ("some.yaml", &all)]);
+    holds(&[("kustomization.yaml", "resources: [some.yaml]"), ("some.yaml", &all)]);
 }
 
 #[test]
 fn blocks_stay_what_they_are() {
     let mut all = String::new();
-    let bodies = ["a\n", "a\n\n", "\n\na\n", "  a\n b\n", "a\n\n  b\n\nc\n", "\n", "# a\n---\n", ""];
+    let bodies = [
+        "a\n",
+        "a\n\n",
+        "\n\na\n",
+        r"  a
+ b
+",
+        "\
+a
+
+  b
+
+c
+",
+        "\n",
+        "\
+# a
+---
+",
+        "",
+    ];
     for (i, header) in ["|", "|-", "|+", ">", ">-", ">+", "|1", ">1+"].into_iter().enumerate() {
         for (j, body) in bodies.into_iter().enumerate() {
             let indented: String = body.lines().flat_map(|line| ["  ", line, "\n"]).collect();
@@ -78,10 +105,18 @@ fn blocks_stay_what_they_are() {
             };
             let _ = writeln!(
                 all,
-                "---\napiVersion: v1\nkind: Some\nmetadata: {{name: n{i}-{j}}}\na: {header}\n{indented}\
-                 l:\n- {header}\n{indented}z: {header}\n{indented}"
+                "\
+---
+apiVersion: v1
+kind: Some
+metadata: {{name: n{i}-{j}}}
+a: {header}
+{indented}l:
+- {header}
+{indented}z: {header}
+{indented}"
             );
         }
     }
-    holds(&[("kustomization.yaml", "resources: [some.yaml]\n"), ("some.yaml", &all)]);
+    holds(&[("kustomization.yaml", "resources: [some.yaml]"), ("some.yaml", &all)]);
 }

@@ -34,43 +34,78 @@ fn told(fields: &str) -> String {
 fn what_is_unmatched_names_what_is_meant() {
     let source = |path: &str| {
         format!(
-            "replacements:\n- source: {{kind: Deployment, name: web, fieldPath: {path}}}\n  targets:\n  - select: \
-             {{kind: Thing}}\n    fieldPaths: [spec.image]\n"
+            "\
+replacements:
+- source: {{kind: Deployment, name: web, fieldPath: {path}}}
+  targets:
+  - select: {{kind: Thing}}
+    fieldPaths: [spec.image]
+"
         )
     };
     let target = |name: &str, path: &str| {
         format!(
-            "replacements:\n- sourceValue: x\n  targets:\n  - select: {{name: {name}}}\n    fieldPaths: [{path}]\n"
+            "\
+replacements:
+- sourceValue: x
+  targets:
+  - select: {{name: {name}}}
+    fieldPaths: [{path}]
+"
         )
     };
     let table = [
         (
-            "patches:\n- target: {kind: Deployment, name: wbe}\n  patch: '[{\"op\": \"remove\", \"path\": \"/spec\"}]'\n".into(),
+            r#"patches:
+- target: {kind: Deployment, name: wbe}
+  patch: '[{"op": "remove", "path": "/spec"}]'
+"#
+            .into(),
             "unmatched-patch",
             ["3:36", "1:1 perhaps this one is meant"],
         ),
         (
-            "images:\n- {name: example.org/ngnix, newTag: \"2\"}\n".into(),
+            r#"images:
+- {name: example.org/ngnix, newTag: "2"}
+"#
+            .into(),
             "unmatched-image",
             ["3:10", "11:16 perhaps this one is meant"],
         ),
         (
-            "images:\n- {name: other, newTag: \"2\"}\n".into(),
+            r#"images:
+- {name: other, newTag: "2"}
+"#
+            .into(),
             "unmatched-image",
             ["3:10", "16:15 this field has it"],
         ),
         (
-            "images:\n- {name: example.org/nginx, newName: new}\n- {name: example.org/nginx, newTag: \"2\"}\n".into(),
+            r#"images:
+- {name: example.org/nginx, newName: new}
+- {name: example.org/nginx, newTag: "2"}
+"#
+            .into(),
             "unmatched-image",
             ["4:10", "3:38 the other entry"],
         ),
         (
-            "images:\n- {name: example.org/ngnix, newName: new}\n".into(),
+            "\
+images:
+- {name: example.org/ngnix, newName: new}
+"
+            .into(),
             "unmatched-image",
             ["3:10", "11:16 perhaps this one is meant"],
         ),
         (
-            "replacements:\n- sourceValue: x\n  targets:\n  - select: {kind: Deployment, name: wbe}\n".into(),
+            "\
+replacements:
+- sourceValue: x
+  targets:
+  - select: {kind: Deployment, name: wbe}
+"
+            .into(),
             "unmatched-replacement",
             ["5:38", "1:1 perhaps this one is meant"],
         ),

@@ -19,7 +19,12 @@ use kubectl_smp::source::SourceMap;
 use kubectl_smp::yaml::{Node, ParseOptions, parse_documents, to_documents, to_json};
 use rayon::prelude::*;
 
-const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n";
+const CONFIG_MAP: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+";
 
 type Files = Vec<(String, String)>;
 
@@ -99,23 +104,62 @@ fn many_targets_of_a_deep_chain_are_built_at_once() {
 
 #[test]
 fn whatever_nests_needs_no_deep_stack() {
-    let component = |next: &str| format!("kind: Component\ncomponents: [{next}]\n");
-    let mut files = chain(1_500, component, "kind: Component\nnamePrefix: p-\n");
-    files.push(("top/kustomization.yaml".into(), "resources: [a.yaml]\ncomponents: [../b0]\n".into()));
+    let component = |next: &str| {
+        format!(
+            "\
+kind: Component
+components: [{next}]
+"
+        )
+    };
+    let mut files = chain(
+        1_500,
+        component,
+        "\
+kind: Component
+namePrefix: p-
+",
+    );
+    files.push((
+        "top/kustomization.yaml".into(),
+        "\
+resources: [a.yaml]
+components: [../b0]
+"
+        .into(),
+    ));
     files.push(("top/a.yaml".into(), CONFIG_MAP.into()));
     let want = CONFIG_MAP.replace("name: a", "name: p-a");
     assert_eq!(on_small_stack(|| built(files, "top")).as_deref(), Ok(want.as_str()));
 
-    let prefix = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: t}\nprefix: x-\n\
-                  fieldSpecs: [{path: metadata/name}]\n";
-    let transformer = |next: &str| format!("resources: [a.yaml]\ntransformers: [{next}]\n");
+    let prefix = "\
+apiVersion: builtin
+kind: PrefixTransformer
+metadata: {name: t}
+prefix: x-
+fieldSpecs: [{path: metadata/name}]
+";
+    let transformer = |next: &str| {
+        format!(
+            "\
+resources: [a.yaml]
+transformers: [{next}]
+"
+        )
+    };
     let mut files = chain(100, transformer, "resources: [a.yaml]\n");
     files.retain(|(path, _)| !path.ends_with("a.yaml"));
     files.extend((0..=100).map(|i| (format!("b{i}/a.yaml"), prefix.to_string())));
     assert!(on_small_stack(|| built(files, "b0")).is_ok());
 
     // What was read of a chain is dropped when something is missing at its end, or behind it.
-    for last in ["resources: [nope.yaml]\n", "resources: [a.yaml]\nopenapi: {path: nope}\n"] {
+    for last in [
+        "resources: [nope.yaml]\n",
+        "\
+resources: [a.yaml]
+openapi: {path: nope}
+",
+    ] {
         let files = chain(2_000, |next| format!("resources: [{next}]\n"), last);
         assert_eq!(on_small_stack(|| built(files, "b0")).expect_err(last).0, Code::Io);
     }
@@ -150,7 +194,13 @@ fn diamonds_end() {
     }
     let bytes = "resources: [big.yaml]\n";
     let mut files = diamond("resources", bytes);
-    let big = format!("{CONFIG_MAP}data:\n  a: {}\n", "x".repeat(1 << 20));
+    let big = format!(
+        "\
+{CONFIG_MAP}data:
+  a: {}
+",
+        "x".repeat(1 << 20)
+    );
     files.extend(["l", "r"].map(|side| (format!("{side}22/big.yaml"), big.clone())));
     let prefixed = |(path, text): (String, String)| {
         let prefix = path.replace('/', "-").replace("kustomization.yaml", "");
@@ -173,11 +223,23 @@ fn paths_create_no_endless_trees() {
         "replacements: [{{sourceValue: v, targets: [{{select: {{name: a}}, fieldPaths: [{path}], options: {{create: true}}}}]}}]\n"
     );
     let slashed = path.replace('.', "/");
-    let specs = "configurations: [c.yaml]\nnamePrefix: p-\ncommonLabels: {x: v}\n";
+    let specs = "\
+configurations: [c.yaml]
+namePrefix: p-
+commonLabels: {x: v}
+";
     let mut configured = over(CONFIG_MAP, specs);
     configured.push(("c.yaml".into(), format!("commonLabels: [{{path: {slashed}, create: true}}]\n")));
     let add = format!(
-        "transformers:\n- |\n  apiVersion: builtin\n  kind: ValueAddTransformer\n  metadata: {{name: v}}\n  value: x\n  targets: [{{fieldPath: {slashed}}}]\n"
+        "\
+transformers:
+- |
+  apiVersion: builtin
+  kind: ValueAddTransformer
+  metadata: {{name: v}}
+  value: x
+  targets: [{{fieldPath: {slashed}}}]
+"
     );
     for files in [over(CONFIG_MAP, &replacement), configured, over(CONFIG_MAP, &add)] {
         let (code, message) = on_small_stack(|| built(files, ".")).expect_err("too long");
@@ -258,7 +320,13 @@ fn replacements_put_no_values_too_deep() {
 
 #[test]
 fn copies_are_counted_in_bytes() {
-    let big = format!("{CONFIG_MAP}data:\n  a: {}\n", "x".repeat(10_000));
+    let big = format!(
+        "\
+{CONFIG_MAP}data:
+  a: {}
+",
+        "x".repeat(10_000)
+    );
     let into_itself = "- {source: {name: a, fieldPath: data}, targets: [{select: {name: a}, fieldPaths: [data.KEY], options: {create: true}}]}\n";
     let copies: String = (0..30).map(|i| into_itself.replace("KEY", &format!("k{i}"))).collect();
     let replacements = format!("replacements:\n{copies}");
@@ -280,7 +348,13 @@ fn copies_are_counted_in_bytes() {
         assert!(message.contains("more than 67108864 bytes"), "{message}");
     }
     let pod = format!(
-        "{big}---\napiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: [{{name: c, args: ['{}']}}]}}\n",
+        "\
+{big}---
+apiVersion: v1
+kind: Pod
+metadata: {{name: p}}
+spec: {{containers: [{{name: c, args: ['{}']}}]}}
+",
         "$(A)".repeat(10_000)
     );
     let vars = "vars: [{name: A, objref: {apiVersion: v1, kind: ConfigMap, name: a}, fieldref: {fieldpath: data.a}}]\n";
@@ -289,11 +363,20 @@ fn copies_are_counted_in_bytes() {
 
 #[test]
 fn a_chain_of_overlays_counts_all_its_copies() {
-    let big = format!("{CONFIG_MAP}data:\n  a: {}\n", "x".repeat(1 << 20));
+    let big = format!(
+        "\
+{CONFIG_MAP}data:
+  a: {}
+",
+        "x".repeat(1 << 20)
+    );
     let copy = |next: &str| {
         let name = next.trim_start_matches("../");
         format!(
-            "resources: [{next}]\nreplacements: [{{source: {{name: a, fieldPath: data.a}}, targets: [{{select: {{name: a}}, fieldPaths: [data.{name}], options: {{create: true}}}}]}}]\n"
+            "\
+resources: [{next}]
+replacements: [{{source: {{name: a, fieldPath: data.a}}, targets: [{{select: {{name: a}}, fieldPaths: [data.{name}], options: {{create: true}}}}]}}]
+"
         )
     };
     let mut files = chain(100, copy, "resources: [big.yaml]\n");
@@ -304,7 +387,17 @@ fn a_chain_of_overlays_counts_all_its_copies() {
 #[test]
 fn what_goes_into_many_resources_is_counted() {
     let many: String = (0..200)
-        .map(|i| format!("---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d{i}}}\nspec: {{template: {{spec: {{containers: [{{name: c, image: web}}]}}}}}}\n"))
+        .map(|i| {
+            format!(
+                "\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: d{i}}}
+spec: {{template: {{spec: {{containers: [{{name: c, image: web}}]}}}}}}
+"
+            )
+        })
         .collect();
     let long = "x".repeat(1 << 19);
     let table = [
@@ -362,7 +455,12 @@ fn listed(operations: &[String]) -> String {
 }
 
 fn bomb() -> String {
-    let mut text = format!("{CONFIG_MAP}data:\n  a0: &a0 {{x: y}}\n");
+    let mut text = format!(
+        "\
+{CONFIG_MAP}data:
+  a0: &a0 {{x: y}}
+"
+    );
     for i in 1..20 {
         let aliases: Vec<String> = (0..10).map(|j| format!("k{j}: *a{}", i - 1)).collect();
         writeln!(text, "  a{i}: &a{i} {{{}}}", aliases.join(", ")).expect("a string");
@@ -374,11 +472,19 @@ fn bomb() -> String {
 fn aliases_are_counted_in_bytes() {
     // One megabyte of text, and most of what it may ask for.
     let wide = format!(
-        "{CONFIG_MAP}data:\n  a: &a {{{}}}\n",
+        "\
+{CONFIG_MAP}data:
+  a: &a {{{}}}
+",
         (0..20).map(|i| format!("k{i}: v, ")).collect::<String>()
     ) + &(0..100_000).map(|i| format!("  l{i}: *a\n")).collect::<String>();
-    let long = format!("{CONFIG_MAP}data:\n  a: &a {}\n", "x".repeat(100_000))
-        + &(0..1000).map(|i| format!("  b{i}: *a\n")).collect::<String>();
+    let long = format!(
+        "\
+{CONFIG_MAP}data:
+  a: &a {}
+",
+        "x".repeat(100_000)
+    ) + &(0..1000).map(|i| format!("  b{i}: *a\n")).collect::<String>();
     // Anchors cost as much as aliases do.
     let nested = format!(
         "a: {}[{}]{}\n",
@@ -410,7 +516,13 @@ fn run(directory: &Path, megabytes: usize, arguments: &[&str]) -> Output {
 #[test]
 fn the_program_stays_small() {
     let directory = tempfile::tempdir().expect("a directory");
-    let manifests = format!("{CONFIG_MAP}data:\n  a: {}\n", "x".repeat(100_000));
+    let manifests = format!(
+        "\
+{CONFIG_MAP}data:
+  a: {}
+",
+        "x".repeat(100_000)
+    );
     let into_itself = "- {source: {name: a, fieldPath: data}, targets: [{select: {name: a}, fieldPaths: [data.KEY], options: {create: true}}]}\n";
     let copies: String = (0..40).map(|i| into_itself.replace("KEY", &format!("k{i}"))).collect();
     let cases = [over(&bomb(), ""), over(&manifests, &format!("replacements:\n{copies}"))];

@@ -46,7 +46,16 @@ impl Ran {
 }
 
 fn map(name: &str, value: &str) -> String {
-    format!("apiVersion: v1\ndata:\n  a: {value}\nkind: ConfigMap\nmetadata:\n  name: {name}\n")
+    format!(
+        "\
+apiVersion: v1
+data:
+  a: {value}
+kind: ConfigMap
+metadata:
+  name: {name}
+"
+    )
 }
 
 impl Home {
@@ -110,7 +119,15 @@ impl Home {
     /// An overlay of remote bases.
     fn overlay(&self, directory: &str, resources: &[String]) {
         let list = resources.join("\n- ");
-        self.write(&format!("{directory}/kustomization.yaml"), &format!("resources:\n- {list}\n"));
+        self.write(
+            &format!("{directory}/kustomization.yaml"),
+            &format!(
+                "\
+resources:
+- {list}
+"
+            ),
+        );
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -357,8 +374,11 @@ fn only_what_is_ours_is_cleared() {
 #[test]
 fn a_compiled_schema_with_a_flipped_bit_is_refused_by_name() {
     let home = Home::new();
-    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {group: a.b, names: {kind: A}, \
-               versions: [{name: v1, schema: {openAPIV3Schema: {type: object}}}]}\n";
+    let crd = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Schema: {type: object}}}]}
+";
     home.write("crd.yaml", crd);
     home.write("base/map.yaml", &map("a", "1"));
     home.write("plain/map.yaml", &map("a", "1"));

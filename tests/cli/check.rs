@@ -4,14 +4,35 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use kubectl_smp_testing::program::{folder, found, run, stdout};
+use kubectl_smp_testing::program::{folder, folder_with, found, run, stdout};
 use serde_json::Value;
 
-const POD: &str =
-    "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n";
-const UNMATCHED: &str = "resources: [pod.yaml]\nimages:\n- name: ngnix\n  newTag: \"1\"\n";
-const MISSPELLED: &str = "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: \
-                          web}\n    spec:\n      containers:\n      - name: web\n        # kept\n        $pacth: delete\n";
+const POD: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: web, image: nginx}
+";
+const UNMATCHED: &str = r#"resources: [pod.yaml]
+images:
+- name: ngnix
+  newTag: "1"
+"#;
+const MISSPELLED: &str = "\
+resources: [pod.yaml]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web}
+    spec:
+      containers:
+      - name: web
+        # kept
+        $pacth: delete
+";
 
 #[test]
 fn warnings_end_well_and_errors_do_not() {
@@ -21,8 +42,8 @@ fn warnings_end_well_and_errors_do_not() {
         ("b/pod.yaml", POD),
         ("b/kustomization.yaml", MISSPELLED),
         ("c/pod.yaml", POD),
-        ("c/kustomization.yaml", "resources: [pod.yaml]\n"),
-        ("d/kustomization.yaml", "resources: [none.yaml]\n"),
+        ("c/kustomization.yaml", "resources: [pod.yaml]"),
+        ("d/kustomization.yaml", "resources: [none.yaml]"),
     ]);
     let home = home.path();
     assert_eq!(found(home, &["a"]), (vec!["unmatched-image a/kustomization.yaml:3".into()], Some(0)));
@@ -64,23 +85,29 @@ fn what_is_silenced_is_not_told() {
     let by_comment = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later");
     let above = UNMATCHED.replace("- name", "# smp:ignore unmatched-image,no-effect later\n- name");
     let unknown = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-imge");
-    let home = folder(&[
-        ("a/pod.yaml", POD),
-        ("a/kustomization.yaml", &by_comment),
-        ("b/pod.yaml", POD),
-        ("b/kustomization.yaml", &above),
-        ("c/pod.yaml", POD),
-        ("c/kustomization.yaml", &unknown),
-        ("d/app/pod.yaml", POD),
-        ("d/app/kustomization.yaml", UNMATCHED),
-        (
-            "d/.smp.yaml",
-            "check:\n  ignore:\n  - {code: unmatched-image, files: [\"app/*\"], why: later}\n  - {code: no-effect}\n",
-        ),
-        ("e/pod.yaml", POD),
-        ("e/kustomization.yaml", UNMATCHED),
-        ("e/.smp.yaml", "check: {ignored: []}\n"),
-    ]);
+    let home = folder_with(
+        &[
+            ("a/pod.yaml", POD),
+            ("a/kustomization.yaml", &by_comment),
+            ("b/pod.yaml", POD),
+            ("b/kustomization.yaml", &above),
+            ("c/pod.yaml", POD),
+            ("c/kustomization.yaml", &unknown),
+            ("d/app/pod.yaml", POD),
+            ("d/app/kustomization.yaml", UNMATCHED),
+            ("e/pod.yaml", POD),
+            ("e/kustomization.yaml", UNMATCHED),
+        ],
+        r#"
+-- d/.smp.yaml --
+check:
+  ignore:
+  - {code: unmatched-image, files: ["app/*"], why: later}
+  - {code: no-effect}
+-- e/.smp.yaml --
+check: {ignored: []}
+"#,
+    );
     let home = home.path();
     assert_eq!(found(home, &["a"]).0, [""; 0]);
     assert_eq!(found(home, &["b"]).0, [""; 0]);
@@ -94,20 +121,53 @@ fn what_is_silenced_is_not_told() {
 #[test]
 fn only_comments_suppress() {
     let joined = UNMATCHED.replace("ngnix", "ngnix # smp:ignoreunmatched-image later");
-    let patch = "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {name: \
-                 web}\n    spec:\n      # smp:ignore absent-deletion later\n      hostname: null\n      hostNetwork: true\n";
-    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  text: |\n    a\n    # smp:ignore wrong-type \
-                later\n  count: 3\n";
-    let in_patch = "resources: [map.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: \
-                    web}\n    data:\n      text: |\n        a\n        # smp:ignore absent-deletion later\n      gone: null\n";
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+    let patch = "\
+resources: [pod.yaml]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web}
+    spec:
+      # smp:ignore absent-deletion later
+      hostname: null
+      hostNetwork: true
+";
+    let text = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data:
+  text: |
+    a
+    # smp:ignore wrong-type later
+  count: 3
+";
+    let in_patch = "\
+resources: [map.yaml]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: web}
+    data:
+      text: |
+        a
+        # smp:ignore absent-deletion later
+      gone: null
+";
+    let map = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+";
     let home = folder(&[
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", &joined),
         ("b/pod.yaml", POD),
         ("b/kustomization.yaml", patch),
         ("c/map.yaml", text),
-        ("c/kustomization.yaml", "resources: [map.yaml]\n"),
+        ("c/kustomization.yaml", "resources: [map.yaml]"),
         ("d/map.yaml", map),
         ("d/kustomization.yaml", in_patch),
     ]);
@@ -128,7 +188,7 @@ fn comments_of_rules_that_nobody_asks_are_not_called_idle() {
         ("a/kustomization.yaml", &by_comment),
         ("b/pod.yaml", POD),
         ("b/kustomization.yaml", off),
-        ("c/kustomization.yaml", "resources: [none.yaml]\n"),
+        ("c/kustomization.yaml", "resources: [none.yaml]"),
     ]);
     let home = home.path();
     assert_eq!(found(home, &["a", "--ignore", "unmatched-image"]).0, [""; 0]);
@@ -142,8 +202,8 @@ fn comments_of_rules_that_nobody_asks_are_not_called_idle() {
 #[test]
 fn nothing_hides_that_a_target_does_not_build() {
     let home = folder(&[
-        ("kustomization.yaml", "resources: [none.yaml] # smp:ignore io later\n"),
-        (".smp.yaml", "check: {ignore: [{code: io}]}\n"),
+        ("kustomization.yaml", "resources: [none.yaml] # smp:ignore io later"),
+        (".smp.yaml", "check: {ignore: [{code: io}]}"),
     ]);
     let (told, status) = found(home.path(), &[".", "--ignore", "io", "--baseline", "known.json", UPDATE]);
     assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
@@ -217,7 +277,7 @@ fn update_baseline_overwrites_only_baselines_and_empty_files() {
         ("empty.json", ""),
         ("b/pod.yaml", POD),
         ("b/kustomization.yaml", UNMATCHED),
-        ("b/.smp.yaml", "check: {baseline: pod.yaml}\n"),
+        ("b/.smp.yaml", "check: {baseline: pod.yaml}"),
     ]);
     let home = home.path();
     for (args, file) in [
@@ -255,16 +315,16 @@ fn a_dangling_symlink_is_no_place_for_a_baseline() {
 fn configurations_name_baselines_and_require_reasons() {
     let other = UNMATCHED.replace("ngnix", "other");
     let home = folder(&[
-        ("a/.smp.yaml", "check: {baseline: known/a.json}\n"),
+        ("a/.smp.yaml", "check: {baseline: known/a.json}"),
         ("a/known/README", ""),
         ("a/pod.yaml", POD),
         ("a/kustomization.yaml", UNMATCHED),
-        ("b/.smp.yaml", "check: {baseline: b.json}\n"),
+        ("b/.smp.yaml", "check: {baseline: b.json}"),
         ("b/pod.yaml", POD),
         ("b/kustomization.yaml", &other),
         ("c/pod.yaml", POD),
         ("c/kustomization.yaml", UNMATCHED),
-        ("out/.smp.yaml", "check: {baseline: ../out.json}\n"),
+        ("out/.smp.yaml", "check: {baseline: ../out.json}"),
         ("out/pod.yaml", POD),
         ("out/kustomization.yaml", UNMATCHED),
     ]);
@@ -303,7 +363,12 @@ fn a_baseline_holds_what_is_known() {
     // Lines move.
     fs::write(
         home.join("kustomization.yaml"),
-        format!("# moved\n{UNMATCHED}- name: other\n  newTag: \"2\"\n"),
+        format!(
+            r#"# moved
+{UNMATCHED}- name: other
+  newTag: "2"
+"#
+        ),
     )
     .expect("written");
     assert_eq!(found(home, &["--baseline", "known.json"]).0, ["unmatched-image kustomization.yaml:6"]);
@@ -316,11 +381,35 @@ fn a_baseline_holds_what_is_known() {
 
 #[test]
 fn fix_replaces_deprecated_fields_where_the_output_stays_the_same() {
-    let base = "# ours\ncommonLabels:\n  app: web # stays\nresources: [pod.yaml]\n";
-    let app = "bases:\n# the base\n- ../base\npatchesStrategicMerge:\n- patch.yaml\n";
-    let patch = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {hostNetwork: true}\n";
-    let json = "resources: [pod.yaml]\nnamePrefix: a-\npatchesJson6902:\n- target: {version: v1, kind: Pod, name: web}\n  patch: \
-                '[{op: add, path: /metadata/name, value: b}]'\nvars:\n- name: A\n  objref: {apiVersion: v1, kind: Pod, name: web}\n";
+    let base = "\
+# ours
+commonLabels:
+  app: web # stays
+resources: [pod.yaml]
+";
+    let app = "\
+bases:
+# the base
+- ../base
+patchesStrategicMerge:
+- patch.yaml
+";
+    let patch = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {hostNetwork: true}
+";
+    let json = "\
+resources: [pod.yaml]
+namePrefix: a-
+patchesJson6902:
+- target: {version: v1, kind: Pod, name: web}
+  patch: '[{op: add, path: /metadata/name, value: b}]'
+vars:
+- name: A
+  objref: {apiVersion: v1, kind: Pod, name: web}
+";
     let home = folder(&[
         ("base/pod.yaml", POD),
         ("base/kustomization.yaml", base),
@@ -329,7 +418,7 @@ fn fix_replaces_deprecated_fields_where_the_output_stays_the_same() {
         ("json/pod.yaml", POD),
         ("json/kustomization.yaml", json),
         ("fine/pod.yaml", POD),
-        ("fine/kustomization.yaml", "resources: [pod.yaml]\n"),
+        ("fine/kustomization.yaml", "resources: [pod.yaml]"),
     ]);
     let home = home.path();
     let read = |file: &str| fs::read_to_string(home.join(file)).expect("read");
@@ -339,7 +428,16 @@ fn fix_replaces_deprecated_fields_where_the_output_stays_the_same() {
     assert_eq!((fixed.status.code(), stdout(&fixed)), (Some(0), String::new()), "{said}");
     assert_eq!(stdout(&run(home, &["build", "app"])), before);
     let app = read("app/kustomization.yaml");
-    assert_eq!(app, "resources:\n# the base\n- ../base\npatches:\n- path: patch.yaml\n");
+    assert_eq!(
+        app,
+        "\
+resources:
+# the base
+- ../base
+patches:
+- path: patch.yaml
+"
+    );
     let base = read("base/kustomization.yaml");
     assert!(base.starts_with("# ours\nlabels:\n") && base.contains("app: web # stays"), "{base}");
     // What would change the output stays, and is named.
@@ -354,16 +452,27 @@ fn fix_replaces_deprecated_fields_where_the_output_stays_the_same() {
 
 #[test]
 fn a_patch_that_removes_a_required_field_is_warned_of() {
-    let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: null\n  selector: null\n";
-    let home = folder(&[
-        (
-            "web.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 2, selector: {matchLabels: {a: \
-                      b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: nginx}]}}}\n",
-        ),
-        ("patch.yaml", patch),
-        ("kustomization.yaml", "resources: [web.yaml]\npatches: [{path: patch.yaml}]\n"),
-    ]);
+    let patch = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: null
+  selector: null
+";
+    let home = folder_with(
+        &[("patch.yaml", patch)],
+        r"
+-- web.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {replicas: 2, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: web, image: nginx}]}}}
+-- kustomization.yaml --
+resources: [web.yaml]
+patches: [{path: patch.yaml}]
+",
+    );
     let home = home.path();
     let built = run(home, &["build"]);
     let said = String::from_utf8_lossy(&built.stderr);
@@ -373,7 +482,12 @@ fn a_patch_that_removes_a_required_field_is_warned_of() {
     assert_eq!(run(home, &["build", "--strict"]).status.code(), Some(1));
     assert_eq!(found(home, &["."]).0, ["missing-required patch.yaml:6"], "reported once");
     // The final object counts: a patch of another kustomization may set the field again.
-    let head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n";
+    let head = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+";
     fs::create_dir(home.join("base")).expect("created");
     for file in ["web.yaml", "patch.yaml", "kustomization.yaml"] {
         fs::copy(home.join(file), home.join("base").join(file)).expect("copied");
@@ -383,7 +497,11 @@ fn a_patch_that_removes_a_required_field_is_warned_of() {
     {
         let directory = home.join(directory);
         fs::create_dir(&directory).expect("created");
-        let kustomization = "resources: [../base]\nnamePrefix: my-\npatches: [{path: patch.yaml, target: {kind: Deployment}}]\n";
+        let kustomization = "\
+resources: [../base]
+namePrefix: my-
+patches: [{path: patch.yaml, target: {kind: Deployment}}]
+";
         fs::write(directory.join("kustomization.yaml"), kustomization).expect("written");
         fs::write(directory.join("patch.yaml"), format!("{head}{patch}")).expect("written");
         let built = run(&directory, &["build", "--strict"]);
@@ -409,29 +527,57 @@ fn what_is_certain_is_mended_and_nothing_else_changes() {
 
 #[test]
 fn a_base_is_judged_by_what_all_targets_make_of_it() {
-    let overlay = |patch: &str| format!("resources: [../base]\ncomponents: [../part]\n{patch}");
-    let image = "images:\n- name: nginx\n  newName: other\n";
-    let component = "kind: Component\napiVersion: kustomize.config.k8s.io/v1alpha1\nimages:\n- name: other\n  newTag: \"2\"\n";
-    let home = folder(&[
-        ("base/pod.yaml", POD),
-        ("base/kustomization.yaml", "resources: [pod.yaml]\n"),
-        ("part/kustomization.yaml", component),
-        ("one/kustomization.yaml", &overlay("")),
-        ("two/kustomization.yaml", "resources: [../changed]\ncomponents: [../part]\n"),
-        ("changed/kustomization.yaml", &format!("resources: [../base]\n{image}")),
-    ]);
+    let overlay = |patch: &str| {
+        format!(
+            "\
+resources: [../base]
+components: [../part]
+{patch}"
+        )
+    };
+    let image = "\
+images:
+- name: nginx
+  newName: other
+";
+    let component = r#"kind: Component
+apiVersion: kustomize.config.k8s.io/v1alpha1
+images:
+- name: other
+  newTag: "2"
+"#;
+    let home = folder_with(
+        &[
+            ("base/pod.yaml", POD),
+            ("part/kustomization.yaml", component),
+            ("one/kustomization.yaml", &overlay("")),
+            ("changed/kustomization.yaml", &format!("resources: [../base]\n{image}")),
+        ],
+        r"
+-- base/kustomization.yaml --
+resources: [pod.yaml]
+-- two/kustomization.yaml --
+resources: [../changed]
+components: [../part]
+",
+    );
     assert_eq!(found(home.path(), &["one"]).0, ["unmatched-image part/kustomization.yaml:4"]);
     assert_eq!(found(home.path(), &["one", "two"]).0, [""; 0], "it does something in one of them");
 }
 
 /// A manifest that kustomize reads, and the same as kubectl does: in a directory without a kustomization.
 fn judged(manifest: &str) -> [Vec<String>; 2] {
-    let home = folder(&[
-        ("app/object.yaml", manifest),
-        ("app/kustomization.yaml", "resources: [object.yaml]\n"),
-        ("base/object.yaml", manifest),
-        ("plain/patch.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n"),
-    ]);
+    let home = folder_with(
+        &[("app/object.yaml", manifest), ("base/object.yaml", manifest)],
+        r"
+-- app/kustomization.yaml --
+resources: [object.yaml]
+-- plain/patch.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other}
+",
+    );
     let told = |found: Vec<String>| {
         found
             .into_iter()
@@ -445,7 +591,15 @@ fn judged(manifest: &str) -> [Vec<String>; 2] {
 #[test]
 fn scalars_that_surprise_are_told_by_how_they_are_read() {
     let map = |value: &str| {
-        judged(&format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web}}\ndata:\n  a: {value}\n"))
+        judged(&format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: web}}
+data:
+  a: {value}
+"
+        ))
     };
     let none: [Vec<String>; 2] = Default::default();
     let (surprise, wrong) = (vec!["yaml-surprise :5".to_string()], vec!["wrong-type :5".to_string()]);
@@ -465,8 +619,21 @@ fn scalars_that_surprise_are_told_by_how_they_are_read() {
         assert_eq!(map(value), none, "{value}");
     }
     let pod = |value: &str| {
-        let spec = format!("spec:\n  hostNetwork: {value}\n  containers:\n  - {{name: web, image: nginx}}\n");
-        judged(&format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\n{spec}"))
+        let spec = format!(
+            "\
+spec:
+  hostNetwork: {value}
+  containers:
+  - {{name: web, image: nginx}}
+"
+        );
+        judged(&format!(
+            "\
+apiVersion: v1
+kind: Pod
+metadata: {{name: web}}
+{spec}"
+        ))
     };
     assert_eq!(pod("yes"), [surprise, vec![]]);
     assert_eq!(pod("true"), none);
@@ -475,10 +642,27 @@ fn scalars_that_surprise_are_told_by_how_they_are_read() {
 
 #[test]
 fn scalars_and_fields_are_mended_where_that_is_certain() {
-    let wrong = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  labels: {release: 1.10, on: yes} # kept\ndata:\n  \
-                 a: 3\n  b: true\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  hostNetwork: no\n  \
-                 containers:\n  - name: web\n    image: nginx\n    ports: [{containerport: 80}]\n    env: [{name: A, value: \
-                 0777}]\n";
+    let wrong = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web
+  labels: {release: 1.10, on: yes} # kept
+data:
+  a: 3
+  b: true
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  hostNetwork: no
+  containers:
+  - name: web
+    image: nginx
+    ports: [{containerport: 80}]
+    env: [{name: A, value: 0777}]
+";
     let right = wrong
         .replace("1.10", "\"1.10\"")
         .replace("a: 3", "a: \"3\"")
@@ -486,8 +670,12 @@ fn scalars_and_fields_are_mended_where_that_is_certain() {
         .replace("hostNetwork: no", "hostNetwork: false")
         .replace("containerport", "containerPort")
         .replace("0777", "\"0777\"");
-    let patch = "\npatches:\n- patch: |-\n    {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {c: 5}}\n- patch: \
-                 \"{apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {d: 6}}\"\n";
+    let patch = r#"
+patches:
+- patch: |-
+    {apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {c: 5}}
+- patch: "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}, data: {d: 6}}"
+"#;
     let kustomization = format!("resources: [objects.yaml]{patch}");
     let home = folder(&[("objects.yaml", wrong), ("kustomization.yaml", &kustomization)]);
     let output = run(home.path(), &["check", "--fix"]);
@@ -504,11 +692,29 @@ fn scalars_and_fields_are_mended_where_that_is_certain() {
 
 #[test]
 fn what_is_copied_elsewhere_is_not_mended_at_its_source() {
-    let objects = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 3\n  selector: \
-                   {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: \
-                   web, image: nginx}]}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {count: \"\"}\n";
-    let kustomization = "resources: [objects.yaml]\nreplacements:\n- source: {kind: Deployment, fieldPath: \
-                         spec.replicas}\n  targets:\n  - select: {kind: ConfigMap}\n    fieldPaths: [data.count]\n";
+    let objects = r#"apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {count: ""}
+"#;
+    let kustomization = "\
+resources: [objects.yaml]
+replacements:
+- source: {kind: Deployment, fieldPath: spec.replicas}
+  targets:
+  - select: {kind: ConfigMap}
+    fieldPaths: [data.count]
+";
     let home = folder(&[("objects.yaml", objects), ("kustomization.yaml", kustomization)]);
     let _ = run(home.path(), &["check", "--fix"]);
     assert_eq!(fs::read_to_string(home.path().join("objects.yaml")).expect("read"), objects);
@@ -516,9 +722,15 @@ fn what_is_copied_elsewhere_is_not_mended_at_its_source() {
 
 #[test]
 fn no_value_of_a_secret_is_told() {
-    let secret =
-        "apiVersion: v1\nkind: Secret\nmetadata: {name: web}\nstringData:\n  pin: 0471\n  code: 4711\n";
-    let home = folder(&[("secret.yaml", secret), ("kustomization.yaml", "resources: [secret.yaml]\n")]);
+    let secret = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: web}
+stringData:
+  pin: 0471
+  code: 4711
+";
+    let home = folder(&[("secret.yaml", secret), ("kustomization.yaml", "resources: [secret.yaml]")]);
     for form in ["text", "short", "json", "sarif", "junit", "github", "markdown"] {
         let output = run(home.path(), &["check", "-o", form]);
         let said = stdout(&output) + &String::from_utf8_lossy(&output.stderr);
@@ -531,25 +743,50 @@ fn no_value_of_a_secret_is_told() {
 }
 
 #[cfg(feature = "cel")]
-const POLICY: &str = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: \
-                      few.example.com}\nspec:\n  failurePolicy: Fail\n  matchConstraints:\n    resourceRules:\n    - apiGroups: \
-                      [apps]\n      apiVersions: [v1]\n      operations: [CREATE, UPDATE]\n      resources: [deployments]\n  \
-                      validations:\n  - expression: object.spec.replicas <= 5\n    message: at most five\n---\napiVersion: \
-                      admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicyBinding\nmetadata: {name: \
-                      few.example.com}\nspec:\n  policyName: few.example.com\n  validationActions: [Deny]\n";
+const POLICY: &str = "\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: few.example.com}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - apiGroups: [apps]
+      apiVersions: [v1]
+      operations: [CREATE, UPDATE]
+      resources: [deployments]
+  validations:
+  - expression: object.spec.replicas <= 5
+    message: at most five
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: few.example.com}
+spec:
+  policyName: few.example.com
+  validationActions: [Deny]
+";
 #[cfg(feature = "cel")]
-const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 9\n  selector: {matchLabels: \
-                          {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: web, image: \
-                          nginx}]}\n";
+const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 9
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+";
 
 #[cfg(feature = "cel")]
 #[test]
 fn policy_with_a_syntax_error_is_an_error_at_the_policy() {
     let wrong = POLICY.replace("object.spec.replicas <= 5", "object.spec.replicas <=");
     let home = folder(&[
-        ("app/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("app/kustomization.yaml", "resources: [web.yaml]"),
         ("app/web.yaml", DEPLOYMENT),
-        ("both/kustomization.yaml", "resources: [../app, policy.yaml]\n"),
+        ("both/kustomization.yaml", "resources: [../app, policy.yaml]"),
         ("both/policy.yaml", &wrong),
         ("policies/policy.yaml", &wrong),
     ]);
@@ -567,9 +804,9 @@ fn policy_with_a_syntax_error_is_an_error_at_the_policy() {
 #[test]
 fn policies_are_asked_that_are_built_or_named() {
     let home = folder(&[
-        ("app/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("app/kustomization.yaml", "resources: [web.yaml]"),
         ("app/web.yaml", DEPLOYMENT),
-        ("both/kustomization.yaml", "resources: [../app, policy.yaml]\n"),
+        ("both/kustomization.yaml", "resources: [../app, policy.yaml]"),
         ("both/policy.yaml", POLICY),
         ("policies/policy.yaml", POLICY),
         ("empty/README", ""),
@@ -608,37 +845,77 @@ fn policies_are_asked_that_are_built_or_named() {
     }
 }
 
-const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+const MAP: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+";
 
 /// What lies beside kustomizations.
 fn beside() -> tempfile::TempDir {
-    let config = "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: x}\npath: patch.yaml\ntarget: {kind: Pod}\n";
-    let app = "resources: [pod.yaml]\n# - later.yaml\ntransformers: [more/config.yaml]\nconfigMapGenerator:\n- {name: g, files: \
-               [key=data.yaml], options: {labels: {a: b}}}\n";
-    let silent =
-        "# smp:ignore unreferenced-file applied by hand\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\n";
-    folder(&[
-        ("app/pod.yaml", POD),
-        ("app/kustomization.yaml", app),
-        ("app/more/config.yaml", config),
-        ("app/patch.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web, labels: {a: b}}\n"),
-        ("app/more/below.yaml", MAP),
-        ("app/data.yaml", MAP),
-        ("app/later.yaml", MAP),
-        ("app/above.yaml", MAP),
-        ("app/forgotten.yaml", MAP),
-        ("app/meant.yaml", silent),
-        ("app/values.yaml", "apiVersion: none\nreplicas: 1\n"),
-        ("app/template.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Name }}'}\n"),
-        ("app/skaffold.yaml", "apiVersion: skaffold/v4beta6\nkind: Config\nmetadata: {name: app}\n"),
-        ("app/.smp.yaml", "check: {select: [unreferenced-file]}\n"),
-        ("failing/kustomization.yaml", "resources: [none.yaml]\n"),
-        ("failing/other.yaml", MAP),
-        ("silent/kustomization.yaml", "resources: []\nconfigMapGenerator: [{name: g}]\n"),
-        ("silent/other.yaml", MAP),
-        ("over/kustomization.yaml", "resources: [../app]\n"),
-        ("kustomization.yaml", "resources: [app/above.yaml]\n"),
-    ])
+    let config = "\
+apiVersion: builtin
+kind: PatchTransformer
+metadata: {name: x}
+path: patch.yaml
+target: {kind: Pod}
+";
+    let app = "\
+resources: [pod.yaml]
+# - later.yaml
+transformers: [more/config.yaml]
+configMapGenerator:
+- {name: g, files: [key=data.yaml], options: {labels: {a: b}}}
+";
+    let silent = "\
+# smp:ignore unreferenced-file applied by hand
+apiVersion: v1
+kind: Pod
+metadata: {name: x}
+";
+    folder_with(
+        &[
+            ("app/pod.yaml", POD),
+            ("app/kustomization.yaml", app),
+            ("app/more/config.yaml", config),
+            ("app/more/below.yaml", MAP),
+            ("app/data.yaml", MAP),
+            ("app/later.yaml", MAP),
+            ("app/above.yaml", MAP),
+            ("app/forgotten.yaml", MAP),
+            ("app/meant.yaml", silent),
+            ("failing/other.yaml", MAP),
+            ("silent/other.yaml", MAP),
+        ],
+        r"
+-- app/patch.yaml --
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {a: b}}
+-- app/values.yaml --
+apiVersion: none
+replicas: 1
+-- app/template.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: '{{ .Name }}'}
+-- app/skaffold.yaml --
+apiVersion: skaffold/v4beta6
+kind: Config
+metadata: {name: app}
+-- app/.smp.yaml --
+check: {select: [unreferenced-file]}
+-- failing/kustomization.yaml --
+resources: [none.yaml]
+-- silent/kustomization.yaml --
+resources: []
+configMapGenerator: [{name: g}]
+-- over/kustomization.yaml --
+resources: [../app]
+-- kustomization.yaml --
+resources: [app/above.yaml]
+",
+    )
 }
 
 #[test]
@@ -660,22 +937,42 @@ fn manifests_that_nothing_references_are_told_where_that_is_asked() {
 
 #[test]
 fn what_is_misspelled_is_told_though_nothing_is_built() {
-    let service = "apiVersion: v1\nkind: Serice\nmetadata: {name: web}\n";
-    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replcas: 1\n";
-    let patch = "apiVersion: apps/v1\nkind: NotImportant\nmetadata: {name: web}\nspec: {paused: true}\n";
-    let home = folder(&[
-        (
-            "a/kustomization.yaml",
-            "resources: [service.yaml, web.yaml]\npatches:\n- {path: patch.yaml, target: {kind: Deployment}}\nreplacements:\n- \
-             source: {kind: Service, name: web}\n  targets: [{select: {kind: Deployment}, fieldPaths: [spec.replicas]}]\n",
-        ),
-        ("a/service.yaml", service),
-        ("a/web.yaml", deployment),
-        ("a/patch.yaml", patch),
-        ("b/kustomization.yaml", "resources: [../a]\n"),
-        ("c/kustomization.yaml", "resources: [../a]\n"),
-        ("c/.smp.yaml", "check: {ignore: [{code: unknown-kind, files: [\"*service.yaml\"]}]}\n"),
-    ]);
+    let service = "\
+apiVersion: v1
+kind: Serice
+metadata: {name: web}
+";
+    let deployment = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replcas: 1
+";
+    let patch = "\
+apiVersion: apps/v1
+kind: NotImportant
+metadata: {name: web}
+spec: {paused: true}
+";
+    let home = folder_with(
+        &[("a/service.yaml", service), ("a/web.yaml", deployment), ("a/patch.yaml", patch)],
+        r#"
+-- a/kustomization.yaml --
+resources: [service.yaml, web.yaml]
+patches:
+- {path: patch.yaml, target: {kind: Deployment}}
+replacements:
+- source: {kind: Service, name: web}
+  targets: [{select: {kind: Deployment}, fieldPaths: [spec.replicas]}]
+-- b/kustomization.yaml --
+resources: [../a]
+-- c/kustomization.yaml --
+resources: [../a]
+-- c/.smp.yaml --
+check: {ignore: [{code: unknown-kind, files: ["*service.yaml"]}]}
+"#,
+    );
     let home = home.path();
     let (found, status) = found(home, &["a"]);
     let want =
@@ -692,13 +989,31 @@ fn what_is_misspelled_is_told_though_nothing_is_built() {
 
 #[test]
 fn a_container_without_image_is_told_where_it_was_made() {
-    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web}\n";
-    let patch = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, tty: true}\n  - {name: db}\n";
-    let home = folder(&[
-        ("pod.yaml", pod),
-        ("patch.yaml", patch),
-        ("kustomization.yaml", "resources: [pod.yaml]\npatches: [{path: patch.yaml}]\n"),
-    ]);
+    let pod = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: web}
+";
+    let patch = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: web, tty: true}
+  - {name: db}
+";
+    let home = folder_with(
+        &[("pod.yaml", pod), ("patch.yaml", patch)],
+        r"
+-- kustomization.yaml --
+resources: [pod.yaml]
+patches: [{path: patch.yaml}]
+",
+    );
     let want = ["container-without-image patch.yaml:7", "container-without-image pod.yaml:6"];
     assert_eq!(found(home.path(), &[]).0, want);
 }
@@ -707,18 +1022,36 @@ fn a_container_without_image_is_told_where_it_was_made() {
 fn names_are_held_against_what_every_cluster_has_and_the_default_namespace() {
     let binding = |role: &str| {
         format!(
-            "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {{name: web}}\nroleRef:\n  \
-             apiGroup: rbac.authorization.k8s.io\n  kind: ClusterRole\n  name: {role}\nsubjects:\n- {{kind: ServiceAccount, \
-             name: web, namespace: default}}\n"
+            "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {{name: web}}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {role}
+subjects:
+- {{kind: ServiceAccount, name: web, namespace: default}}
+"
         )
     };
-    let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web-server, namespace: default}\n";
-    let pod = POD.replace("spec:\n", "spec:\n  serviceAccountName: web-sever\n");
+    let account = "\
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: web-server, namespace: default}
+";
+    let pod = POD.replace(
+        "spec:\n",
+        "\
+spec:
+  serviceAccountName: web-sever
+",
+    );
     let told = |role: &str, pod: &str| {
         let account = account.replace("web-server", "web") + "---\n" + account;
         let binding = binding(role);
         let home = folder(&[
-            ("kustomization.yaml", "resources: [binding.yaml, pod.yaml, account.yaml]\n"),
+            ("kustomization.yaml", "resources: [binding.yaml, pod.yaml, account.yaml]"),
             ("binding.yaml", &binding),
             ("pod.yaml", pod),
             ("account.yaml", &account),
@@ -776,12 +1109,25 @@ fn no_title_says_what_is_said_below() {
 fn a_patch_that_moves_entries_is_not_called_idle() {
     let pod = POD.replace(
         "{name: web, image: nginx}\n",
-        "name: web\n    image: nginx\n    env:\n    - {name: A, value: a}\n    - {name: B, value: b}\n",
+        "\
+name: web
+    image: nginx
+    env:
+    - {name: A, value: a}
+    - {name: B, value: b}
+",
     );
     let patch = |entry: &str| {
         format!(
-            "resources: [pod.yaml]\npatches:\n- patch: |-\n    apiVersion: v1\n    kind: Pod\n    metadata: {{name: web}}\n    spec: \
-             {{containers: [{{name: web, env: [{entry}]}}]}}\n"
+            "\
+resources: [pod.yaml]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: Pod
+    metadata: {{name: web}}
+    spec: {{containers: [{{name: web, env: [{entry}]}}]}}
+"
         )
     };
     let (first, second) = (patch("{name: A, value: a}"), patch("{name: B, value: b}"));
@@ -797,9 +1143,18 @@ fn a_patch_that_moves_entries_is_not_called_idle() {
 
 #[test]
 fn what_is_generated_for_replacements_is_used() {
-    let generator = "resources: [pod.yaml]\nconfigMapGenerator:\n- {name: source, literals: [a=b]}\n";
-    let replaced = "replacements:\n- source: {kind: ConfigMap, name: source, fieldPath: data.a}\n  targets:\n  - select: {kind: Pod}\n    \
-                    fieldPaths: [\"metadata.annotations.a\"]\n    options: {create: true}\n";
+    let generator = "\
+resources: [pod.yaml]
+configMapGenerator:
+- {name: source, literals: [a=b]}
+";
+    let replaced = r#"replacements:
+- source: {kind: ConfigMap, name: source, fieldPath: data.a}
+  targets:
+  - select: {kind: Pod}
+    fieldPaths: ["metadata.annotations.a"]
+    options: {create: true}
+"#;
     let both = format!("{generator}{replaced}");
     let home = folder(&[
         ("a/pod.yaml", POD),
@@ -809,7 +1164,10 @@ fn what_is_generated_for_replacements_is_used() {
     ]);
     assert_eq!(found(home.path(), &["a"]).0, ["unused-generator a/kustomization.yaml:3"]);
     assert_eq!(found(home.path(), &["b"]).0, [""; 0]);
-    let variable = "vars:\n- {name: A, objref: {kind: ConfigMap, name: source, apiVersion: v1}, fieldref: {fieldpath: data.a}}\n";
+    let variable = "\
+vars:
+- {name: A, objref: {kind: ConfigMap, name: source, apiVersion: v1}, fieldref: {fieldpath: data.a}}
+";
     fs::write(home.path().join("b/kustomization.yaml"), format!("{generator}{variable}")).expect("written");
     fs::write(home.path().join("b/pod.yaml"), POD.replace("image: nginx", "image: nginx, args: [$(A)]"))
         .expect("written");
@@ -819,9 +1177,17 @@ fn what_is_generated_for_replacements_is_used() {
 
 #[test]
 fn generators_are_judged_beside_what_may_name_their_output() {
-    let generator = "configMapGenerator:\n- {name: source, literals: [a=b]}\n";
-    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\nspec:\n  valuesFrom: [{kind: \
-                   ConfigMap, name: source}]\n";
+    let generator = "\
+configMapGenerator:
+- {name: source, literals: [a=b]}
+";
+    let release = "\
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: web}
+spec:
+  valuesFrom: [{kind: ConfigMap, name: source}]
+";
     let with = |file: &str| format!("resources: [{file}]\n{generator}");
     let home = folder(&[
         ("alone/kustomization.yaml", generator),
@@ -840,15 +1206,22 @@ fn labels_that_an_elected_pod_has_are_not_missed() {
     let pod = POD.replace("{name: web}", "{name: web, labels: {app: web}}");
     let service = |label: &str| {
         format!(
-            "apiVersion: v1\nkind: Service\nmetadata: {{name: web}}\nspec:\n  ports: [{{port: 80}}]\n  selector: {{app: web, {label}}}\n"
+            "\
+apiVersion: v1
+kind: Service
+metadata: {{name: web}}
+spec:
+  ports: [{{port: 80}}]
+  selector: {{app: web, {label}}}
+"
         )
     };
     let (elected, other) = (service("operator: leader"), service("tier: front"));
     let home = folder(&[
-        ("a/kustomization.yaml", "resources: [pod.yaml, service.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [pod.yaml, service.yaml]"),
         ("a/pod.yaml", &pod),
         ("a/service.yaml", &elected),
-        ("b/kustomization.yaml", "resources: [pod.yaml, service.yaml]\n"),
+        ("b/kustomization.yaml", "resources: [pod.yaml, service.yaml]"),
         ("b/pod.yaml", &pod),
         ("b/service.yaml", &other),
     ]);
@@ -860,10 +1233,15 @@ fn labels_that_an_elected_pod_has_are_not_missed() {
 #[cfg(unix)]
 fn reports_escape_names_by_their_form() {
     let home = folder(&[
-        ("k/kustomization.yaml", "resources: [\"a\\\\b`|\\e[31m\\u202e\\r.yaml\"]\n"),
+        ("k/kustomization.yaml", "resources: [\"a\\\\b`|\\e[31m\\u202e\\r.yaml\"]"),
         (
             "k/a\\b`|\u{1b}[31m\u{202e}\r.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspc: 1\n",
+            "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: w}
+spc: 1
+",
         ),
     ]);
     let told = |form: &str| {

@@ -3,15 +3,35 @@
 use std::fs;
 
 use kubectl_smp_testing::program;
-use kubectl_smp_testing::program::{folder, found, run, stdout};
+use kubectl_smp_testing::program::{folder, folder_of, folder_with, found, run, stdout};
 use serde_json::Value;
 
-const POD: &str =
-    "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n";
-const UNMATCHED: &str = "resources: [pod.yaml]\nimages:\n- name: ngnix\n  newTag: \"1\"\n";
+const POD: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: web, image: nginx}
+";
+const UNMATCHED: &str = r#"resources: [pod.yaml]
+images:
+- name: ngnix
+  newTag: "1"
+"#;
 
-const TWICE: &str = "resources: [pod.yaml]\nnamespace: a\nlabels:\n- pairs: {x: \"1\"}\nnamespace: a\nlabels:\n- pairs: {x: \
-                     \"2\"}\nlabels:\n- pairs: {x: \"3\"}\n---\nnamePrefix: x-\n";
+const TWICE: &str = r#"resources: [pod.yaml]
+namespace: a
+labels:
+- pairs: {x: "1"}
+namespace: a
+labels:
+- pairs: {x: "2"}
+labels:
+- pairs: {x: "3"}
+---
+namePrefix: x-
+"#;
 
 #[test]
 fn what_a_kustomization_says_twice_is_told_with_both_places() {
@@ -34,20 +54,38 @@ fn what_a_kustomization_says_twice_is_told_with_both_places() {
 
 #[test]
 fn what_operations_say_twice_is_told_and_comments_silence_it() {
-    let operations = "resources: [pod.yaml]\npatches:\n- target: {kind: Pod}\n  patch: |-\n    - op: replace\n      path: \
-                      /metadata/name\n      value: a\n      value: b\n";
+    let operations = "\
+resources: [pod.yaml]
+patches:
+- target: {kind: Pod}
+  patch: |-
+    - op: replace
+      path: /metadata/name
+      value: a
+      value: b
+";
     let silenced = TWICE.replace(
-        "namespace: a\nlabels:\n- pairs: {x: \"2\"}",
+        r#"namespace: a
+labels:
+- pairs: {x: "2"}"#,
         "# smp:ignore duplicate-key later\nnamespace: a",
     );
-    let home = folder(&[
-        ("a/pod.yaml", POD),
-        ("a/kustomization.yaml", operations),
-        ("b/pod.yaml", POD),
-        ("b/kustomization.yaml", "---\nresources: [pod.yaml]\n---\n# nothing\n"),
-        ("c/pod.yaml", POD),
-        ("c/kustomization.yaml", &silenced),
-    ]);
+    let home = folder_with(
+        &[
+            ("a/pod.yaml", POD),
+            ("a/kustomization.yaml", operations),
+            ("b/pod.yaml", POD),
+            ("c/pod.yaml", POD),
+            ("c/kustomization.yaml", &silenced),
+        ],
+        r"
+-- b/kustomization.yaml --
+---
+resources: [pod.yaml]
+---
+# nothing
+",
+    );
     let home = home.path();
     assert_eq!(found(home, &["a"]).0, ["duplicate-key a/kustomization.yaml:8"]);
     assert_eq!(found(home, &["b"]).0, [""; 0]);
@@ -56,26 +94,64 @@ fn what_operations_say_twice_is_told_and_comments_silence_it() {
 }
 
 /// A Deployment and its Service.
-const WEB: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  \
-                   template:\n    metadata: {labels: {app: web}}\n    spec:\n      volumes:\n      - {name: v, emptyDir: {}}\n      \
-                   containers:\n      - name: web\n        image: nginx:1\n        volumeMounts: [{name: v, mountPath: \
-                   /v}]\n---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  selector: {app: web}\n  ports: \
-                   [{port: 80}]\n";
+const WEB: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      volumes:
+      - {name: v, emptyDir: {}}
+      containers:
+      - name: web
+        image: nginx:1
+        volumeMounts: [{name: v, mountPath: /v}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  selector: {app: web}
+  ports: [{port: 80}]
+";
 
-const OPERATIONS: &str = "resources: [../base]\npatches:\n- target: {kind: Deployment}\n  patch: |-\n    - op: remove\n      path: \
-                          /spec/template/spec/containers/0/image\n    - op: remove\n      path: /spec/template/spec/volumes\n    \
-                          - op: add\n      path: /spec/typ\n      value: x\n    - op: copy\n      from: \
-                          /spec/selector\n      path: /spec/slector\n- target: {kind: Service}\n  path: ports.yaml\n";
+const OPERATIONS: &str = "\
+resources: [../base]
+patches:
+- target: {kind: Deployment}
+  patch: |-
+    - op: remove
+      path: /spec/template/spec/containers/0/image
+    - op: remove
+      path: /spec/template/spec/volumes
+    - op: add
+      path: /spec/typ
+      value: x
+    - op: copy
+      from: /spec/selector
+      path: /spec/slector
+- target: {kind: Service}
+  path: ports.yaml
+";
 
 /// A base, and an overlay with these files.
 fn over_web(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let base = [("base/web.yaml", WEB), ("base/kustomization.yaml", "resources: [web.yaml]\n")];
+    let base = [("base/web.yaml", WEB), ("base/kustomization.yaml", "resources: [web.yaml]")];
     folder(&[&base, files].concat())
 }
 
 #[test]
 fn the_operation_that_took_something_away_is_named() {
-    let ports = "- op: test\n  path: /kind\n  value: Service\n- op: remove\n  path: /spec/ports\n";
+    let ports = "\
+- op: test
+  path: /kind
+  value: Service
+- op: remove
+  path: /spec/ports
+";
     let home = over_web(&[("a/kustomization.yaml", OPERATIONS), ("a/ports.yaml", ports)]);
     let (all, _) = found(home.path(), &["a"]);
     for want in [
@@ -97,25 +173,58 @@ fn the_operation_that_took_something_away_is_named() {
 
 /// A kustomization over that base with the operations of a patch, each in block style.
 fn operations(kind: &str, operations: &str) -> String {
-    format!("resources: [../base]\npatches:\n- target: {{kind: {kind}}}\n  patch: |-\n{operations}")
+    format!(
+        "\
+resources: [../base]
+patches:
+- target: {{kind: {kind}}}
+  patch: |-
+{operations}"
+    )
 }
 
 #[test]
 fn what_is_wrong_in_an_operation_is_its_path_or_its_value() {
-    let labels = "    - op: replace\n      path: /spec/template/metadata/labels\n      value:\n        tier: x\n        app: wob\n";
-    let label = "    - op: replace\n      path: /spec/template/metadata/labels/app\n      value: wob\n";
-    let container = "    - op: add\n      path: /spec/template/spec/containers/-\n      value:\n        name: b\n        \
-                     image: b\n        imgae: b\n";
-    let lost = "    - op: replace\n      path: /spec/template/spec/containers\n      value:\n      - name: web\n        \
-                imgae: b\n";
-    let moved = "    - op: move\n      from: /spec/selector\n      path: /spec/slector\n";
+    let labels = r"    - op: replace
+      path: /spec/template/metadata/labels
+      value:
+        tier: x
+        app: wob
+";
+    let label = r"    - op: replace
+      path: /spec/template/metadata/labels/app
+      value: wob
+";
+    let container = r"    - op: add
+      path: /spec/template/spec/containers/-
+      value:
+        name: b
+        image: b
+        imgae: b
+";
+    let lost = r"    - op: replace
+      path: /spec/template/spec/containers
+      value:
+      - name: web
+        imgae: b
+";
+    let moved = r"    - op: move
+      from: /spec/selector
+      path: /spec/slector
+";
     for (wrong, want) in [
         (
-            "    - op: replace\n      path: /spec/replcas\n      value: 3\n",
+            r"    - op: replace
+      path: /spec/replcas
+      value: 3
+",
             &["adding-replace 6", "unknown-field 6"][..],
         ),
         (
-            "    - value: wrong\n      op: replace\n      path: /spec/replicas\n",
+            r"    - value: wrong
+      op: replace
+      path: /spec/replicas
+",
             &["wrong-type 5", "adding-replace 7"],
         ),
         (labels, &["unmatched-selector 9", "selector-mismatch 9"]),
@@ -123,9 +232,26 @@ fn what_is_wrong_in_an_operation_is_its_path_or_its_value() {
         (container, &["unknown-field 10"]),
         (lost, &["container-without-image 8", "unknown-field 9"]),
         (moved, &["missing-required 6", "unknown-field 7"]),
-        ("    - op: remove\n      path: /spec/nothing\n", &["missing-field 6"]),
-        ("    - op: copy\n      from: /spec/a/b\n      path: /spec/c\n", &["missing-field 6"]),
-        ("    - op: copy\n      path: /spec/a/c\n      from: /spec/replicas\n", &["missing-field 6"]),
+        (
+            r"    - op: remove
+      path: /spec/nothing
+",
+            &["missing-field 6"],
+        ),
+        (
+            r"    - op: copy
+      from: /spec/a/b
+      path: /spec/c
+",
+            &["missing-field 6"],
+        ),
+        (
+            r"    - op: copy
+      path: /spec/a/c
+      from: /spec/replicas
+",
+            &["missing-field 6"],
+        ),
     ] {
         let home = over_web(&[("a/kustomization.yaml", &operations("Deployment", wrong))]);
         let want: Vec<_> = want.iter().map(|told| told.replace(' ', " a/kustomization.yaml:")).collect();
@@ -135,8 +261,16 @@ fn what_is_wrong_in_an_operation_is_its_path_or_its_value() {
 
 #[test]
 fn a_test_is_an_effect() {
-    let same = "    - op: add\n      path: /spec/type\n      value: ClusterIP\n    - op: remove\n      path: /spec/type\n";
-    let guard = "    - op: test\n      path: /spec/ports/0/port\n      value: 80\n";
+    let same = r"    - op: add
+      path: /spec/type
+      value: ClusterIP
+    - op: remove
+      path: /spec/type
+";
+    let guard = r"    - op: test
+      path: /spec/ports/0/port
+      value: 80
+";
     for (patch, want) in
         [(same, &["no-effect a/kustomization.yaml:5"][..]), (guard, &[]), (&format!("{guard}{same}"), &[])]
     {
@@ -144,7 +278,12 @@ fn a_test_is_an_effect() {
             ("a/kustomization.yaml", &operations("Service", patch)),
             (
                 "b/kustomization.yaml",
-                "resources: [../base]\npatches:\n- target: {kind: Service}\n  path: p.yaml\n",
+                "\
+resources: [../base]
+patches:
+- target: {kind: Service}
+  path: p.yaml
+",
             ),
             ("b/p.yaml", patch.replace("\n    ", "\n").trim_start()),
         ]);
@@ -155,14 +294,42 @@ fn a_test_is_an_effect() {
 
 #[test]
 fn the_patch_that_took_something_away_is_named() {
-    let merged = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: null\n";
-    let labels = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    metadata:\n      \
-                  labels:\n        app: wob\n";
+    let merged = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: null
+";
+    let labels = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    metadata:
+      labels:
+        app: wob
+";
     let home = over_web(&[
-        ("a/kustomization.yaml", "resources: [../base]\npatches:\n- path: ./q/../selector.yaml\n"),
+        (
+            "a/kustomization.yaml",
+            "\
+resources: [../base]
+patches:
+- path: ./q/../selector.yaml
+",
+        ),
         ("a/q/x.yaml", ""),
         ("a/selector.yaml", merged),
-        ("b/kustomization.yaml", "resources: [../base]\npatches:\n- path: labels.yaml\n"),
+        (
+            "b/kustomization.yaml",
+            "\
+resources: [../base]
+patches:
+- path: labels.yaml
+",
+        ),
         ("b/labels.yaml", labels),
     ]);
     let home = home.path();
@@ -175,8 +342,17 @@ fn the_patch_that_took_something_away_is_named() {
 
 #[test]
 fn keys_that_something_else_wrote_have_a_place() {
-    let keys = "resources: [../base]\nlabels:\n- pairs:\n    \"a b\": x\ncommonAnnotations:\n  \"c d\": e\n\
-                configMapGenerator:\n- name: m # smp:ignore unused-generator later\n  literals:\n  - \"a b=c\"\n";
+    let keys = r#"resources: [../base]
+labels:
+- pairs:
+    "a b": x
+commonAnnotations:
+  "c d": e
+configMapGenerator:
+- name: m # smp:ignore unused-generator later
+  literals:
+  - "a b=c"
+"#;
     let home = over_web(&[("a/kustomization.yaml", keys)]);
     let (all, _) = found(home.path(), &["a"]);
     assert!(all.iter().all(|told| told.contains("a/kustomization.yaml:")), "{all:?}");
@@ -186,7 +362,7 @@ fn keys_that_something_else_wrote_have_a_place() {
 
 /// A target of one file.
 fn target_of(manifests: &str) -> tempfile::TempDir {
-    folder(&[("kustomization.yaml", "resources: [all.yaml]\n"), ("all.yaml", manifests)])
+    folder(&[("kustomization.yaml", "resources: [all.yaml]"), ("all.yaml", manifests)])
 }
 
 /// The codes and messages of what is found in a target of one file.
@@ -203,7 +379,15 @@ fn told_of(manifests: &str) -> Vec<String> {
 
 fn service(selector: &str) -> String {
     format!(
-        "{WEB}---\napiVersion: v1\nkind: Service\nmetadata: {{name: other}}\nspec:\n  selector: {selector}\n  ports: [{{port: 80}}]\n"
+        "\
+{WEB}---
+apiVersion: v1
+kind: Service
+metadata: {{name: other}}
+spec:
+  selector: {selector}
+  ports: [{{port: 80}}]
+"
     )
 }
 
@@ -247,8 +431,15 @@ fn labels_that_programs_give_their_own_pods_are_not_missed() {
 fn names_that_lead_to_something_else_are_told() {
     let scaler = |kind, name| {
         format!(
-            "{WEB}---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
-             scaleTargetRef: {{apiVersion: apps/v1, kind: {kind}, name: {name}}}\n  maxReplicas: 3\n"
+            "\
+{WEB}---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: web}}
+spec:
+  scaleTargetRef: {{apiVersion: apps/v1, kind: {kind}, name: {name}}}
+  maxReplicas: 3
+"
         )
     };
     let want = ["dangling-reference: there is no StatefulSet `web` in the build"];
@@ -256,10 +447,22 @@ fn names_that_lead_to_something_else_are_told() {
     assert_eq!(told_of(&scaler("StatefulSet", "api")), [""; 0]);
     let set = |name| {
         format!(
-            "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {{name: db}}\nspec:\n  serviceName: {name}\n  selector: \
-             {{matchLabels: {{app: db}}}}\n  template:\n    metadata: {{labels: {{app: db}}}}\n    spec: {{containers: [{{name: \
-             db, image: db}}]}}\n---\napiVersion: v1\nkind: Service\nmetadata: {{name: data-db}}\nspec: {{selector: {{app: \
-             db}}, ports: [{{port: 1}}]}}\n"
+            "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {{name: db}}
+spec:
+  serviceName: {name}
+  selector: {{matchLabels: {{app: db}}}}
+  template:
+    metadata: {{labels: {{app: db}}}}
+    spec: {{containers: [{{name: db, image: db}}]}}
+---
+apiVersion: v1
+kind: Service
+metadata: {{name: data-db}}
+spec: {{selector: {{app: db}}, ports: [{{port: 1}}]}}
+"
         )
     };
     assert_eq!(
@@ -272,7 +475,13 @@ fn names_that_lead_to_something_else_are_told() {
         "{name: web, image: nginx}",
         "{name: web, image: nginx, envFrom: [{configMapRef: {name: limits}}]}",
     );
-    let dashboards = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: dashboard}\ndata: {a: b}\n";
+    let dashboards = "\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: dashboard}
+data: {a: b}
+";
     assert_eq!(told_of(&format!("{mount}{dashboards}")), [""; 0]);
 }
 
@@ -366,7 +575,10 @@ const RENAMINGS: [&str; 5] = [
     "namePrefix: dev-\n",
     "nameSuffix: -dev\n",
     "namespace: shop\n",
-    "namespace: test\nnamePrefix: a-b-\n",
+    "\
+namespace: test
+namePrefix: a-b-
+",
 ];
 
 /// What is found in targets of the same manifests, one for each of these kustomizations.
@@ -423,7 +635,19 @@ fn names_that_are_right_or_lead_outside_are_not_told() {
     for (manifests, want) in [
         (user("others"), 0),
         (user("shopp"), 1),
-        (NAMES.replace("web-user\n  namespace: shop\n---", "web-user\n  namespace: default\n---"), 1),
+        (
+            NAMES.replace(
+                "\
+web-user
+  namespace: shop
+---",
+                "\
+web-user
+  namespace: default
+---",
+            ),
+            1,
+        ),
     ] {
         let home = folder(&[("kustomization.yaml", old), ("all.yaml", &manifests), ("old.yaml", DEFAULT)]);
         assert_eq!(found(home.path(), &["."]).0.len(), want);
@@ -431,12 +655,20 @@ fn names_that_are_right_or_lead_outside_are_not_told() {
 }
 
 /// An object of another namespace.
-const DEFAULT: &str =
-    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: default}\ndata: {a: b}\n";
+const DEFAULT: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: x, namespace: default}
+data: {a: b}
+";
 
 #[test]
 fn names_of_what_is_generated_are_told() {
-    let kustomization = "resources: [all.yaml]\nconfigMapGenerator:\n- {name: web-env, literals: [a=b]}\n";
+    let kustomization = "\
+resources: [all.yaml]
+configMapGenerator:
+- {name: web-env, literals: [a=b]}
+";
     let pod = |name: &str| {
         let both = format!(
             "{{name: web, image: nginx, envFrom: [{{configMapRef: {{name: {name}}}}}, {{configMapRef: {{name: web-env}}}}]}}"
@@ -460,8 +692,12 @@ fn keys_of_volumes_are_told() {
         "projected: {sources: [{secret: {name: web-secret, items: [{key: a, path: b}, {key: KEY, path: a}]}}]}",
         "configMap: {name: web-made, items: [{key: KEY, path: a}]}",
     ];
-    let generator =
-        "resources: [all.yaml]\nnamePrefix: x-\nconfigMapGenerator:\n- {name: web-made, literals: [a=b]}\n";
+    let generator = "\
+resources: [all.yaml]
+namePrefix: x-
+configMapGenerator:
+- {name: web-made, literals: [a=b]}
+";
     for volume in volumes {
         for (key, renaming, want) in [("a", "", 0), ("aa", "", 1), ("aa", "optional: true, ", 0)] {
             let volume = volume.replace("KEY", key).replace("items", &format!("{renaming}items"));
@@ -473,7 +709,13 @@ fn keys_of_volumes_are_told() {
         }
     }
     // What a controller fills in, nobody knows.
-    let made = "---\napiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: x}\nspec: {target: {name: web-secret}}\n";
+    let made = "\
+---
+apiVersion: external-secrets.io/v1
+kind: ExternalSecret
+metadata: {name: x}
+spec: {target: {name: web-secret}}
+";
     let asked = NAMES.replace("key: a}", "key: c}");
     assert_eq!(told_of(&asked), ["dangling-key: the Secret `web-secret` has no key `c`"]);
     assert_eq!(told_of(&format!("{asked}{made}")), [""; 0]);
@@ -532,7 +774,7 @@ fn ports_that_are_not_there_are_told() {
     let told = |wrong: &[(&str, &str)]| {
         let changed = wrong.iter().fold(PORTS.to_string(), |text, (a, b)| text.replacen(a, b, 1));
         assert_ne!(changed, PORTS, "{wrong:?}");
-        let home = folder(&[("kustomization.yaml", "resources: [all.yaml]\n"), ("all.yaml", &changed)]);
+        let home = folder(&[("kustomization.yaml", "resources: [all.yaml]"), ("all.yaml", &changed)]);
         found(home.path(), &["."]).0
     };
     for (right, wrong, line) in [
@@ -580,13 +822,26 @@ fn ports_that_something_else_may_have_are_not_told() {
 
 #[test]
 fn one_mistake_is_told_once() {
-    let named =
-        |name| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: b}}\n");
+    let named = |name| {
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}}}
+data: {{a: b}}
+"
+        )
+    };
     let home = folder(&[("all.yaml", &named("5"))]);
     let output = run(home.path(), &["check", "-o", "short", "all.yaml"]);
     assert!(!stdout(&output).contains("has no name"), "{}", stdout(&output));
     assert_eq!(told_of("kind: ConfigMap\nmetadata: {name: a}\n").len(), 1);
-    let told = told_of("kind: ConfigMap\nmetadata: {name: a}\n");
+    let told = told_of(
+        "\
+kind: ConfigMap
+metadata: {name: a}
+",
+    );
     assert!(!told[0].contains("no version  of"), "{told:?}");
 }
 
@@ -606,8 +861,17 @@ fn releases_that_nobody_knows_are_refused() {
 
 #[test]
 fn what_is_tagged_is_not_put_in_quotes() {
-    let map =
-        |value| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web}}\ndata:\n  a: {value}\n");
+    let map = |value| {
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: web}}
+data:
+  a: {value}
+"
+        )
+    };
     for value in ["!!int 7", "&x !!int 7", "!!float 1.10"] {
         let home = target_of(&map(value));
         let output = run(home.path(), &["check", "--fix"]);
@@ -622,16 +886,32 @@ fn what_is_tagged_is_not_put_in_quotes() {
 #[cfg(unix)]
 #[test]
 fn a_file_behind_two_links_is_mended_once() {
-    let home = folder(&[
-        (
-            "p/patch.yaml",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  a: 7\n  b: 1.10\n",
-        ),
-        ("base/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {c: d}\n"),
-        ("base/kustomization.yaml", "resources: [map.yaml]\n"),
-        ("a/kustomization.yaml", "resources: [../base]\npatches:\n- path: patch.yaml\n"),
-        ("b/kustomization.yaml", "resources: [../base]\npatches:\n- path: patch.yaml\n"),
-    ]);
+    let home = folder_of(
+        r"
+-- p/patch.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data:
+  a: 7
+  b: 1.10
+-- base/map.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {c: d}
+-- base/kustomization.yaml --
+resources: [map.yaml]
+-- a/kustomization.yaml --
+resources: [../base]
+patches:
+- path: patch.yaml
+-- b/kustomization.yaml --
+resources: [../base]
+patches:
+- path: patch.yaml
+",
+    );
     let home = home.path();
     for target in ["a", "b"] {
         std::os::unix::fs::symlink("../p/patch.yaml", home.join(target).join("patch.yaml")).expect("a link");
@@ -647,9 +927,24 @@ fn a_file_behind_two_links_is_mended_once() {
 
 #[test]
 fn manifests_without_a_base_are_objects_as_they_are() {
-    let wrong = "apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: a}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: \
-                 b}\nspec:\n  containers:\n  - {name: web, image: nginx}\n  - {name: web, image: nginx}\n---\napiVersion: \
-                 apps/v1\nkind: Deployment\nmetadata: {name: c}\nspec: {replicas: 2}\n";
+    let wrong = "\
+apiVersion: apps/v1
+kind: Deploymnt
+metadata: {name: a}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b}
+spec:
+  containers:
+  - {name: web, image: nginx}
+  - {name: web, image: nginx}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: c}
+spec: {replicas: 2}
+";
     let want = |file: &str| {
         let told = [
             "unknown-kind FILE:2",
@@ -665,13 +960,18 @@ fn manifests_without_a_base_are_objects_as_they_are() {
         all.sort();
         (all, status)
     };
-    let home = folder(&[
-        ("one/all.yaml", wrong),
-        ("k/all.yaml", wrong),
-        ("k/kustomization.yaml", "resources: [all.yaml]\n"),
-        ("over/base/pod.yaml", POD),
-        ("over/prod/pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {nodeName: a}\n"),
-    ]);
+    let home = folder_with(
+        &[("one/all.yaml", wrong), ("k/all.yaml", wrong), ("over/base/pod.yaml", POD)],
+        r"
+-- k/kustomization.yaml --
+resources: [all.yaml]
+-- over/prod/pod.yaml --
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {nodeName: a}
+",
+    );
     let home = home.path();
     assert_eq!(sorted(found(home, &["one/all.yaml"])), (want("one/all.yaml"), Some(1)));
     assert_eq!(sorted(found(home, &["one"])), (want("one/all.yaml"), Some(1)));
@@ -710,10 +1010,22 @@ fn objects_that_stand_twice_are_told() {
 fn a_patch_that_fails_makes_no_other_mistakes() {
     let patch = |spec: &str| {
         format!(
-            "resources: [web.yaml]\npatches:\n- patch: |-\n    apiVersion: apps/v1\n    kind: Deployment\n    metadata: {{name: \
-             web}}\n    spec: {{template: {{spec: {spec}}}}}\n- target: {{kind: Deployment, name: web}}\n  patch: |-\n    - {{op: \
-             add, path: /spec/paused, value: true}}\nimages:\n- {{name: nginx, newTag: \"2\"}}\nreplicas:\n- {{name: web, \
-             count: 3}}\n- {{name: wob, count: 3}}\n"
+            r#"resources: [web.yaml]
+patches:
+- patch: |-
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata: {{name: web}}
+    spec: {{template: {{spec: {spec}}}}}
+- target: {{kind: Deployment, name: web}}
+  patch: |-
+    - {{op: add, path: /spec/paused, value: true}}
+images:
+- {{name: nginx, newTag: "2"}}
+replicas:
+- {{name: web, count: 3}}
+- {{name: wob, count: 3}}
+"#
         )
     };
     let home = folder(&[
@@ -761,7 +1073,12 @@ fn all_that_can_be_said_is_listed_and_explained() {
 
 #[test]
 fn what_cannot_be_silenced_says_so() {
-    let twice = format!("{POD}# smp:ignore duplicate-key later\nkind: Pod\n");
+    let twice = format!(
+        "\
+{POD}# smp:ignore duplicate-key later
+kind: Pod
+"
+    );
     let home = target_of(&twice);
     for words in [&["check"][..], &["check", "--ignore", "duplicate-key"]] {
         let told = stdout(&run(home.path(), words));
@@ -786,12 +1103,18 @@ fn builds_warn_of_nothing_that_comments_silence() {
 
 #[test]
 fn keys_that_kubectl_reads_otherwise_are_told() {
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  labels: {n: b}\ndata:\n  on: x\n  \"off\": w\n  no.x: z\n";
-    let home = folder(&[
-        ("map.yaml", map),
-        ("k/map.yaml", map),
-        ("k/kustomization.yaml", "resources: [map.yaml]\n"),
-    ]);
+    let map = r#"apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web
+  labels: {n: b}
+data:
+  on: x
+  "off": w
+  no.x: z
+"#;
+    let home =
+        folder(&[("map.yaml", map), ("k/map.yaml", map), ("k/kustomization.yaml", "resources: [map.yaml]")]);
     let want = ["yaml-surprise map.yaml:5", "yaml-surprise map.yaml:7"];
     assert_eq!(found(home.path(), &["map.yaml"]), (want.map(String::from).to_vec(), Some(0)));
     // A build puts them in quotes.
@@ -803,7 +1126,7 @@ fn keys_that_kubectl_reads_otherwise_are_told() {
 fn wrong_configurations_are_wrong_use() {
     let home = folder(&[
         ("a/pod.yaml", POD),
-        ("a/kustomization.yaml", "resources: [pod.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [pod.yaml]"),
         ("broken.json", "{"),
     ]);
     let home = home.path();
@@ -827,10 +1150,25 @@ fn wrong_configurations_are_wrong_use() {
 #[test]
 fn declared_objects_that_nobody_misses_are_told() {
     let mount = POD.replace("image: nginx", "image: nginx, envFrom: [{configMapRef: {name: web-confg}}]");
-    let map = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-config}\ndata: {a: b}\n";
+    let map = "\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web-config}
+data: {a: b}
+";
     let home = target_of(&format!("{mount}{map}"));
     let declared = |names: &str| {
-        fs::write(home.path().join(".smp.yaml"), format!("check:\n  external:\n{names}")).expect("written");
+        fs::write(
+            home.path().join(".smp.yaml"),
+            format!(
+                "\
+check:
+  external:
+{names}"
+            ),
+        )
+        .expect("written");
         found(home.path(), &["."]).0
     };
     assert_eq!(
@@ -864,14 +1202,28 @@ fn a_baseline_means_the_same_wherever_it_is_used() {
 
 #[test]
 fn what_the_definitions_of_a_build_do_not_have_is_told() {
-    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: \
-                      foos.example.com}\nspec:\n  group: example.com\n  names: {kind: Foobar, plural: foobars}\n  scope: \
-                      Namespaced\n  versions:\n  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: \
-                      object, x-kubernetes-preserve-unknown-fields: true}}}\n  - {name: v1beta1, served: false, storage: false, \
-                      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}\n"
+    let definition = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: foos.example.com}
+spec:
+  group: example.com
+  names: {kind: Foobar, plural: foobars}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+  - {name: v1beta1, served: false, storage: false, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+"
         .replace("foos.example", "foobars.example");
     let told = |version: &str, kind: &str| {
-        let object = format!("{definition}---\napiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n");
+        let object = format!(
+            "\
+{definition}---
+apiVersion: {version}
+kind: {kind}
+metadata: {{name: a}}
+"
+        );
         told_of(&object)
     };
     assert_eq!(told("example.com/v1", "Foobar"), [""; 0]);
@@ -889,12 +1241,35 @@ fn what_the_definitions_of_a_build_do_not_have_is_told() {
 fn messages_of_definitions_are_made() {
     let definition = |message: &str| {
         format!(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: foos.example.com}}\nspec:\n  \
-             group: example.com\n  names: {{kind: Foo, plural: foos}}\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
-             served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          \
-             spec:\n            type: object\n            properties: {{a: {{type: integer}}}}\n            \
-             x-kubernetes-validations:\n            - rule: self.a < 3\n              message: too many\n              \
-             messageExpression: {message}\n---\napiVersion: example.com/v1\nkind: Foo\nmetadata: {{name: x}}\nspec: {{a: 7}}\n"
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: foos.example.com}}
+spec:
+  group: example.com
+  names: {{kind: Foo, plural: foos}}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties: {{a: {{type: integer}}}}
+            x-kubernetes-validations:
+            - rule: self.a < 3
+              message: too many
+              messageExpression: {message}
+---
+apiVersion: example.com/v1
+kind: Foo
+metadata: {{name: x}}
+spec: {{a: 7}}
+"
         )
     };
     let made = "'\"a is \" + string(self.a) + \", and 2 at most\"'";
@@ -907,18 +1282,36 @@ fn messages_of_definitions_are_made() {
 fn places_for_other_values_are_spared() {
     for namespace in ["\"${NAMESPACE}\"", "'{{ .Release.Namespace }}'"] {
         let map = format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web, namespace: {namespace}}}\ndata: {{a: b}}\n"
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: web, namespace: {namespace}}}
+data: {{a: b}}
+"
         );
         assert_eq!(told_of(&map), [""; 0], "{namespace}");
     }
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, namespace: A_b}\ndata: {a: b}\n";
+    let map = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, namespace: A_b}
+data: {a: b}
+";
     assert_eq!(told_of(map).len(), 1);
 }
 
 #[test]
 fn a_list_or_map_is_no_place_for_another_value() {
     let pod = |field: &str| {
-        let head = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n";
+        let head = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - name: web
+    image: nginx
+";
         told_of(&format!("{head}    {field}\n"))
     };
     let of_list = "wrong-type: this must be a string and is a list";
@@ -934,12 +1327,36 @@ fn a_list_or_map_is_no_place_for_another_value() {
 fn a_pattern_that_cannot_be_asked_is_noted_once() {
     let of_pattern = |pattern: &str| {
         told_of(&format!(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: foos.example.com}}\nspec:\n  \
-             group: example.com\n  names: {{kind: Foo, plural: foos}}\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
-             served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n          \
-             spec:\n            type: object\n            properties: {{a: {{type: string, pattern: '{pattern}'}}}}\n---\n\
-             apiVersion: example.com/v1\nkind: Foo\nmetadata: {{name: x}}\nspec: {{a: b}}\n---\napiVersion: \
-             example.com/v1\nkind: Foo\nmetadata: {{name: y}}\nspec: {{a: c}}\n"
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {{name: foos.example.com}}
+spec:
+  group: example.com
+  names: {{kind: Foo, plural: foos}}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties: {{a: {{type: string, pattern: '{pattern}'}}}}
+---
+apiVersion: example.com/v1
+kind: Foo
+metadata: {{name: x}}
+spec: {{a: b}}
+---
+apiVersion: example.com/v1
+kind: Foo
+metadata: {{name: y}}
+spec: {{a: c}}
+"
         ))
     };
     assert_eq!(of_pattern("^[a-z]$"), [""; 0]);
@@ -949,22 +1366,44 @@ fn a_pattern_that_cannot_be_asked_is_noted_once() {
     assert!(ahead.iter().any(|told| told.starts_with("definition-schema: ")), "{ahead:?}");
 }
 
-const WEB_BASE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  \
-                        template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: web, image: nginx}]}\n";
+const WEB_BASE: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+";
 
 #[test]
 fn what_one_overlay_breaks_is_told_beside_those_that_do_not() {
-    let broken = "resources: [../base]\npatches:\n- patch: |-\n    - op: copy\n      from: /spec/template/spec/containers/0\n      \
-                  path: /spec/template/spec/containers/-\n  target: {kind: Deployment}\n";
-    let fixed = "resources: [../unfinished]\npatches:\n- patch: |-\n    - op: add\n      path: \
-                 /spec/template/spec/containers/0/image\n      value: nginx\n  target: {kind: Deployment}\n";
+    let broken = "\
+resources: [../base]
+patches:
+- patch: |-
+    - op: copy
+      from: /spec/template/spec/containers/0
+      path: /spec/template/spec/containers/-
+  target: {kind: Deployment}
+";
+    let fixed = "\
+resources: [../unfinished]
+patches:
+- patch: |-
+    - op: add
+      path: /spec/template/spec/containers/0/image
+      value: nginx
+  target: {kind: Deployment}
+";
     let home = folder(&[
         ("base/web.yaml", WEB_BASE),
-        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
-        ("dev/kustomization.yaml", "resources: [../base]\n"),
+        ("base/kustomization.yaml", "resources: [web.yaml]"),
+        ("dev/kustomization.yaml", "resources: [../base]"),
         ("prod/kustomization.yaml", broken),
         ("unfinished/web.yaml", &WEB_BASE.replace(", image: nginx", "")),
-        ("unfinished/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("unfinished/kustomization.yaml", "resources: [web.yaml]"),
         ("finished/kustomization.yaml", fixed),
     ]);
     let home = home.path();
@@ -980,8 +1419,8 @@ fn what_one_overlay_breaks_is_told_beside_those_that_do_not() {
 #[test]
 fn what_is_misspelled_is_of_the_target_that_it_is_in() {
     let home = folder(&[
-        ("a/kustomization.yaml", "resources: [none.yaml]\n"),
-        ("b/kustomization.yaml", "resources: [web.yaml, none.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [none.yaml]"),
+        ("b/kustomization.yaml", "resources: [web.yaml, none.yaml]"),
         ("b/web.yaml", &WEB_BASE.replace("  selector", "  replicass: 1\n  selector")),
     ]);
     let told = stdout(&run(home.path(), &["check", "a", "b", "-o", "json"]));
@@ -992,36 +1431,56 @@ fn what_is_misspelled_is_of_the_target_that_it_is_in() {
 
 #[test]
 fn comments_silence_all_warnings_of_builds() {
-    let home = folder(&[
-        (
-            "kustomization.yaml",
-            "resources: [pod.yaml]\nnamePrefix: a-\nnamePrefix: b- # smp:ignore duplicate-key known\n",
-        ),
-        ("pod.yaml", POD),
-    ]);
+    let home = folder_with(
+        &[("pod.yaml", POD)],
+        r"
+-- kustomization.yaml --
+resources: [pod.yaml]
+namePrefix: a-
+namePrefix: b- # smp:ignore duplicate-key known
+",
+    );
     let output = run(home.path(), &["build", "."]);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
 }
 
 #[test]
 fn texts_for_others_have_no_comments_of_check() {
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  ci.yaml: |\n    # smp:ignore unmatched-image \
-               there\n    images: []\n    # smp:ignore nothing\n  one: \"a # smp:ignore no-effect b\" # smp:ignore no-effect here\n";
+    let map = r#"apiVersion: v1
+kind: ConfigMap
+metadata: {name: m}
+data:
+  ci.yaml: |
+    # smp:ignore unmatched-image there
+    images: []
+    # smp:ignore nothing
+  one: "a # smp:ignore no-effect b" # smp:ignore no-effect here
+"#;
     let home = target_of(map);
     assert_eq!(found(home.path(), &["."]).0, ["unused-silence all.yaml:9"]);
 }
 
 /// A Deployment without an image, which somebody else may give it.
-const NO_IMAGE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n  \
-                        template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers:\n      - {name: web, comand: [x]}\n";
+const NO_IMAGE: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: web, comand: [x]}
+";
 
 #[test]
 fn what_a_base_lacks_is_not_told_while_a_user_does_not_build() {
     let home = folder(&[
         ("base/web.yaml", NO_IMAGE),
-        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
-        ("middle/kustomization.yaml", "resources: [../base]\n"),
-        ("prod/kustomization.yaml", "resources: [../middle/, missing.yaml]\n"),
+        ("base/kustomization.yaml", "resources: [web.yaml]"),
+        ("middle/kustomization.yaml", "resources: [../base]"),
+        ("prod/kustomization.yaml", "resources: [../middle/, missing.yaml]"),
     ]);
     let home = home.path();
     let of_base = ["container-without-image base/web.yaml:10", "unknown-field base/web.yaml:10"];
@@ -1034,11 +1493,16 @@ fn what_a_base_lacks_is_not_told_while_a_user_does_not_build() {
 fn operators_may_fill_in_images_of_what_no_patch_added() {
     let object =
         NO_IMAGE.replace("apps/v1", "apps.openshift.io/v1").replace("Deployment", "DeploymentConfig");
-    let patch = "resources: [web.yaml]\npatches:\n- patch: |-\n    - {op: add, path: /spec/template/spec/containers/-, value: {name: \
-                 sidecar}}\n  target: {kind: DeploymentConfig}\n";
+    let patch = "\
+resources: [web.yaml]
+patches:
+- patch: |-
+    - {op: add, path: /spec/template/spec/containers/-, value: {name: sidecar}}
+  target: {kind: DeploymentConfig}
+";
     let home = folder(&[
         ("a/web.yaml", &object),
-        ("a/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [web.yaml]"),
         ("b/web.yaml", &object),
         ("b/kustomization.yaml", patch),
     ]);
@@ -1049,11 +1513,16 @@ fn operators_may_fill_in_images_of_what_no_patch_added() {
 #[test]
 fn refusals_of_builds_name_what_caused_them() {
     let base = NO_IMAGE.replace("comand: [x]", "image: nginx");
-    let patch = "resources: [../base]\npatches:\n- patch: |-\n    - {op: remove, path: /spec/template/metadata/labels}\n  target: \
-                 {kind: Deployment}\n";
+    let patch = "\
+resources: [../base]
+patches:
+- patch: |-
+    - {op: remove, path: /spec/template/metadata/labels}
+  target: {kind: Deployment}
+";
     let home = folder(&[
         ("base/web.yaml", &base),
-        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("base/kustomization.yaml", "resources: [web.yaml]"),
         ("prod/kustomization.yaml", patch),
     ]);
     let home = home.path();

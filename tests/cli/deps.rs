@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use kubectl_smp_testing::needs;
 use kubectl_smp_testing::program;
-use kubectl_smp_testing::program::{command, folder, run};
+use kubectl_smp_testing::program::{command, folder, folder_with, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -46,33 +46,51 @@ const FIELDS: &str = "commonAnnotations: [{path: metadata/annotations, create: t
 const TYPES: &str = "{\"swagger\": \"2.0\", \"definitions\": {}}";
 
 fn config_map(name: &str) -> String {
-    format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: {name}}}\n")
+    format!(
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}}}
+data: {{a: {name}}}
+"
+    )
 }
 
 /// An overlay that reads something by each field, and files beside it that nobody reads.
 fn shop() -> TempDir {
-    let patch = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {b: c}\n";
-    folder(&[
-        ("overlays/prod/kustomization.yaml", KUSTOMIZATION),
-        ("overlays/prod/web.yaml", &config_map("web")),
-        ("overlays/prod/patch.yaml", patch),
-        ("overlays/prod/fields.yaml", FIELDS),
-        ("overlays/prod/crd.json", "{}"),
-        ("overlays/prod/types.json", TYPES),
-        ("overlays/prod/data.txt", "x"),
-        ("overlays/prod/values.env", "A=b\n"),
-        ("overlays/prod/prefix.yaml", PREFIX),
-        ("overlays/prod/replacement.yaml", REPLACEMENT),
-        ("overlays/prod/unread.yaml", &config_map("unread")),
-        ("base/kustomization.yaml", "resources: [base.yaml]\n"),
-        ("base/base.yaml", &config_map("base")),
-        ("base/unread.yaml", &config_map("unread")),
-        (
-            "parts/c/kustomization.yaml",
-            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncommonAnnotations: {a: b}\n",
-        ),
-        ("parts/notes.txt", ""),
-    ])
+    let patch = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {b: c}
+";
+    folder_with(
+        &[
+            ("overlays/prod/kustomization.yaml", KUSTOMIZATION),
+            ("overlays/prod/web.yaml", &config_map("web")),
+            ("overlays/prod/patch.yaml", patch),
+            ("overlays/prod/fields.yaml", FIELDS),
+            ("overlays/prod/crd.json", "{}"),
+            ("overlays/prod/types.json", TYPES),
+            ("overlays/prod/data.txt", "x"),
+            ("overlays/prod/prefix.yaml", PREFIX),
+            ("overlays/prod/replacement.yaml", REPLACEMENT),
+            ("overlays/prod/unread.yaml", &config_map("unread")),
+            ("base/base.yaml", &config_map("base")),
+            ("base/unread.yaml", &config_map("unread")),
+        ],
+        r"
+-- overlays/prod/values.env --
+A=b
+-- base/kustomization.yaml --
+resources: [base.yaml]
+-- parts/c/kustomization.yaml --
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+commonAnnotations: {a: b}
+-- parts/notes.txt --
+",
+    )
 }
 
 const READ: [&str; 13] = [
@@ -175,7 +193,14 @@ fn plain_directories_are_listed() {
         ("over/sub/c.yaml", &config_map("c")),
         ("over/notes.txt", ""),
     ]);
-    let want = "base/\nbase/a.yaml\nover/\nover/b.yaml\nover/sub/\nover/sub/c.yaml\n";
+    let want = "\
+base/
+base/a.yaml
+over/
+over/b.yaml
+over/sub/
+over/sub/c.yaml
+";
     assert_eq!(deps(home.path(), &["over"]), want);
     assert_eq!(kinds(home.path(), &["over"])["directory"], ["base", "over", "over/sub"]);
 }
@@ -186,9 +211,9 @@ fn links_are_told_and_what_they_lead_to() {
     use std::os::unix::fs::symlink;
 
     let home = folder(&[
-        ("k/kustomization.yaml", "resources: [a.yaml, ../link]\n"),
+        ("k/kustomization.yaml", "resources: [a.yaml, ../link]"),
         ("k/real.yaml", &config_map("a")),
-        ("dir/base/kustomization.yaml", "resources: [b.yaml]\n"),
+        ("dir/base/kustomization.yaml", "resources: [b.yaml]"),
         ("dir/base/b.yaml", &config_map("b")),
     ]);
     symlink("real.yaml", home.path().join("k/a.yaml")).expect("linked");
@@ -239,10 +264,10 @@ fn argo_cd_watches_each_input_and_little_else() {
 #[test]
 fn what_lies_above_an_application_is_told_alone() {
     let home = folder(&[
-        ("apps/a/kustomization.yaml", "resources: [../../b;c/base, ../../common.yaml]\n"),
+        ("apps/a/kustomization.yaml", "resources: [../../b;c/base, ../../common.yaml]"),
         ("apps/b/x.yaml", ""),
         ("common.yaml", &config_map("common")),
-        ("b;c/base/kustomization.yaml", "resources: [b.yaml]\n"),
+        ("b;c/base/kustomization.yaml", "resources: [b.yaml]"),
         ("b;c/base/b.yaml", &config_map("b")),
     ]);
     let args = ["apps/a", "--load-restrictor", "LoadRestrictionsNone", "-o", "argocd"];
@@ -351,7 +376,13 @@ fn all_targets_below_a_directory_are_told() {
     fs::remove_file(home.path().join("overlays/prod/web.yaml")).expect("removed");
     let output = run(home.path(), &["deps", "-R", "."]);
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "base/base.yaml\nbase/kustomization.yaml\n");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "\
+base/base.yaml
+base/kustomization.yaml
+"
+    );
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("web.yaml") && said.contains("1 of 2 targets failed: overlays/prod"), "{said}");
     let alone = run(home.path(), &["deps", "overlays/prod"]);
@@ -371,19 +402,27 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
 ";
     let home = folder(&[
-        ("k/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("k/kustomization.yaml", "resources: [a.yaml]"),
         ("k/a.yaml", &config_map("a")),
         ("smp.lock", "{\"version\": 1, \"remotes\": [], \"schemas\": []}\n"),
         ("crd.yaml", crd),
     ]);
     let read = deps(home.path(), &["k", "--schema", "crd.yaml"]);
-    assert_eq!(read, "crd.yaml\nk/a.yaml\nk/kustomization.yaml\nsmp.lock\n");
+    assert_eq!(
+        read,
+        "\
+crd.yaml
+k/a.yaml
+k/kustomization.yaml
+smp.lock
+"
+    );
 }
 
 #[test]
 fn what_comes_from_elsewhere_is_told_by_its_commit() {
     let home = folder(&[
-        ("repository/base/kustomization.yaml", "resources: [c.yaml]\n"),
+        ("repository/base/kustomization.yaml", "resources: [c.yaml]"),
         ("repository/base/c.yaml", &config_map("c")),
     ]);
     let repository = home.path().join("repository");
@@ -424,12 +463,17 @@ metadata:
     config.kubernetes.io/function: |
       exec: {path: ./same.sh}
 ";
-    let home = folder(&[
-        ("kustomization.yaml", "resources: [c.yaml]\ntransformers: [same.yaml]\n"),
-        ("c.yaml", &config_map("c")),
-        ("same.yaml", function),
-        ("same.sh", "#!/bin/sh\ncat\n"),
-    ]);
+    let home = folder_with(
+        &[("c.yaml", &config_map("c")), ("same.yaml", function)],
+        r"
+-- kustomization.yaml --
+resources: [c.yaml]
+transformers: [same.yaml]
+-- same.sh --
+#!/bin/sh
+cat
+",
+    );
     fs::set_permissions(home.path().join("same.sh"), fs::Permissions::from_mode(0o755)).expect("executable");
     let kinds = kinds(home.path(), &[".", "--enable-alpha-plugins", "--enable-exec"]);
     assert_eq!(kinds["file"], ["c.yaml", "kustomization.yaml", "same.yaml"]);
@@ -440,14 +484,22 @@ metadata:
 #[ignore = "needs helm"]
 fn charts_are_told_as_a_whole() {
     let helm = needs::needed("SMP_TEST_HELM", "helm");
-    let home = folder(&[
-        ("kustomization.yaml", "helmCharts: [{name: app, releaseName: r, valuesFile: own.yaml}]\n"),
-        ("own.yaml", "x: z\n"),
-        ("charts/app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
-        ("charts/app/values.yaml", "x: y\n"),
-        ("charts/app/templates/c.yaml", &config_map("{{ .Values.x }}")),
-        ("charts/other/values.yaml", ""),
-    ]);
+    let home = folder_with(
+        &[("charts/app/templates/c.yaml", &config_map("{{ .Values.x }}"))],
+        r"
+-- kustomization.yaml --
+helmCharts: [{name: app, releaseName: r, valuesFile: own.yaml}]
+-- own.yaml --
+x: z
+-- charts/app/Chart.yaml --
+apiVersion: v2
+name: app
+version: 1.0.0
+-- charts/app/values.yaml --
+x: y
+-- charts/other/values.yaml --
+",
+    );
     let kinds = kinds(home.path(), &[".", "--enable-helm", "--helm-command", &helm]);
     assert_eq!(kinds["file"], ["kustomization.yaml", "own.yaml"]);
     let given = ["charts/app/Chart.yaml", "charts/app/templates/c.yaml", "charts/app/values.yaml"];

@@ -38,7 +38,19 @@ impl Repository {
         ] {
             repository.git(&["config", name, value]);
         }
-        repository.commit(&[&[(".gitattributes", "*.yaml merge=smp\n*.json merge=smp\n")], files].concat());
+        repository.commit(
+            &[
+                &[(
+                    ".gitattributes",
+                    "\
+*.yaml merge=smp
+*.json merge=smp
+",
+                )],
+                files,
+            ]
+            .concat(),
+        );
         repository
     }
 
@@ -83,16 +95,36 @@ impl Repository {
 
 /// Changes next to each other, which git alone cannot merge.
 fn sides() -> (String, String, String) {
-    let ours = WEB
-        .replace("replicas: 1", "replicas: 1\n  paused: true")
-        .replace("- containerPort: 80\n", "- containerPort: 80\n        - containerPort: 443\n");
-    let theirs = WEB
-        .replace("replicas: 1", "replicas: 1\n  minReadySeconds: 5")
-        .replace("- containerPort: 80\n", "- containerPort: 80\n        - containerPort: 8080\n");
-    let both = WEB.replace("replicas: 1", "replicas: 1\n  paused: true\n  minReadySeconds: 5").replace(
+    let ours = WEB.replace("replicas: 1", "replicas: 1\n  paused: true").replace(
         "- containerPort: 80\n",
-        "- containerPort: 80\n        - containerPort: 443\n        - containerPort: 8080\n",
+        "\
+- containerPort: 80
+        - containerPort: 443
+",
     );
+    let theirs = WEB.replace("replicas: 1", "replicas: 1\n  minReadySeconds: 5").replace(
+        "- containerPort: 80\n",
+        "\
+- containerPort: 80
+        - containerPort: 8080
+",
+    );
+    let both = WEB
+        .replace(
+            "replicas: 1",
+            "\
+replicas: 1
+  paused: true
+  minReadySeconds: 5",
+        )
+        .replace(
+            "- containerPort: 80\n",
+            "\
+- containerPort: 80
+        - containerPort: 443
+        - containerPort: 8080
+",
+        );
     (ours, theirs, both)
 }
 
@@ -130,7 +162,15 @@ fn conflicts_are_marked_where_they_are_and_nowhere_else() {
     let theirs = WEB.replace("replicas: 1", "replicas: 3");
     let marked = WEB.replace("web:1", "web:2").replace(
         "  replicas: 1\n",
-        "<<<<<<< ours\n  replicas: 5\n||||||| base\n  replicas: 1\n=======\n  replicas: 3\n>>>>>>> theirs\n",
+        "\
+<<<<<<< ours
+  replicas: 5
+||||||| base
+  replicas: 1
+=======
+  replicas: 3
+>>>>>>> theirs
+",
     );
     for command in ["merge", "cherry-pick"] {
         let repository = Repository::new(&[("web.yaml", WEB)]);
@@ -159,8 +199,20 @@ fn conflicts_are_marked_where_they_are_and_nowhere_else() {
 
 #[test]
 fn what_is_no_manifest_is_merged_by_lines() {
-    let template = "kind: Pod\nname: {{ .Values.name }}\na: 1\nb: 2\nc: 3\nd: 4\n";
-    let values = "a: 1\nb: 2\nc: 3\nd: 4\n";
+    let template = "\
+kind: Pod
+name: {{ .Values.name }}
+a: 1
+b: 2
+c: 3
+d: 4
+";
+    let values = "\
+a: 1
+b: 2
+c: 3
+d: 4
+";
     let doubles = format!("{WEB}---\n{WEB}");
     for (name, text) in [("t.yaml", template), ("values.yaml", values), ("twice.yaml", &doubles)] {
         let (first, last) = if name == "twice.yaml" { ("# the shop", "80\n---") } else { ("a: 1", "d: 4") };
@@ -176,7 +228,15 @@ fn what_is_no_manifest_is_merged_by_lines() {
         &[("t.yaml", &template.replace("b: 2", "b: 4"))],
     );
     assert_eq!(repository.run(&["merge", "theirs"]).status.code(), Some(1));
-    let marked = "<<<<<<< ours\nb: 3\n||||||| base\nb: 2\n=======\nb: 4\n>>>>>>> theirs\n";
+    let marked = "\
+<<<<<<< ours
+b: 3
+||||||| base
+b: 2
+=======
+b: 4
+>>>>>>> theirs
+";
     assert_eq!(repository.read("t.yaml"), template.replace("b: 2\n", marked));
 }
 
@@ -238,7 +298,15 @@ fn what_cannot_be_written_is_told_git() {
 #[test]
 fn secrets_stay_out_of_what_is_told() {
     let secret = |value: &str| {
-        format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\nstringData:\n  p: {value}\n")
+        format!(
+            "\
+apiVersion: v1
+kind: Secret
+metadata: {{name: s}}
+stringData:
+  p: {value}
+"
+        )
     };
     let repository = Repository::new(&[("s.yaml", &secret("hunter1"))]);
     repository.diverge(&[("s.yaml", &secret("hunter2"))], &[("s.yaml", &secret("hunter3"))]);

@@ -130,10 +130,26 @@ fn examples(page: &str) -> Vec<&str> {
     lines.filter(|line| !line.trim().starts_with('#')).map(str::trim).collect()
 }
 
-const WEB: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: '1'}\n";
-const CRD: &str = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.e.com}\n\
-spec:\n  group: e.com\n  names: {kind: Widget, plural: widgets}\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
-served: true\n    storage: true\n    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}\n";
+const WEB: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data: {a: '1'}
+";
+const CRD: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.e.com}
+spec:
+  group: e.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}
+";
 const OPENAPI: &str = r#"{"definitions": {"a.B": {"type": "object", "properties": {"x": {"type": "string"}},
 "x-kubernetes-group-version-kind": [{"group": "e.com", "version": "v1", "kind": "B"}]}}}"#;
 
@@ -141,12 +157,24 @@ const OPENAPI: &str = r#"{"definitions": {"a.B": {"type": "object", "properties"
 fn fixture() -> TempDir {
     let home = tempfile::tempdir().expect("a directory");
     let changed = WEB.replace("'1'", "'2'");
-    let kubectl = format!("#!/bin/sh\nshift\nexec '{}' \"$@\"\n", env!("CARGO_BIN_EXE_kubectl-smp"));
+    let kubectl = format!(
+        r#"#!/bin/sh
+shift
+exec '{}' "$@"
+"#,
+        env!("CARGO_BIN_EXE_kubectl-smp")
+    );
     let files: &[(&str, &str)] = &[
         ("base/kustomization.yaml", "resources: [web.yaml]\n"),
         ("base/web.yaml", WEB),
         ("overlays/prod/kustomization.yaml", "resources: [../../base]\n"),
-        ("overlays/dev/kustomization.yaml", "resources: [../../base]\nnamePrefix: dev-\n"),
+        (
+            "overlays/dev/kustomization.yaml",
+            "\
+resources: [../../base]
+namePrefix: dev-
+",
+        ),
         ("web.yaml", WEB),
         ("patch.yaml", &changed),
         ("new.yaml", &changed),
@@ -186,8 +214,15 @@ fn server() -> String {
 fn kubeconfig(home: &Path, server: &str) -> std::path::PathBuf {
     let path = home.join("kubeconfig");
     let text = format!(
-        "clusters:\n- name: c\n  cluster: {{server: '{server}'}}\ncontexts:\n- name: c\n  context: {{cluster: c}}\n\
-         current-context: c\n"
+        "\
+clusters:
+- name: c
+  cluster: {{server: '{server}'}}
+contexts:
+- name: c
+  context: {{cluster: c}}
+current-context: c
+"
     );
     fs::write(&path, text).expect("written");
     path

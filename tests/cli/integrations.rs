@@ -8,9 +8,19 @@ use kubectl_smp_testing::program::{folder, run};
 use regex::Regex;
 use serde_json::Value;
 
-const POD: &str =
-    "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx}\n";
-const UNMATCHED: &str = "resources: [pod.yaml]\nimages:\n- name: ngnix\n  newTag: \"1\"\n";
+const POD: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers:
+  - {name: web, image: nginx}
+";
+const UNMATCHED: &str = r#"resources: [pod.yaml]
+images:
+- name: ngnix
+  newTag: "1"
+"#;
 
 fn text(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file")
@@ -37,7 +47,7 @@ fn the_hook_checks_what_it_says() {
     let command: Vec<&str> = hook["entry"].as_str().expect("a command").split(' ').collect();
     let [program, args @ ..] = &command[..] else { panic!("a program") };
     assert_eq!(*program, "kubectl-smp");
-    let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", "resources: [pod.yaml]\n")]);
+    let home = folder(&[("app/pod.yaml", POD), ("app/kustomization.yaml", "resources: [pod.yaml]")]);
     let status = |home: &Path| run(home, &[args, &words(&hook["args"])].concat()).status.code();
     assert_eq!(status(home.path()), Some(0));
     fs::write(home.path().join("app/kustomization.yaml"), "resources: [none.yaml]\n").expect("written");

@@ -26,7 +26,14 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A manifest, by its name.
 fn map(name: &str) -> String {
-    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n")
+    format!(
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {name}
+"
+    )
 }
 
 /// A directory of its own, with a cache beside what is built in it, and the file `out/secret.yaml`.

@@ -12,11 +12,22 @@ use kubectl_smp::source::SourceMap;
 use kubectl_smp_testing::program;
 use serde_json::json;
 
-const BASE: &str =
-    "apiVersion: ex.io/v1\nkind: Gadget\nmetadata: {name: g}\nspec: {ports: [{port: 53}, {port: 80}]}\n";
-const PATCH: &str =
-    "apiVersion: ex.io/v1\nkind: Gadget\nmetadata: {name: g}\nspec: {ports: [{port: 80, name: web}]}\n";
-const KUSTOMIZATION: &str = "resources: [base.yaml]\npatches: [{path: patch.yaml}]\n";
+const BASE: &str = "\
+apiVersion: ex.io/v1
+kind: Gadget
+metadata: {name: g}
+spec: {ports: [{port: 53}, {port: 80}]}
+";
+const PATCH: &str = "\
+apiVersion: ex.io/v1
+kind: Gadget
+metadata: {name: g}
+spec: {ports: [{port: 80, name: web}]}
+";
+const KUSTOMIZATION: &str = "\
+resources: [base.yaml]
+patches: [{path: patch.yaml}]
+";
 
 /// A schema with atomic lists of containers.
 fn deployments() -> serde_json::Value {
@@ -146,10 +157,18 @@ fn a_schema_that_was_changed_by_hand_is_refused() {
     assert!(build(Some(&lock), false).is_err());
 }
 
-const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: \
-                          {containers: [{name: web, image: a}, {name: sidecar, image: s}]}}}\n";
-const NEW_IMAGE: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: \
-                         {containers: [{name: web, image: b}]}}}\n";
+const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: web, image: a}, {name: sidecar, image: s}]}}}
+";
+const NEW_IMAGE: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: web, image: b}]}}}
+";
 
 #[test]
 fn a_locked_schema_of_a_built_in_kind_is_an_error() {
@@ -159,7 +178,7 @@ fn a_locked_schema_of_a_built_in_kind_is_an_error() {
         ("base/web.yaml", DEPLOYMENT),
         ("over/web.yaml", NEW_IMAGE),
         ("over/smp.lock", &lock),
-        ("k/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("k/kustomization.yaml", "resources: [web.yaml]"),
         ("k/web.yaml", DEPLOYMENT),
         ("k/smp.lock", &lock),
     ]);
@@ -213,7 +232,13 @@ fn a_merge_by_a_lock_file_above_the_target_is_noted() {
         ("k/patch.yaml", PATCH),
         ("unpatched/kustomization.yaml", unpatched),
         ("unpatched/base.yaml", BASE),
-        ("own/kustomization.yaml", "resources: [../unpatched]\npatches: [{path: patch.yaml}]\n"),
+        (
+            "own/kustomization.yaml",
+            "\
+resources: [../unpatched]
+patches: [{path: patch.yaml}]
+",
+        ),
         ("own/patch.yaml", PATCH),
         ("own/smp.lock", &lock),
         ("smp.lock", &lock),

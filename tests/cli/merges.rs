@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use kubectl_smp_testing::program;
-use kubectl_smp_testing::program::folder;
+use kubectl_smp_testing::program::{folder, folder_of};
 
 /// What it prints, and says.
 fn run(folder: &Path, args: &[&str]) -> (String, String) {
@@ -57,7 +57,13 @@ spec:
 fn a_port_that_stands_twice_is_kept() {
     is_itself(TWO_PORTS_ALIKE);
     let updated = TWO_PORTS_ALIKE.replace("controller:1", "controller:2");
-    let mine = TWO_PORTS_ALIKE.replace("2443\n", "2443\n            - containerPort: 10254\n");
+    let mine = TWO_PORTS_ALIKE.replace(
+        "2443\n",
+        "\
+2443
+            - containerPort: 10254
+",
+    );
     let both = mine.replace("controller:1", "controller:2");
     assert_eq!(merge3(TWO_PORTS_ALIKE, &updated, &mine, &[]).0, both);
     let theirs = updated.replace("2443", "3443");
@@ -70,8 +76,21 @@ fn a_port_that_stands_twice_is_kept() {
 fn triggers_of_one_type_are_kept() {
     let scaled = |replicas: u32, query: &str| {
         format!(
-            "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata:\n  name: web\nspec:\n  maxReplicaCount: {replicas}\n  \
-             triggers:\n  - type: prometheus\n    metadata:\n      query: a\n  - type: prometheus\n    metadata:\n      query: {query}\n"
+            "\
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata:
+  name: web
+spec:
+  maxReplicaCount: {replicas}
+  triggers:
+  - type: prometheus
+    metadata:
+      query: a
+  - type: prometheus
+    metadata:
+      query: {query}
+"
         )
     };
     is_itself(&scaled(1, "b"));
@@ -116,8 +135,19 @@ spec:
 fn listeners_merge_by_the_keys_of_their_crd() {
     let gateway = |listeners: &[&str]| {
         let entries = listeners.join("\n  - ");
-        let head = "apiVersion: example.com/v1\nkind: Gateway\nmetadata:\n  name: g\nspec:\n  listeners:";
-        format!("{head}\n  - {entries}\n")
+        let head = "\
+apiVersion: example.com/v1
+kind: Gateway
+metadata:
+  name: g
+spec:
+  listeners:";
+        format!(
+            "\
+{head}
+  - {entries}
+"
+        )
     };
     let original = gateway(&["{id: web, port: 80}", "{id: old, port: 1}"]);
     let updated = gateway(&["{id: web, port: 8080}", "{id: tls, port: 443}"]);
@@ -159,14 +189,46 @@ fn sorted_entries(text: &str) -> Vec<&str> {
 #[test]
 fn a_port_is_the_same_with_and_without_its_protocol() {
     let service = |ports: &str| {
-        format!("apiVersion: v1\nkind: Service\nmetadata:\n  name: s\nspec:\n  ports:\n{ports}")
+        format!(
+            "\
+apiVersion: v1
+kind: Service
+metadata:
+  name: s
+spec:
+  ports:
+{ports}"
+        )
     };
-    let original = service("  - port: 53\n  - port: 53\n    protocol: UDP\n");
-    let updated =
-        service("  - port: 53\n    protocol: TCP\n    name: dns\n  - port: 53\n    protocol: UDP\n");
-    let dest = service("  - port: 53\n    nodePort: 30053 # ours\n  - port: 53\n    protocol: UDP\n");
+    let original = service(
+        r"  - port: 53
+  - port: 53
+    protocol: UDP
+",
+    );
+    let updated = service(
+        r"  - port: 53
+    protocol: TCP
+    name: dns
+  - port: 53
+    protocol: UDP
+",
+    );
+    let dest = service(
+        r"  - port: 53
+    nodePort: 30053 # ours
+  - port: 53
+    protocol: UDP
+",
+    );
     let (merged, told) = merge3(&original, &updated, &dest, &[]);
-    let want = "  - port: 53\n    protocol: TCP\n    name: dns\n    nodePort: 30053 # ours\n  - port: 53\n    protocol: UDP\n";
+    let want = r"  - port: 53
+    protocol: TCP
+    name: dns
+    nodePort: 30053 # ours
+  - port: 53
+    protocol: UDP
+";
     assert_eq!(merged, service(want));
     assert!(!told.contains("warning"), "{told}");
     let files = folder(&[("updated.yaml", &updated), ("dest.yaml", &dest)]);
@@ -177,8 +239,21 @@ fn a_port_is_the_same_with_and_without_its_protocol() {
 fn variables_of_one_name_are_kept() {
     let pod = |image: &str, last: &str| {
         format!(
-            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n  containers:\n  - name: web\n    image: {image}\n    \
-             env:\n    - name: A\n      value: x\n    - name: A\n      value: {last}\n"
+            "\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: p
+spec:
+  containers:
+  - name: web
+    image: {image}
+    env:
+    - name: A
+      value: x
+    - name: A
+      value: {last}
+"
         )
     };
     is_itself(&pod("a", "y"));
@@ -190,13 +265,32 @@ fn variables_of_one_name_are_kept() {
 fn no_shell_is_left_of_what_was_removed() {
     let deployment = |strategy: &str, containers: &str, volume: &str, replicas: u32| {
         format!(
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: d\nspec:\n  replicas: {replicas}\n  strategy:\n{strategy}  \
-             template:\n    spec:\n      containers:\n      - name: web\n        image: web\n{containers}      \
-             volumes:\n      - name: data\n        {volume}\n"
+            "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: d
+spec:
+  replicas: {replicas}
+  strategy:
+{strategy}  template:
+    spec:
+      containers:
+      - name: web
+        image: web
+{containers}      volumes:
+      - name: data
+        {volume}
+"
         )
     };
-    let rolling = "    type: RollingUpdate\n    rollingUpdate:\n      maxSurge: 1\n";
-    let sidecar = "      - name: sidecar\n        image: s\n";
+    let rolling = r"    type: RollingUpdate
+    rollingUpdate:
+      maxSurge: 1
+";
+    let sidecar = r"      - name: sidecar
+        image: s
+";
     let original = deployment(rolling, sidecar, "emptyDir: {}", 1);
     let updated = deployment("    type: Recreate\n", "", "hostPath:\n          path: /x", 1);
     let dest = deployment(rolling, sidecar, "emptyDir: {}", 3);
@@ -212,9 +306,29 @@ fn no_shell_is_left_of_what_was_removed() {
 
 #[test]
 fn a_change_of_type_is_told() {
-    let files = folder(&[("source.yaml", "a:\n  b: 1\nc: 2\n"), ("dest.yaml", "# mine\na: 1 # one\nc: 1\n")]);
+    let files = folder_of(
+        r"
+-- source.yaml --
+a:
+  b: 1
+c: 2
+-- dest.yaml --
+# mine
+a: 1 # one
+c: 1
+",
+    );
     let (merged, told) = run(files.path(), &["merge", "source.yaml", "dest.yaml"]);
-    assert!(merged.starts_with("# mine\na:") && merged.ends_with("\n  b: 1\nc: 2\n"), "{merged}");
+    assert!(
+        merged.starts_with("# mine\na:")
+            && merged.ends_with(
+                r"
+  b: 1
+c: 2
+"
+            ),
+        "{merged}"
+    );
     for part in ["warning[conflict]: ", "dest.yaml:2:4", "source.yaml:2:3", "field: a\n"] {
         assert!(told.contains(part), "{part} is not in {told}");
     }

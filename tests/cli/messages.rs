@@ -9,17 +9,32 @@ use kubectl_smp_testing::program::{command, folder, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const CM: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: y}\n";
+const CM: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {x: y}
+";
 /// A build with two warnings, of which `base` makes one: a patch that fits nothing, and a deprecated field.
 const FILES: &[(&str, &str)] = &[
     (
         "base/kustomization.yaml",
-        "resources: [a.yaml]\npatches:\n- patch: '[{\"op\": \"remove\", \"path\": \"/data\"}]'\n  target: {name: nope}\n",
+        r#"resources: [a.yaml]
+patches:
+- patch: '[{"op": "remove", "path": "/data"}]'
+  target: {name: nope}
+"#,
     ),
     ("base/a.yaml", CM),
-    ("one/kustomization.yaml", "bases: [../base]\n"),
-    ("two/kustomization.yaml", "resources: [../base]\n"),
-    ("bad/kustomization.yaml", "resources: [../base]\nnope: 1\n"),
+    ("one/kustomization.yaml", "bases: [../base]"),
+    ("two/kustomization.yaml", "resources: [../base]"),
+    (
+        "bad/kustomization.yaml",
+        "\
+resources: [../base]
+nope: 1
+",
+    ),
 ];
 
 fn home() -> TempDir {
@@ -32,13 +47,16 @@ fn stderr(output: &Output) -> String {
 
 /// The page that documents all codes.
 fn page() -> String {
-    let mut page = "# Messages\n\nEvery message on stderr has a code, such as `warning[unmatched-patch]`. Codes \
-                    are stable: a later version may have more\nof them, and means the same by those that there \
-                    are.\n\n`--message-format json` has one object a line: `code`, `severity`, `message`, `target`, `places`, \
-                    `resource`, `field`, `help`,\n`notes` where there are some, and `fix`. `fix` is null, or the change that \
-                    most likely mends what is wrong, such as the\nname that was meant: \
-                    `{\"file\", \"line\", \"column\", \"end_line\", \"end_column\", \"replacement\"}`. What stands from\n\
-                    line and column up to the end, which is the first character behind it, is replaced; all count from 1.\n"
+    let mut page = r#"# Messages
+
+Every message on stderr has a code, such as `warning[unmatched-patch]`. Codes are stable: a later version may have more
+of them, and means the same by those that there are.
+
+`--message-format json` has one object a line: `code`, `severity`, `message`, `target`, `places`, `resource`, `field`, `help`,
+`notes` where there are some, and `fix`. `fix` is null, or the change that most likely mends what is wrong, such as the
+name that was meant: `{"file", "line", "column", "end_line", "end_column", "replacement"}`. What stands from
+line and column up to the end, which is the first character behind it, is replaced; all count from 1.
+"#
         .to_string();
     for code in Code::ALL {
         page.extend(["\n## ", code.name(), "\n\n", code.meaning(), "\n\n", code.remedy(), "\n"]);
@@ -165,7 +183,12 @@ fn strict_writes_nothing() {
     assert!(!home.path().join("out").exists());
     fs::write(
         home.path().join("list.yaml"),
-        "apiVersion: e.com/v1\nkind: W\nmetadata: {name: a}\nspec: {l: [1]}\n",
+        "\
+apiVersion: e.com/v1
+kind: W
+metadata: {name: a}
+spec: {l: [1]}
+",
     )
     .expect("written");
     let patch = "{apiVersion: e.com/v1, kind: W, metadata: {name: a}, spec: {l: [2]}}";
@@ -232,7 +255,12 @@ fn names_are_no_commands_for_ci_systems() {
     let home = home();
     let names = ["::error title=a::b.yaml", "##vso[task.x]y.yaml", "##[error]z.yaml"];
     let list = names.map(|name| format!("{name:?}")).join(", ");
-    let kustomization = format!("resources: [{list}]\nimages: [{{name: nope, newTag: '1'}}]\n");
+    let kustomization = format!(
+        "\
+resources: [{list}]
+images: [{{name: nope, newTag: '1'}}]
+"
+    );
     fs::create_dir_all(home.path().join("::warning::w")).expect("made");
     for (i, name) in names.iter().enumerate() {
         let text = CM.replace("name: a", &format!("name: 'x{i} ##vso[task.x]'"));

@@ -7,15 +7,35 @@ use std::path::Path;
 use std::process::Command;
 
 use kubectl_smp_testing::program;
-use kubectl_smp_testing::program::{command, folder, run};
+use kubectl_smp_testing::program::{command, folder, folder_with, run};
 use serde_json::Value;
 
-const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  \
-                          selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    \
-                          spec:\n      containers:\n      - {name: web, image: 'web:1'}\n";
+const DEPLOYMENT: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  namespace: shop
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: web, image: 'web:1'}
+";
 
 fn cm(name: &str) -> String {
-    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: b\n")
+    format!(
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {name}
+data:
+  a: b
+"
+    )
 }
 
 /// What a command says that fails, and prints nothing.
@@ -47,18 +67,27 @@ fn says(told: &str, parts: &[&str]) {
 
 #[test]
 fn a_plain_overlay_without_manifests_is_an_error() {
-    let home = folder(&[
-        ("base/web.yaml", DEPLOYMENT),
-        ("empty/README.md", "soon\n"),
-        ("comments/web.yaml", "# nothing yet\n"),
-        ("misnamed/kustomization.yml.txt", "resources: [../base]\n"),
-        ("spelled/kustomisation.yaml", "resources: [../base]\n"),
-        (
-            "typed/all.yaml",
-            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n",
-        ),
-        ("good/web.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n"),
-    ]);
+    let home = folder_with(
+        &[("base/web.yaml", DEPLOYMENT)],
+        r"
+-- empty/README.md --
+soon
+-- comments/web.yaml --
+# nothing yet
+-- misnamed/kustomization.yml.txt --
+resources: [../base]
+-- spelled/kustomisation.yaml --
+resources: [../base]
+-- typed/all.yaml --
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: []
+-- good/web.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+",
+    );
     for name in ["empty", "comments"] {
         let told = refused(home.path(), &["build", name]);
         says(&told, &["error[missing-field]", &format!("{name} has no kustomization file and no manifests")]);
@@ -78,25 +107,48 @@ fn a_plain_overlay_without_manifests_is_an_error() {
 /// A base, and overlays whose documents match nothing in it.
 fn base_and_strangers() -> tempfile::TempDir {
     let config = |name: &str, namespace: &str| {
-        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {namespace}}}\n")
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}, namespace: {namespace}}}
+"
+        )
     };
-    folder(&[
-        ("base/web.yaml", DEPLOYMENT),
-        ("base/settings.yaml", &config("settings", "shop")),
-        ("base/w.yaml", "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w, namespace: shop}\n"),
-        ("name/a.yaml", &config("setings", "shop")),
-        ("namespace/a.yaml", &config("settings", "shopp")),
-        ("kind/a.yaml", "apiVersion: example.com/v1\nkind: Wigdet\nmetadata: {name: w, namespace: shop}\n"),
-        ("group/a.yaml", "apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: w, namespace: shop}\n"),
-        ("new/a.yaml", &config("something-else", "shop")),
-        ("both/a.yaml", &format!("{}---\n{}", config("settings", "shop"), config("settings-2", "shop"))),
-        (
-            "half/a.yaml",
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: wep, namespace: shop}\nspec: {replicas: 3}\n",
-        ),
-        ("whole/a.yaml", &DEPLOYMENT.replace("name: web\n  namespace", "name: wep\n  namespace")),
-        ("bare/a.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"),
-    ])
+    folder_with(
+        &[
+            ("base/web.yaml", DEPLOYMENT),
+            ("base/settings.yaml", &config("settings", "shop")),
+            ("name/a.yaml", &config("setings", "shop")),
+            ("namespace/a.yaml", &config("settings", "shopp")),
+            ("new/a.yaml", &config("something-else", "shop")),
+            ("both/a.yaml", &format!("{}---\n{}", config("settings", "shop"), config("settings-2", "shop"))),
+            ("whole/a.yaml", &DEPLOYMENT.replace("name: web\n  namespace", "name: wep\n  namespace")),
+        ],
+        r"
+-- base/w.yaml --
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w, namespace: shop}
+-- kind/a.yaml --
+apiVersion: example.com/v1
+kind: Wigdet
+metadata: {name: w, namespace: shop}
+-- group/a.yaml --
+apiVersion: example.org/v1
+kind: Widget
+metadata: {name: w, namespace: shop}
+-- half/a.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: wep, namespace: shop}
+spec: {replicas: 3}
+-- bare/a.yaml --
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+",
+    )
 }
 
 #[test]
@@ -133,7 +185,12 @@ fn a_document_that_matches_nothing_names_what_was_meant() {
 fn half_an_object_is_an_error_whatever_its_name() {
     let half = |version: &str, name: &str| {
         format!(
-            "apiVersion: {version}\nkind: Deployment\nmetadata: {{name: {name}, namespace: shop}}\nspec: {{replicas: 3}}\n"
+            "\
+apiVersion: {version}
+kind: Deployment
+metadata: {{name: {name}, namespace: shop}}
+spec: {{replicas: 3}}
+"
         )
     };
     let home = folder(&[
@@ -164,22 +221,51 @@ fn half_an_object_is_an_error_whatever_its_name() {
 fn a_document_of_a_kindred_kind_or_of_none_is_told() {
     let stateful = DEPLOYMENT.replace("kind: Deployment", "kind: StatefulSet");
     let role = |kind: &str| {
-        format!("apiVersion: rbac.authorization.k8s.io/v1\nkind: {kind}\nmetadata: {{name: r}}\nrules: []\n")
+        format!(
+            "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {kind}
+metadata: {{name: r}}
+rules: []
+"
+        )
     };
     let secret = cm("a").replace("ConfigMap", "Secret");
-    let half = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 3}\n";
-    let home = folder(&[
-        ("base/web.yaml", DEPLOYMENT),
-        ("base/a.yaml", &cm("a")),
-        ("base/r.yaml", &role("ClusterRole")),
-        ("whole/a.yaml", &stateful.replace("shop\nspec:\n", "shop\nspec:\n  serviceName: web\n")),
-        ("half/a.yaml", half),
-        ("secret/a.yaml", &secret),
-        ("role/a.yaml", &role("Role")),
-        ("mistyped/a.yaml", &DEPLOYMENT.replace("Deployment", "Deploymnet")),
-        ("small/a.yaml", &DEPLOYMENT.replace("Deployment", "deployment")),
-        ("custom/a.yaml", "apiVersion: example.com/v1\nkind: Deploymnet\nmetadata: {name: x}\n"),
-    ]);
+    let half = "\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: web, namespace: shop}
+spec: {replicas: 3}
+";
+    let home = folder_with(
+        &[
+            ("base/web.yaml", DEPLOYMENT),
+            ("base/a.yaml", &cm("a")),
+            ("base/r.yaml", &role("ClusterRole")),
+            (
+                "whole/a.yaml",
+                &stateful.replace(
+                    "shop\nspec:\n",
+                    "\
+shop
+spec:
+  serviceName: web
+",
+                ),
+            ),
+            ("half/a.yaml", half),
+            ("secret/a.yaml", &secret),
+            ("role/a.yaml", &role("Role")),
+            ("mistyped/a.yaml", &DEPLOYMENT.replace("Deployment", "Deploymnet")),
+            ("small/a.yaml", &DEPLOYMENT.replace("Deployment", "deployment")),
+        ],
+        r"
+-- custom/a.yaml --
+apiVersion: example.com/v1
+kind: Deploymnet
+metadata: {name: x}
+",
+    );
     for (name, want) in [
         ("whole", "did you mean Deployment `web`?"),
         ("secret", "did you mean ConfigMap `a`?"),
@@ -213,14 +299,22 @@ fn ten_thousand_documents_that_match_nothing_are_no_flood_of_work() {
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }
 
-const KUBECONFIG: &str = "apiVersion: v1\nkind: Config\ncurrent-context: dev\nclusters:\n- {name: dev, cluster: {server: \
-                          'http://127.0.0.1:1'}}\nusers: []\ncontexts:\n- {name: dev, context: {cluster: dev}}\n";
+const KUBECONFIG: &str = "\
+apiVersion: v1
+kind: Config
+current-context: dev
+clusters:
+- {name: dev, cluster: {server: 'http://127.0.0.1:1'}}
+users: []
+contexts:
+- {name: dev, context: {cluster: dev}}
+";
 
 #[test]
 fn a_cluster_that_is_named_must_exist() {
     let home = folder(&[
         ("kubeconfig", KUBECONFIG),
-        ("app/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("app/kustomization.yaml", "resources: [a.yaml]"),
         ("app/a.yaml", &cm("a")),
         ("base/a.yaml", &cm("a")),
         ("prod/a.yaml", &cm("a")),
@@ -249,7 +343,7 @@ fn a_cluster_that_is_named_must_exist() {
 fn a_kubeconfig_may_be_a_pipe_and_not_a_directory() {
     let home = folder(&[
         ("kubeconfig", KUBECONFIG),
-        ("app/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("app/kustomization.yaml", "resources: [a.yaml]"),
         ("app/a.yaml", &cm("a")),
     ]);
     let program = env!("CARGO_BIN_EXE_kubectl-smp");
@@ -282,7 +376,14 @@ fn unavailable() -> String {
 #[test]
 fn nothing_is_sent_that_was_merged_by_guess() {
     let widget = |list: &str| {
-        format!("apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {{list: {list}}}\n")
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {{name: w}}
+spec: {{list: {list}}}
+"
+        )
     };
     let home = folder(&[
         ("base/w.yaml", &widget("[{name: a}, {name: b}, {name: c}]")),
@@ -301,27 +402,66 @@ fn nothing_is_sent_that_was_merged_by_guess() {
 #[test]
 fn nothing_is_shown_as_sent_that_was_merged_by_guess() {
     let widget = |list: &str| {
-        format!("apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: w}}\nspec: {{list: {list}}}\n")
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {{name: w}}
+spec: {{list: {list}}}
+"
+        )
     };
-    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.example.com}\n\
-               spec:\n  group: example.com\n  scope: Namespaced\n  names: {kind: Widget, plural: widgets}\n  versions:\n  \
-               - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
-               properties:\n          spec:\n            type: object\n            properties:\n              list:\n                \
-               type: array\n                x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [name]\n                \
-               items: {type: object, properties: {name: {type: string}, x: {type: integer}}}\n";
+    let crd = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              list:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items: {type: object, properties: {name: {type: string}, x: {type: integer}}}
+";
     let patch = widget("[{name: a, x: 1}]");
-    let home = folder(&[
-        ("base/w.yaml", &widget("[{name: a}, {name: b}]")),
-        ("prod/w.yaml", &patch),
-        ("crd.yaml", crd),
-        ("app/kustomization.yaml", "resources: [../base/w.yaml]\npatches: [{path: p.yaml}]\n"),
-        ("app/p.yaml", &patch),
-    ]);
+    let home = folder_with(
+        &[
+            ("base/w.yaml", &widget("[{name: a}, {name: b}]")),
+            ("prod/w.yaml", &patch),
+            ("crd.yaml", crd),
+            ("app/p.yaml", &patch),
+        ],
+        r"
+-- app/kustomization.yaml --
+resources: [../base/w.yaml]
+patches: [{path: p.yaml}]
+",
+    );
     let told_of = refused(home.path(), &["apply", "prod", "--dry-run=client"]);
     says(&told_of, &["error[no-schema]", "Widget", "`--schema FILE`", "kubectl smp lock --schemas cluster"]);
     let output =
         run(home.path(), &["apply", "prod", "--dry-run=client", "-o", "yaml", "--schema", "crd.yaml"]);
-    says(&String::from_utf8_lossy(&output.stdout), &["- name: a\n    x: 1\n  - name: b\n"]);
+    says(
+        &String::from_utf8_lossy(&output.stdout),
+        &["\
+- name: a
+    x: 1
+  - name: b
+"],
+    );
     // What kustomize does to a list is what a kustomization asks for.
     let app = ["apply", "app", "--dry-run=client", "--load-restrictor=LoadRestrictionsNone"];
     says(&told(home.path(), &app), &["warning[no-schema]"]);
@@ -329,7 +469,7 @@ fn nothing_is_shown_as_sent_that_was_merged_by_guess() {
 
 #[test]
 fn a_namespace_for_a_build_is_refused() {
-    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a"))]);
+    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a"))]);
     let output = run(home.path(), &["build", "app", "-n", "shop"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
     says(&String::from_utf8_lossy(&output.stderr), &["`--namespace`", "`namespace:` in a kustomization"]);
@@ -337,15 +477,20 @@ fn a_namespace_for_a_build_is_refused() {
 
 #[test]
 fn a_component_that_is_built_alone_says_so() {
-    let home = folder(&[
-        (
-            "part/kustomization.yaml",
-            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [a.yaml]\n",
-        ),
-        ("part/a.yaml", &cm("a")),
-        ("app/kustomization.yaml", "components: [../part]\n"),
-        ("none/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"),
-    ]);
+    let home = folder_with(
+        &[("part/a.yaml", &cm("a"))],
+        r"
+-- part/kustomization.yaml --
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+resources: [a.yaml]
+-- app/kustomization.yaml --
+components: [../part]
+-- none/kustomization.yaml --
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+",
+    );
     let alone = told(home.path(), &["build", "part"]);
     says(&alone, &["warning[component-alone]", "--> part/kustomization.yaml:2:7", "under `components:`"]);
     assert_eq!(told(home.path(), &["build", "app"]), "");
@@ -356,13 +501,15 @@ fn a_component_that_is_built_alone_says_so() {
 
 #[test]
 fn deprecated_labels_are_rewritten_with_their_selectors() {
-    let home = folder(&[
-        (
-            "app/kustomization.yaml",
-            "resources: [a.yaml]\ncommonLabels: {a: b}\npatchesStrategicMerge: [a.yaml]\n",
-        ),
-        ("app/a.yaml", &cm("a")),
-    ]);
+    let home = folder_with(
+        &[("app/a.yaml", &cm("a"))],
+        r"
+-- app/kustomization.yaml --
+resources: [a.yaml]
+commonLabels: {a: b}
+patchesStrategicMerge: [a.yaml]
+",
+    );
     let told = told(home.path(), &["build", "app"]);
     says(
         &told,
@@ -381,47 +528,92 @@ const MEANT: [(&str, &str, &[&str]); 11] = [
     ("resources: [setings.yaml]\n", "a", &["app/kustomization.yaml:1:13", "did you mean `settings.yaml`?"]),
     ("resources: [../bse]\n", "a", &["did you mean `../base`?"]),
     (
-        "resources: [settings.yaml]\npatches: [path.yaml]\n",
+        "\
+resources: [settings.yaml]
+patches: [path.yaml]
+",
         "path: path.yaml",
         &["app/kustomization.yaml:2:11"],
     ),
     (
-        "resorces: [settings.yaml]\npatchs: []\n",
+        "\
+resorces: [settings.yaml]
+patchs: []
+",
         "a",
         &["did you mean `resources`?", "did you mean `patches`?"],
     ),
     (
-        "resources: [settings.yaml]\npatches:\n- patch: |-\n    kind: ConfigMap\n    apiVersion: v1\n    metadata: {name: setings}\n",
+        "\
+resources: [settings.yaml]
+patches:
+- patch: |-
+    kind: ConfigMap
+    apiVersion: v1
+    metadata: {name: setings}
+",
         "did you mean ConfigMap `settings`?",
         &["app/kustomization.yaml:6:22"],
     ),
     (
-        "resources: [settings.yaml]\npatches:\n- patch: |-\n    kind: ConfigMapp\n    apiVersion: v1\n    metadata: {name: settings}\n",
+        "\
+resources: [settings.yaml]
+patches:
+- patch: |-
+    kind: ConfigMapp
+    apiVersion: v1
+    metadata: {name: settings}
+",
         "did you mean ConfigMap `settings`?",
         &["app/kustomization.yaml:4:11"],
     ),
     (
-        "resources: [settings.yaml]\npatches:\n- target: {kind: ConfigMap}\n  patch: |-\n    - op: remove\n      path: /metadata/labls/x\n",
+        "\
+resources: [settings.yaml]
+patches:
+- target: {kind: ConfigMap}
+  patch: |-
+    - op: remove
+      path: /metadata/labls/x
+",
         "app/kustomization.yaml:6:13",
         &["did you mean `/metadata/labels/x`?"],
     ),
     (
-        "resources: [web.yaml]\nreplicas:\n- {name: wep, count: 3}\n",
+        "\
+resources: [web.yaml]
+replicas:
+- {name: wep, count: 3}
+",
         "did you mean `web`?",
         &["app/kustomization.yaml:3:10"],
     ),
     (
-        "resources: [settings.yaml]\nreplacements:\n- source: {kind: ConfigMap, name: settigs}\n  targets: [{select: {kind: ConfigMap}}]\n",
+        "\
+resources: [settings.yaml]
+replacements:
+- source: {kind: ConfigMap, name: settigs}
+  targets: [{select: {kind: ConfigMap}}]
+",
         "did you mean ConfigMap `settings`?",
         &["app/kustomization.yaml:3:11"],
     ),
     (
-        "resources: [settings.yaml]\nreplacements:\n- source: {kind: ConfigMap, fieldPath: data.a}\n  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.aa]}]\n",
+        "\
+resources: [settings.yaml]
+replacements:
+- source: {kind: ConfigMap, fieldPath: data.a}
+  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.aa]}]
+",
         "did you mean `data.a`?",
         &["app/kustomization.yaml:4:54"],
     ),
     (
-        "resources: [settings.yaml]\nconfigMapGenerator:\n- {name: g, files: [setings.yaml]}\n",
+        "\
+resources: [settings.yaml]
+configMapGenerator:
+- {name: g, files: [setings.yaml]}
+",
         "did you mean `settings.yaml`?",
         &["app/kustomization.yaml:3:21"],
     ),
@@ -431,31 +623,44 @@ const MEANT: [(&str, &str, &[&str]); 11] = [
 fn what_was_meant_is_named() {
     let a = cm("settings");
     for (kustomization, part, parts) in MEANT {
-        let a = a.replace("metadata:\n", "metadata:\n  labels: {x: y}\n");
+        let a = a.replace(
+            "metadata:\n",
+            "\
+metadata:
+  labels: {x: y}
+",
+        );
         let home = folder(&[
             ("app/kustomization.yaml", kustomization),
             ("app/settings.yaml", &a),
             ("app/web.yaml", DEPLOYMENT),
-            ("base/kustomization.yaml", "resources: []\n"),
+            ("base/kustomization.yaml", "resources: []"),
         ]);
         let told = refused(home.path(), &["build", "app"]);
         says(&told, &[&[part], parts].concat());
     }
-    let home = folder(&[("base/kustomization.yaml", "resources: [a.yaml]\n"), ("base/a.yaml", &a)]);
+    let home = folder(&[("base/kustomization.yaml", "resources: [a.yaml]"), ("base/a.yaml", &a)]);
     says(&refused(home.path(), &["build", "bsae"]), &["did you mean `base`?"]);
 }
 
 #[test]
 fn what_mends_a_mistake_is_data() {
-    let home = folder(&[
-        ("app/kustomization.yaml", "resorces:\n- a.yaml\n"),
-        ("old/kustomization.yaml", "bases: [../fine]\n"),
-        ("fine/kustomization.yaml", "resources: [a.yaml]\n"),
-        ("fine/a.yaml", &cm("a")),
-        ("new/kustomization.yaml", "resources: [b.yaml]\n"),
-        ("new/a.yaml", &cm("a")),
-        ("paths/kustomization.yaml", "patches: [p.yaml]\n"),
-    ]);
+    let home = folder_with(
+        &[("fine/a.yaml", &cm("a")), ("new/a.yaml", &cm("a"))],
+        r"
+-- app/kustomization.yaml --
+resorces:
+- a.yaml
+-- old/kustomization.yaml --
+bases: [../fine]
+-- fine/kustomization.yaml --
+resources: [a.yaml]
+-- new/kustomization.yaml --
+resources: [b.yaml]
+-- paths/kustomization.yaml --
+patches: [p.yaml]
+",
+    );
     let table = [
         ("app", "app/kustomization.yaml", (1, 1, 9), "resources"),
         ("old", "old/kustomization.yaml", (1, 1, 6), "resources"),
@@ -473,13 +678,21 @@ fn what_mends_a_mistake_is_data() {
 
 #[test]
 fn places_can_be_opened_from_where_the_user_stands() {
-    let home = folder(&[
-        ("base/kustomization.yaml", "resources: [a.yaml]\n"),
-        ("base/a.yaml", &cm("a")),
-        ("prod/kustomization.yaml", "resources: [../base]\npatches:\n- path: p.yaml\n"),
-        ("prod/p.yaml", "\n{apiVersion: v1, kind: ConfigMap, metadata: {name: nope}}\n"),
-        ("else/where/x", ""),
-    ]);
+    let home = folder_with(
+        &[("base/a.yaml", &cm("a"))],
+        r"
+-- base/kustomization.yaml --
+resources: [a.yaml]
+-- prod/kustomization.yaml --
+resources: [../base]
+patches:
+- path: p.yaml
+-- prod/p.yaml --
+
+{apiVersion: v1, kind: ConfigMap, metadata: {name: nope}}
+-- else/where/x --
+",
+    );
     for (here, target, want) in [
         (".", "prod", "prod/p.yaml:2:52"),
         ("prod", ".", "p.yaml:2:52"),
@@ -498,7 +711,13 @@ fn places_can_be_opened_from_where_the_user_stands() {
 fn inline_patches_have_their_places_in_the_kustomization() {
     let table = [
         (
-            "- patch: |-\n    apiVersion: v1\n    kind: ConfigMap\n    metadata: {name: a}\n    data: }\n",
+            "\
+- patch: |-
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: a}
+    data: }
+",
             "7:11",
         ),
         ("- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}'\n", "3:62"),
@@ -507,17 +726,42 @@ fn inline_patches_have_their_places_in_the_kustomization() {
             "3:85",
         ),
         (
-            "- target: {kind: ConfigMap}\n  patch: |-\n    - op: add\n      path: /data/x\n      value: y\n    - op: remove\n      path: /nope\n",
+            "\
+- target: {kind: ConfigMap}
+  patch: |-
+    - op: add
+      path: /data/x
+      value: y
+    - op: remove
+      path: /nope
+",
             "9:13",
         ),
         (
-            "- patch: |\n    kind: ConfigMap\n    apiVersion: v1\n    metadata:\n      name: a\n    data:\n      x: 1\n      x: 2\n",
+            "\
+- patch: |
+    kind: ConfigMap
+    apiVersion: v1
+    metadata:
+      name: a
+    data:
+      x: 1
+      x: 2
+",
             "10:7",
         ),
     ];
     for (patch, want) in table {
         let home = folder(&[
-            ("app/kustomization.yaml", &format!("resources: [a.yaml]\npatches:\n{patch}")),
+            (
+                "app/kustomization.yaml",
+                &format!(
+                    "\
+resources: [a.yaml]
+patches:
+{patch}"
+                ),
+            ),
             ("app/a.yaml", &cm("a")),
         ]);
         let output = run(home.path(), &["build", "app", "--message-format", "short"]);
@@ -530,18 +774,76 @@ fn inline_patches_have_their_places_in_the_kustomization() {
 #[test]
 fn directives_are_taken_as_kustomize_takes_them() {
     let table = [
-        ("%YAML 1.1\n---\n", true, false),
-        ("%YAML 01.1 # c\n---\n", true, false),
-        ("# c\n%TAG !e! tag:e,1:\n---\n", true, false),
-        ("%YAML 1.2\n---\n", false, false),
-        ("%YAML 2.0\n---\n", false, false),
-        ("%FOO\n---\n", false, false),
-        ("---\n# %YAML 1.2\n", true, true),
+        (
+            "\
+%YAML 1.1
+---
+",
+            true,
+            false,
+        ),
+        (
+            "\
+%YAML 01.1 # c
+---
+",
+            true,
+            false,
+        ),
+        (
+            "\
+# c
+%TAG !e! tag:e,1:
+---
+",
+            true,
+            false,
+        ),
+        (
+            "\
+%YAML 1.2
+---
+",
+            false,
+            false,
+        ),
+        (
+            "\
+%YAML 2.0
+---
+",
+            false,
+            false,
+        ),
+        (
+            "\
+%FOO
+---
+",
+            false,
+            false,
+        ),
+        (
+            "\
+---
+# %YAML 1.2
+",
+            true,
+            true,
+        ),
     ];
     for (directive, kustomization, manifest) in table {
         let files = |k: &str, a: &str, p: &str| {
             folder(&[
-                ("app/kustomization.yaml", &format!("{k}resources: [a.yaml]\npatches: [{{path: p.yaml}}]\n")),
+                (
+                    "app/kustomization.yaml",
+                    &format!(
+                        "\
+{k}resources: [a.yaml]
+patches: [{{path: p.yaml}}]
+"
+                    ),
+                ),
                 ("app/a.yaml", &format!("{a}{}", cm("a"))),
                 ("app/p.yaml", &format!("{p}{}", cm("a"))),
             ])
@@ -577,7 +879,7 @@ fn markers_end_documents_alone() {
     for (marker, want) in table {
         let second = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n";
         let home = folder(&[
-            ("app/kustomization.yaml", "resources: [a.yaml]\n"),
+            ("app/kustomization.yaml", "resources: [a.yaml]"),
             ("app/a.yaml", &format!("{}{}", cm("a"), marker.replace("{}", second))),
         ]);
         let output = run(home.path(), &["build", "app"]);
@@ -598,24 +900,44 @@ fn resources_in_messages_have_all_their_parts() {
 
 #[test]
 fn variables_replicas_targets_and_conflicts_have_places() {
-    let vars = "vars:\n- name: A\n  objref: {kind: ConfigMap, name: a, apiVersion: v1}\n- name: B\n  objref: {kind: ConfigMap, name: a, apiVersion: v1}\n";
+    let vars = "\
+vars:
+- name: A
+  objref: {kind: ConfigMap, name: a, apiVersion: v1}
+- name: B
+  objref: {kind: ConfigMap, name: a, apiVersion: v1}
+";
     let table = [
         (vars.to_string(), "warning[unused-variable]", "3:9"),
         (vars.replace("name: a,", "name: b,"), "error[no-match]", "4:35"),
         (vars.replace("name: B", "name: A"), "error[invalid-value]", "5:9"),
         ("replicas: [{name: x, count: 1}]\n".into(), "error[no-match]", "2:19"),
         (
-            "patches:\n- target: {name: x}\n  patch: '[{\"op\": \"remove\", \"path\": \"/x\"}]'\n".into(),
+            r#"patches:
+- target: {name: x}
+  patch: '[{"op": "remove", "path": "/x"}]'
+"#
+            .into(),
             "warning[unmatched-patch]",
             "3:",
         ),
         (
-            "replacements:\n- source: {kind: ConfigMap}\n  targets:\n  - select: {name: x}\n".into(),
+            "\
+replacements:
+- source: {kind: ConfigMap}
+  targets:
+  - select: {name: x}
+"
+            .into(),
             "warning[unmatched-replacement]",
             "5:20",
         ),
         (
-            "configMapGenerator:\n- {name: a, options: {disableNameSuffixHash: true}}\n".into(),
+            "\
+configMapGenerator:
+- {name: a, options: {disableNameSuffixHash: true}}
+"
+            .into(),
             "error[duplicate-resource]",
             "",
         ),
@@ -636,7 +958,7 @@ fn variables_replicas_targets_and_conflicts_have_places() {
 #[test]
 fn base_of_a_kustomization_is_wrong_use() {
     let home = folder(&[
-        ("app/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("app/kustomization.yaml", "resources: [a.yaml]"),
         ("app/a.yaml", &cm("a")),
         ("over/b.yaml", &cm("b")),
         ("base/c.yaml", &cm("c")),
@@ -668,13 +990,20 @@ fn base_of_a_kustomization_is_wrong_use() {
 
 /// A kustomization with two ConfigMaps, of which `changes` makes one.
 fn colliding(changes: &str) -> tempfile::TempDir {
-    folder(&[
-        ("app/kustomization.yaml", &format!("resources: [a.yaml, b.yaml]\n{changes}")),
-        ("app/a.yaml", &cm("a")),
-        ("app/b.yaml", &cm(if changes.contains("NAME") { "$(NAME)" } else { "b" })),
-        ("app/config.yaml", "varReference: [{kind: ConfigMap, path: metadata/name}]\n"),
-        ("over/kustomization.yaml", "resources: [../app]\nsortOptions: {order: fifo}\n"),
-    ])
+    folder_with(
+        &[
+            ("app/kustomization.yaml", &format!("resources: [a.yaml, b.yaml]\n{changes}")),
+            ("app/a.yaml", &cm("a")),
+            ("app/b.yaml", &cm(if changes.contains("NAME") { "$(NAME)" } else { "b" })),
+        ],
+        r"
+-- app/config.yaml --
+varReference: [{kind: ConfigMap, path: metadata/name}]
+-- over/kustomization.yaml --
+resources: [../app]
+sortOptions: {order: fifo}
+",
+    )
 }
 
 #[test]
@@ -744,13 +1073,24 @@ fn generator_that_merges_onto_malformed_string_data_is_rejected() {
         ),
     ];
     for (fields, want) in table {
-        let home = folder(&[
-            (
-                "kustomization.yaml",
-                "resources: [a.yaml]\nsecretGenerator: [{name: a, behavior: merge, literals: [k=v]}]\n",
-            ),
-            ("a.yaml", &format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: a}}\n{fields}\n")),
-        ]);
+        let home = folder_with(
+            &[(
+                "a.yaml",
+                &format!(
+                    "\
+apiVersion: v1
+kind: Secret
+metadata: {{name: a}}
+{fields}
+"
+                ),
+            )],
+            r"
+-- kustomization.yaml --
+resources: [a.yaml]
+secretGenerator: [{name: a, behavior: merge, literals: [k=v]}]
+",
+        );
         let told = refused(home.path(), &["build", ".", "--message-format", "short"]);
         says(&told, &[want]);
     }
@@ -758,21 +1098,24 @@ fn generator_that_merges_onto_malformed_string_data_is_rejected() {
 
 #[test]
 fn all_errors_of_a_kustomization_are_told() {
-    let home = folder(&[
-        (
-            "app/kustomization.yaml",
-            "resources: [one.yaml, a.yaml, two.yaml, ../broken]\ncomponents: [../three]\n",
-        ),
-        ("app/a.yaml", &cm("a")),
-        ("broken/kustomization.yaml", "resources: [four.yaml, five.yaml]\n"),
-        (
-            "patched/kustomization.yaml",
-            "resources: [a.yaml]\npatches: [{path: x.yaml}, {path: y.yaml}, {path: z.yaml}]\n",
-        ),
-        ("patched/a.yaml", &cm("a")),
-        ("patched/y.yaml", &cm("nobody")),
-        ("patched/z.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: [1]\n"),
-    ]);
+    let home = folder_with(
+        &[("app/a.yaml", &cm("a")), ("patched/a.yaml", &cm("a")), ("patched/y.yaml", &cm("nobody"))],
+        r"
+-- app/kustomization.yaml --
+resources: [one.yaml, a.yaml, two.yaml, ../broken]
+components: [../three]
+-- broken/kustomization.yaml --
+resources: [four.yaml, five.yaml]
+-- patched/kustomization.yaml --
+resources: [a.yaml]
+patches: [{path: x.yaml}, {path: y.yaml}, {path: z.yaml}]
+-- patched/z.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: [1]
+",
+    );
     let told = refused(home.path(), &["build", "app"]);
     for name in ["one.yaml", "two.yaml", "../three", "four.yaml", "five.yaml"] {
         assert_eq!(told.matches(&format!("error[io]: `{name}`")).count(), 1, "{name}: {told}");
@@ -788,22 +1131,31 @@ fn all_errors_of_a_kustomization_are_told() {
 
 #[test]
 fn what_is_wrong_in_one_part_hides_no_other() {
-    let home = folder(&[
-        (
-            "app/kustomization.yaml",
-            "resources: [nope.yaml, a.yaml]\nbases: []\nnamespce: x\nimages: [{name: [y]}, {nam: z}]\nreplicas:\n\
-             - {name: a, count: many}\ncomponents: [../nothing]\npatches:\n- path: p.yaml\nconfigMapGenerator:\n\
-             - {name: c, files: [gone.txt]}\n",
-        ),
-        ("app/a.yaml", &cm("a")),
-        (
-            "patched/kustomization.yaml",
-            "resources: [a.yaml]\nbases: []\npatches:\n- {target: {name: a}, patch: '[{\"op\": \"remove\", \"path\": \
-             \"/x\"}]'}\n- {target: {name: a}, patch: '[{\"op\": \"remove\", \"path\": \"/y\"}]'}\nreplicas:\n- {name: \
-             nobody, count: 1}\n",
-        ),
-        ("patched/a.yaml", &cm("a")),
-    ]);
+    let home = folder_with(
+        &[("app/a.yaml", &cm("a")), ("patched/a.yaml", &cm("a"))],
+        r#"
+-- app/kustomization.yaml --
+resources: [nope.yaml, a.yaml]
+bases: []
+namespce: x
+images: [{name: [y]}, {nam: z}]
+replicas:
+- {name: a, count: many}
+components: [../nothing]
+patches:
+- path: p.yaml
+configMapGenerator:
+- {name: c, files: [gone.txt]}
+-- patched/kustomization.yaml --
+resources: [a.yaml]
+bases: []
+patches:
+- {target: {name: a}, patch: '[{"op": "remove", "path": "/x"}]'}
+- {target: {name: a}, patch: '[{"op": "remove", "path": "/y"}]'}
+replicas:
+- {name: nobody, count: 1}
+"#,
+    );
     let told = refused(home.path(), &["build", "app"]);
     says(
         &told,
@@ -816,16 +1168,30 @@ fn what_is_wrong_in_one_part_hides_no_other() {
 
 #[test]
 fn each_mistake_is_told_once() {
-    let inline = "resources: [nope.yaml]\npatches:\n- target: {kind: Deployment}\n  patch: |-\n    \
-                  - {op: remove, path: /x}\n- patch: '{\"kind\": \"x\"}'\nreplacements: [{sourceValue: x}]\n";
-    let home = folder(&[
-        ("inline/kustomization.yaml", inline),
-        ("fields/kustomization.yaml", "resource: []\nnamePrefix: a\npatchs: []\nlabel: []\n"),
-        (
-            "entries/kustomization.yaml",
-            "namePrefix: a\npatches:\n- {pat: a, pth: b}\n- {patj: c}\nreplicas: [{nme: x, cunt: 1}]\n",
-        ),
-    ]);
+    let inline = r#"resources: [nope.yaml]
+patches:
+- target: {kind: Deployment}
+  patch: |-
+    - {op: remove, path: /x}
+- patch: '{"kind": "x"}'
+replacements: [{sourceValue: x}]
+"#;
+    let home = folder_with(
+        &[("inline/kustomization.yaml", inline)],
+        r"
+-- fields/kustomization.yaml --
+resource: []
+namePrefix: a
+patchs: []
+label: []
+-- entries/kustomization.yaml --
+namePrefix: a
+patches:
+- {pat: a, pth: b}
+- {patj: c}
+replicas: [{nme: x, cunt: 1}]
+",
+    );
     let count = |name: &str| {
         let told = refused(home.path(), &["build", name, "--message-format", "json"]);
         let errors = messages(&told).into_iter().filter(|told| told["severity"] == "error");
@@ -844,7 +1210,11 @@ fn each_mistake_is_told_once() {
 #[test]
 fn a_target_that_cannot_be_read_is_told_beside_an_empty_patch() {
     for target in ["{name: \"(\"}", "{labelSelector: \"(\"}"] {
-        let kustomization = format!("resources: [a.yaml]\npatches: [{{target: {target}, patch: \"[]\"}}]\n");
+        let kustomization = format!(
+            r#"resources: [a.yaml]
+patches: [{{target: {target}, patch: "[]"}}]
+"#
+        );
         let home = folder(&[("app/kustomization.yaml", &kustomization), ("app/a.yaml", &cm("a"))]);
         let told = told(home.path(), &["build", "app", "--message-format", "json"]);
         let told = messages(&told);
@@ -856,8 +1226,13 @@ fn a_target_that_cannot_be_read_is_told_beside_an_empty_patch() {
 
 #[test]
 fn entries_that_are_misspelt_in_paths_are_named() {
-    let kustomization = "resources: [a.yaml]\nreplacements:\n- sourceValue: web:2\n  targets:\n  - select: {kind: Deployment}\n    \
-                         fieldPaths: [\"spec.template.spec.containers.[name=wbe].image\"]\n";
+    let kustomization = r#"resources: [a.yaml]
+replacements:
+- sourceValue: web:2
+  targets:
+  - select: {kind: Deployment}
+    fieldPaths: ["spec.template.spec.containers.[name=wbe].image"]
+"#;
     let home = folder(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
     let told = refused(home.path(), &["build", "app"]);
     says(&told, &["did you mean `spec.template.spec.containers.[name=web].image`?"]);
@@ -868,9 +1243,9 @@ fn targets_that_are_something_else_are_told() {
     let home = folder(&[
         ("taken/kustomization.yaml/x", ""),
         ("taken/a.yaml", &cm("a")),
-        ("named/kustomize.yaml", "resources: [a.yaml]\n"),
+        ("named/kustomize.yaml", "resources: [a.yaml]"),
         ("base/a.yaml", &cm("a")),
-        ("over/kustomization.yaml", "resources: [../base/a.yaml]\n"),
+        ("over/kustomization.yaml", "resources: [../base/a.yaml]"),
     ]);
     let told = refused(home.path(), &["build", "taken"]);
     says(&told, &["taken/kustomization.yaml is a directory, and no kustomization file"]);
@@ -886,14 +1261,20 @@ fn targets_that_are_something_else_are_told() {
 
 #[test]
 fn patches_of_what_is_not_there_name_what_is_meant() {
-    let home = folder(&[
-        (
-            "kustomization.yaml",
-            "resources: [a.yaml]\npatches:\n- target: {kind: Deploymnet}\n  patch: |-\n    - {op: add, path: /a, value: b}\n\
-             - target: {kind: Deployment}\n  patch: |-\n    - {op: add, path: x/spec/paused, value: true}\n",
-        ),
-        ("a.yaml", DEPLOYMENT),
-    ]);
+    let home = folder_with(
+        &[("a.yaml", DEPLOYMENT)],
+        r"
+-- kustomization.yaml --
+resources: [a.yaml]
+patches:
+- target: {kind: Deploymnet}
+  patch: |-
+    - {op: add, path: /a, value: b}
+- target: {kind: Deployment}
+  patch: |-
+    - {op: add, path: x/spec/paused, value: true}
+",
+    );
     let told = told(home.path(), &["build", "."]);
     says(&told, &["did you mean the kind `Deployment`?", "--> kustomization.yaml:8:23"]);
     says(&told, &["the path `x/spec/paused` does not begin with `/`"]);
@@ -912,12 +1293,19 @@ fn wrong_command_lines_are_messages_like_others() {
 #[test]
 fn no_message_is_a_flood() {
     let path = "a/".repeat(100_000) + "a";
-    let home = folder(&[
-        ("kustomization.yaml", "resources: [a.yaml]\nconfigurations: [c.yaml]\ncommonLabels: {x: y}\n"),
-        ("c.yaml", &format!("commonLabels: [{{path: {path}, create: true}}]\n")),
-        ("a.yaml", &cm("a")),
-        ("long/kustomization.yaml", &format!("resources: [{}]\n", "x".repeat(100_000))),
-    ]);
+    let home = folder_with(
+        &[
+            ("c.yaml", &format!("commonLabels: [{{path: {path}, create: true}}]")),
+            ("a.yaml", &cm("a")),
+            ("long/kustomization.yaml", &format!("resources: [{}]", "x".repeat(100_000))),
+        ],
+        r"
+-- kustomization.yaml --
+resources: [a.yaml]
+configurations: [c.yaml]
+commonLabels: {x: y}
+",
+    );
     for target in [".", "long"] {
         for form in ["text", "short", "json", "github"] {
             let told = refused(home.path(), &["build", target, "--message-format", form]);
@@ -928,7 +1316,7 @@ fn no_message_is_a_flood() {
 
 #[test]
 fn a_file_that_is_too_large_passes_a_limit() {
-    let home = folder(&[("kustomization.yaml", "resources: [a.yaml]\n")]);
+    let home = folder(&[("kustomization.yaml", "resources: [a.yaml]")]);
     let file = fs::File::create(home.path().join("a.yaml")).expect("made");
     file.set_len((1 << 30) + 1).expect("sparse");
     let large = |name: &str| {
@@ -959,7 +1347,11 @@ fn a_long_way_is_told_by_its_ends() {
         .collect();
     files.push((
         "b300/kustomization.yaml".into(),
-        "resources: [a.yaml]\nreplicas: [{name: x, count: 1}]\n".into(),
+        "\
+resources: [a.yaml]
+replicas: [{name: x, count: 1}]
+"
+        .into(),
     ));
     files.push(("b300/a.yaml".into(), cm("a")));
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
@@ -972,8 +1364,15 @@ fn a_long_way_is_told_by_its_ends() {
 #[test]
 fn long_lines_are_shown_around_the_place() {
     let list = "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', ".repeat(500);
-    let home =
-        folder(&[("app/kustomization.yaml", &format!("commonAnnotations: {{x: z}}\nresources: [{list}]\n"))]);
+    let home = folder(&[(
+        "app/kustomization.yaml",
+        &format!(
+            "\
+commonAnnotations: {{x: z}}
+resources: [{list}]
+"
+        ),
+    )]);
     let told = refused(home.path(), &["build", "app"]);
     says(&told, &["app/kustomization.yaml:2:", "...", "^^^"]);
     assert!(told.lines().all(|line| line.len() < 400), "{}", told.lines().map(str::len).max().unwrap_or(0));
@@ -981,7 +1380,7 @@ fn long_lines_are_shown_around_the_place() {
 
 #[test]
 fn a_target_that_fails_prints_no_list() {
-    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]\n")]);
+    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]")]);
     refused(home.path(), &["build", "app", "-o", "json"]);
     refused(home.path(), &["build", "app", "app", "-o", "json"]);
 }
@@ -989,9 +1388,9 @@ fn a_target_that_fails_prints_no_list() {
 #[test]
 fn locks_are_made_of_all_that_builds_take() {
     let home = folder(&[
-        ("a/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [a.yaml]"),
         ("a/a.yaml", &cm("a")),
-        ("b/kustomization.yaml", "resources: [../a]\n"),
+        ("b/kustomization.yaml", "resources: [../a]"),
     ]);
     for args in [&["lock", "-k", "a"][..], &["lock", "-R", "."], &["lock", "a/kustomization.yaml"]] {
         let output = run(home.path(), args);
@@ -1016,7 +1415,13 @@ data:
 ";
     let expression = cm("a").replace("a: b", "a: {{ .Values.a }}");
     let statement = cm("a").replace("data:", "{{- if .Values.a }}\ndata:");
-    let alert = cm("a").replace("a: b", "a: |\n    {{ $labels.pod }}\n  b: [");
+    let alert = cm("a").replace(
+        "a: b",
+        "\
+a: |
+    {{ $labels.pod }}
+  b: [",
+    );
     let home = folder(&[
         ("base/x.yaml", &cm("x")),
         ("conflict/a.yaml", conflict),
@@ -1050,7 +1455,7 @@ spec:
     spec:
       containers: [{name: web, image: 'web:1', hostNetwork: true}]
 ";
-    let home = folder(&[("k/kustomization.yaml", "resources: [a.yaml]\n"), ("k/a.yaml", wrong)]);
+    let home = folder(&[("k/kustomization.yaml", "resources: [a.yaml]"), ("k/a.yaml", wrong)]);
     let output = run(home.path(), &["check", "k"]);
     let told = String::from_utf8(output.stdout).expect("text");
     says(
@@ -1068,11 +1473,11 @@ spec:
 #[test]
 fn a_wrong_directory_names_the_nearest_ones() {
     let home = folder(&[
-        ("apps/base/kustomization.yaml", "resources: [x.yaml]\n"),
+        ("apps/base/kustomization.yaml", "resources: [x.yaml]"),
         ("apps/base/x.yaml", &cm("x")),
-        ("apps/overlays/dev/kustomization.yaml", "resources: [../../base]\n"),
-        ("apps/overlays/prod/kustomization.yaml", "resources: [../../base]\n"),
-        ("apps/overlays/test/kustomization.yaml", "resources: [../../base]\n"),
+        ("apps/overlays/dev/kustomization.yaml", "resources: [../../base]"),
+        ("apps/overlays/prod/kustomization.yaml", "resources: [../../base]"),
+        ("apps/overlays/test/kustomization.yaml", "resources: [../../base]"),
         ("apps/base/docs/README.md", ""),
     ]);
     let told = refused(home.path(), &["build", "apps"]);
@@ -1085,15 +1490,27 @@ fn a_wrong_directory_names_the_nearest_ones() {
 
 #[test]
 fn merge_keys_that_are_named_outside_an_entry_are_told() {
-    let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec:\n  \
-                 $patchMergeKey: [name]\n  replicas: 2\n";
-    let home = folder(&[
-        ("base/web.yaml", DEPLOYMENT),
-        ("over/web.yaml", patch),
-        ("k/web.yaml", DEPLOYMENT),
-        ("k/patch.yaml", patch),
-        ("k/kustomization.yaml", "resources: [web.yaml]\npatches: [{path: patch.yaml}]\n"),
-    ]);
+    let patch = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  $patchMergeKey: [name]
+  replicas: 2
+";
+    let home = folder_with(
+        &[
+            ("base/web.yaml", DEPLOYMENT),
+            ("over/web.yaml", patch),
+            ("k/web.yaml", DEPLOYMENT),
+            ("k/patch.yaml", patch),
+        ],
+        r"
+-- k/kustomization.yaml --
+resources: [web.yaml]
+patches: [{path: patch.yaml}]
+",
+    );
     let outside = "`$patchMergeKey` has no effect outside an entry of a list";
     says(&refused(home.path(), &["build", "over"]), &["error[directive]", outside, "over/web.yaml:5:19"]);
     says(&told(home.path(), &["build", "k"]), &["warning[directive]", outside, "k/patch.yaml:5:19"]);
@@ -1107,8 +1524,13 @@ fn merge_keys_that_are_named_outside_an_entry_are_told() {
 fn an_entry_that_is_replaced_in_a_kustomization_is_told() {
     let patch = |containers: &str| {
         format!(
-            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web, namespace: shop}}\nspec:\n  template: \
-             {{spec: {{containers: {containers}}}}}\n"
+            "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web, namespace: shop}}
+spec:
+  template: {{spec: {{containers: {containers}}}}}
+"
         )
     };
     let replaced = "{name: web, $patch: replace, command: [run]}";
@@ -1119,11 +1541,14 @@ fn an_entry_that_is_replaced_in_a_kustomization_is_told() {
         (format!("[{{name: web, $patch: delete}}, {}]", replaced.replace("web", "new")), false),
         ("[{$patch: replace}, {name: web, image: 'web:2'}]".to_string(), false),
     ] {
-        let home = folder(&[
-            ("web.yaml", DEPLOYMENT),
-            ("patch.yaml", &patch(&containers)),
-            ("kustomization.yaml", "resources: [web.yaml]\npatches: [{path: patch.yaml}]\n"),
-        ]);
+        let home = folder_with(
+            &[("web.yaml", DEPLOYMENT), ("patch.yaml", &patch(&containers))],
+            r"
+-- kustomization.yaml --
+resources: [web.yaml]
+patches: [{path: patch.yaml}]
+",
+        );
         for args in [
             &["build", "."][..],
             &["build", ".", "--dialect", "kustomize"],

@@ -22,15 +22,26 @@ data: {x: was, y: was, list: '[{\"v\": 1}]'}
 /// A replacement that takes a field of a ConfigMap to a field of another one.
 fn copied(from: (&str, &str), to: (&str, &str), options: &str) -> String {
     format!(
-        "- source: {{kind: ConfigMap, name: {}, fieldPath: {}}}\n  targets:\n  - select: {{kind: ConfigMap, name: {}}}\n    \
-         fieldPaths: [{}]\n    options: {{{options}}}\n",
+        "\
+- source: {{kind: ConfigMap, name: {}, fieldPath: {}}}
+  targets:
+  - select: {{kind: ConfigMap, name: {}}}
+    fieldPaths: [{}]
+    options: {{{options}}}
+",
         from.0, from.1, to.0, to.1
     )
 }
 
 /// What a command says of a kustomization with these replacements.
 fn told(command: &str, replacements: &[String]) -> (bool, String) {
-    let kustomization = format!("resources: [maps.yaml]\nreplacements:\n{}", replacements.concat());
+    let kustomization = format!(
+        "\
+resources: [maps.yaml]
+replacements:
+{}",
+        replacements.concat()
+    );
     let home = folder(&[("app/maps.yaml", MAPS), ("app/kustomization.yaml", &kustomization)]);
     let output = run(home.path(), &[command, "app"]);
     (output.status.success(), String::from_utf8(output.stderr).expect("a text"))
@@ -94,7 +105,12 @@ fn only_what_is_lost_is_told() {
         ("a value of the manifest", vec![whole.clone()], false),
         (
             "two targets of one",
-            vec![format!("{whole}  - select: {{name: c}}\n    fieldPaths: [data.x]\n")],
+            vec![format!(
+                "\
+{whole}  - select: {{name: c}}
+    fieldPaths: [data.x]
+"
+            )],
             false,
         ),
         (
@@ -131,7 +147,12 @@ fn only_what_is_lost_is_told() {
 #[test]
 fn a_base_may_be_overwritten() {
     let kustomization = |resources: &str, replacement: String| {
-        format!("resources: [{resources}]\nreplacements:\n{replacement}")
+        format!(
+            "\
+resources: [{resources}]
+replacements:
+{replacement}"
+        )
     };
     let base = kustomization("maps.yaml", copied(("a", "data.x"), ("c", "data.x"), ""));
     let over = kustomization("../base", copied(("b", "data.x"), ("c", "data.x"), ""));

@@ -60,13 +60,39 @@ fn upgraded(text: &str) -> String {
 fn what_dest_calls_otherwise_is_still_the_same_resource() {
     let named = |metadata: &str| WEB.replace("metadata:\n  name: web\n", metadata);
     for metadata in [
-        "metadata:\n  name: web\n  namespace: shop\n",
-        "metadata:\n  name: web\n  namespace: default\n",
-        "metadata:\n  name: prod-web\n",
-        "metadata:\n  name: web-v1\n  namespace: shop\n",
-        "metadata: # kpt-merge: /web\n  name: shopfront\n",
-        "metadata:\n  name: shopfront\n  annotations:\n    internal.kpt.dev/upstream-identifier: 'apps|Deployment|default|web'\n",
-        "metadata:\n  name: shopfront\n",
+        "\
+metadata:
+  name: web
+  namespace: shop
+",
+        "\
+metadata:
+  name: web
+  namespace: default
+",
+        "\
+metadata:
+  name: prod-web
+",
+        "\
+metadata:
+  name: web-v1
+  namespace: shop
+",
+        "\
+metadata: # kpt-merge: /web
+  name: shopfront
+",
+        "\
+metadata:
+  name: shopfront
+  annotations:
+    internal.kpt.dev/upstream-identifier: 'apps|Deployment|default|web'
+",
+        "\
+metadata:
+  name: shopfront
+",
     ] {
         let dest = named(metadata).replace("replicas: 1", "replicas: 3");
         let sides = [&[("web.yaml", WEB)][..], &[("web.yaml", &upgraded(WEB))], &[("web.yaml", &dest)]];
@@ -76,8 +102,19 @@ fn what_dest_calls_otherwise_is_still_the_same_resource() {
 
 #[test]
 fn upstream_identities_hold_in_other_files_too() {
-    let said = WEB.replace("metadata:\n  name: web\n", "metadata: # kpt-merge: shop/web\n  name: frontend\n");
-    let original = WEB.replace("  name: web\n", "  name: web\n  namespace: shop\n");
+    let said = WEB.replace(
+        "metadata:\n  name: web\n",
+        "\
+metadata: # kpt-merge: shop/web
+  name: frontend
+",
+    );
+    let original = WEB.replace(
+        "  name: web\n",
+        r"  name: web
+  namespace: shop
+",
+    );
     let sides =
         [&[("a.yaml", &*original)][..], &[("a.yaml", &upgraded(&original))], &[("other/b.yaml", &said)]];
     assert_eq!(merged(sides, "other/b.yaml"), upgraded(&said));
@@ -96,13 +133,50 @@ fn between_two_that_fit_none_is_taken() {
 
 #[test]
 fn documents_without_a_kind_are_paired_by_content() {
-    let head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n";
+    let head = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: x}
+";
     let docs = |docs: &[&str]| [&[head], docs].concat().join("---\n");
-    let original = docs(&["first: 1\na: x\n", "second: 1\nb: x\n"]);
-    let updated = docs(&["new: 1\n", "first: 1\na: x\n", "second: 2\nb: x\n"]);
-    let dest = docs(&["second: 1 # mine\nb: x\nc: y\n"]);
+    let original = docs(&[
+        "\
+first: 1
+a: x
+",
+        "\
+second: 1
+b: x
+",
+    ]);
+    let updated = docs(&[
+        "new: 1\n",
+        "\
+first: 1
+a: x
+",
+        "\
+second: 2
+b: x
+",
+    ]);
+    let dest = docs(&["\
+second: 1 # mine
+b: x
+c: y
+"]);
     let sides = [&[("x.yaml", &*original)][..], &[("x.yaml", &updated)], &[("x.yaml", &dest)]];
-    assert_eq!(merged(sides, "x.yaml"), docs(&["second: 2 # mine\nb: x\nc: y\n", "new: 1\n"]));
+    assert_eq!(
+        merged(sides, "x.yaml"),
+        docs(&[
+            "\
+second: 2 # mine
+b: x
+c: y
+",
+            "new: 1\n"
+        ])
+    );
 }
 
 /// A file on the three sides, and as it shall be; empty where it is not there.
@@ -111,9 +185,62 @@ type OtherFile = (&'static str, [&'static str; 4]);
 const OTHER_FILES: [OtherFile; 9] = [
     (
         "README.md",
-        ["# It\n\none\n\ntwo\n", "# It\n\nONE\n\ntwo\n", "# It\n\none\n\nII\n", "# It\n\nONE\n\nII\n"],
+        [
+            "\
+# It
+
+one
+
+two
+",
+            "\
+# It
+
+ONE
+
+two
+",
+            "\
+# It
+
+one
+
+II
+",
+            "\
+# It
+
+ONE
+
+II
+",
+        ],
     ),
-    ("values.yaml", ["a: 1\nb: 2\nc: 3\n", "a: 9\nb: 2\nc: 3\n", "a: 1\nb: 2\nc: 9\n", "a: 9\nb: 2\nc: 9\n"]),
+    (
+        "values.yaml",
+        [
+            "\
+a: 1
+b: 2
+c: 3
+",
+            "\
+a: 9
+b: 2
+c: 3
+",
+            "\
+a: 1
+b: 2
+c: 9
+",
+            "\
+a: 9
+b: 2
+c: 9
+",
+        ],
+    ),
     ("Kptfile", ["kind: Kptfile\n", "kind: Kptfile # 2\n", "kind: Kptfile\n", "kind: Kptfile # 2\n"]),
     ("gone.txt", ["x\n", "", "x\n", ""]),
     ("stays-away.txt", ["x\n", "x\n", "", ""]),
@@ -123,10 +250,26 @@ const OTHER_FILES: [OtherFile; 9] = [
     (
         "t.yaml",
         [
-            "a: {{ x }}\nb: 1\nc: 1\n",
-            "a: {{ x }}\nb: 1\nc: 2\n",
-            "a: {{ y }}\nb: 1\nc: 1\n",
-            "a: {{ y }}\nb: 1\nc: 2\n",
+            "\
+a: {{ x }}
+b: 1
+c: 1
+",
+            "\
+a: {{ x }}
+b: 1
+c: 2
+",
+            "\
+a: {{ y }}
+b: 1
+c: 1
+",
+            "\
+a: {{ y }}
+b: 1
+c: 2
+",
         ],
     ),
 ];
@@ -205,7 +348,15 @@ fn what_both_sides_changed_is_a_conflict_in_other_files_too() {
     assert_eq!(out("updated"), ["2\n", "", "2\n"]);
     assert_eq!(out("dest"), ["3\n", "3\n", ""]);
     let marked = |dest: &str, updated: &str| {
-        format!("<<<<<<< dest\n{dest}||||||| original\n1\n=======\n{updated}>>>>>>> updated\n")
+        format!(
+            "\
+<<<<<<< dest
+{dest}||||||| original
+1
+=======
+{updated}>>>>>>> updated
+"
+        )
     };
     assert_eq!(out("markers"), [marked("3\n", "2\n"), marked("3\n", ""), marked("", "2\n")]);
     let directory = packages([&[], &[], &[]]);
@@ -318,8 +469,16 @@ fn origin(
 /// An object, its parts, and the keys of the entries of its lists.
 fn configured(replicas: &str, labels: &str, containers: &str) -> String {
     format!(
-        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  labels: {{{labels}}}\nspec:\n  replicas: \
-         {replicas}\n  template: {{spec: {{containers: [{containers}]}}}}\n"
+        "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  labels: {{{labels}}}
+spec:
+  replicas: {replicas}
+  template: {{spec: {{containers: [{containers}]}}}}
+"
     )
 }
 
@@ -327,7 +486,14 @@ fn configured(replicas: &str, labels: &str, containers: &str) -> String {
 #[allow(clippy::too_many_lines, reason = "a table")]
 fn reports_say_which_side_changed_what() {
     let map = |name: &str, data: &str| {
-        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{{data}}}\n")
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}}}
+data: {{{data}}}
+"
+        )
     };
     let original = configured("1", "a: x, b: x, c: x, d: x", "{name: p, image: i}, {name: q, image: i}");
     let updated = configured("2", "a: y, b: x, c: z, e: n", "{name: p, image: j}, {name: q, image: i}");
@@ -340,14 +506,30 @@ fn reports_say_which_side_changed_what() {
         &[
             ("w.yaml", &original),
             ("gone.yaml", &map("gone", "a: x")),
-            ("b.sh", "1\n2\n3\n4\n"),
+            (
+                "b.sh",
+                "\
+1
+2
+3
+4
+",
+            ),
             ("c.sh", "1\n"),
         ],
         &[
             ("w.yaml", &updated),
             ("new.yaml", &map("new", "a: x")),
             ("both.yaml", &map("both", "a: x, b: y")),
-            ("b.sh", "0\n2\n3\n4\n"),
+            (
+                "b.sh",
+                "\
+0
+2
+3
+4
+",
+            ),
             ("c.sh", "1\n"),
         ],
         &[
@@ -355,7 +537,15 @@ fn reports_say_which_side_changed_what() {
             ("gone.yaml", &map("gone", "a: x")),
             ("mine.yaml", &map("mine", "a: x")),
             ("both.yaml", &map("both", "a: x, c: z")),
-            ("b.sh", "1\n2\n3\n5\n"),
+            (
+                "b.sh",
+                "\
+1
+2
+3
+5
+",
+            ),
             ("c.sh", "2\n"),
         ],
     ]);
@@ -494,9 +684,26 @@ fn last_line(text: &[u8]) -> Vec<u8> {
 #[test]
 fn values_of_secrets_are_in_no_report() {
     let secret = |value: &str| {
-        format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\nstringData:\n  p: {value}\n")
+        format!(
+            "\
+apiVersion: v1
+kind: Secret
+metadata: {{name: s}}
+stringData:
+  p: {value}
+"
+        )
     };
-    let broken = |value: &str| format!("kind: Secret\nx: {{{{ y }}}}\nstringData:\n  p: {value}\n");
+    let broken = |value: &str| {
+        format!(
+            "\
+kind: Secret
+x: {{{{ y }}}}
+stringData:
+  p: {value}
+"
+        )
+    };
     let directory = packages([&[], &[], &[]]);
     for (side, value) in [("original", "hunter1"), ("updated", "hunter2"), ("dest", "hunter3")] {
         for (name, text) in [("s.yaml", secret(value)), ("b.yaml", broken(value))] {
@@ -594,13 +801,46 @@ fn the_source_of_a_merge_can_be_standard_input() {
 
 #[test]
 fn two_way_merges_take_comments_behind_keys_and_replace_scalars_in_silence() {
-    let manifest =
-        |spec: &str| format!("apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: a\nspec:\n{spec}");
-    let source =
-        manifest("  map: # why\n    a: 1\n  list: # which\n  - x\n  value: 2 # new\n  same:\n    a: 1\n");
-    let dest = manifest("  map:\n    a: 2\n  list:\n  - y\n  value: 1 # old\n  same: # mine\n    a: 1\n");
+    let manifest = |spec: &str| {
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: Thing
+metadata:
+  name: a
+spec:
+{spec}"
+        )
+    };
+    let source = manifest(
+        r"  map: # why
+    a: 1
+  list: # which
+  - x
+  value: 2 # new
+  same:
+    a: 1
+",
+    );
+    let dest = manifest(
+        r"  map:
+    a: 2
+  list:
+  - y
+  value: 1 # old
+  same: # mine
+    a: 1
+",
+    );
     let want = manifest(
-        "  map: # why\n    a: 1\n  list: # which\n  - x\n  value: 2 # new\n  same: # mine\n    a: 1\n",
+        r"  map: # why
+    a: 1
+  list: # which
+  - x
+  value: 2 # new
+  same: # mine
+    a: 1
+",
     );
     let directory = packages([&[("t.yaml", &source)], &[], &[("t.yaml", &dest)]]);
     let output = run(directory.path(), &["merge", "original/t.yaml", "dest/t.yaml", "--strict"]);
@@ -609,8 +849,26 @@ fn two_way_merges_take_comments_behind_keys_and_replace_scalars_in_silence() {
 
 #[test]
 fn null_clears_where_that_is_asked_for() {
-    let map = |data: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n{data}");
-    let (old, new, cleared) = (map("  a: x\n  b: y\n"), map("  a: null\n  b: y\n"), map("  b: y\n"));
+    let map = |data: &str| {
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+data:
+{data}"
+        )
+    };
+    let (old, new, cleared) = (
+        map(r"  a: x
+  b: y
+"),
+        map(r"  a: null
+  b: y
+"),
+        map("  b: y\n"),
+    );
     let directory = packages([&[("m.yaml", &old)], &[("m.yaml", &new)], &[("m.yaml", &old)]]);
     for (args, want) in [(&[][..], &new), (&["--nulls=clear"], &cleared), (&["--dialect=kyaml"], &cleared)] {
         let output = merge3(&directory, args);
@@ -640,7 +898,13 @@ fn merges_tell_entries_apart_by_recommended_keys() {
     let thing = |entries: &[&str]| {
         let entries = entries.iter().map(|entry| format!("- {{{entry}}}\n")).collect::<Vec<_>>().concat();
         let list = if entries.is_empty() { String::new() } else { format!("list:\n{entries}") };
-        format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\n{list}")
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: Thing
+metadata: {{name: a}}
+{list}"
+        )
     };
     let (x, z) = ("foo: a, bar: x", "foo: a, bar: z");
     let changed = ["foo: a, bar: x, other: \"1\"", "foo: a, bar: z, other: \"2\""];
@@ -676,7 +940,13 @@ fn two_way_merges_take_the_source_of_other_files() {
             ("web.yaml", WEB),
             ("README.md", "dest\n"),
             ("mine.txt", "m\n"),
-            ("values.yaml", "a: 1\nb: 1\n"),
+            (
+                "values.yaml",
+                "\
+a: 1
+b: 1
+",
+            ),
             ("t.yaml", "b: [\n"),
         ],
     ]);
@@ -688,7 +958,13 @@ fn two_way_merges_take_the_source_of_other_files() {
         ("README.md", "src\n"),
         ("new.txt", "n\n"),
         ("mine.txt", "m\n"),
-        ("values.yaml", "a: 2\nb: 1\n"),
+        (
+            "values.yaml",
+            "\
+a: 2
+b: 1
+",
+        ),
         ("t.yaml", "a: [\n"),
     ] {
         assert_eq!(dest(name), want, "{name}");
@@ -704,7 +980,14 @@ fn two_way_merges_take_the_source_of_other_files() {
 #[test]
 fn warnings_are_printed() {
     let thing = |list: &str| {
-        format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: x}}\nspec: {list}\n")
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: Thing
+metadata: {{name: x}}
+spec: {list}
+"
+        )
     };
     let directory = packages([&[("x.yaml", &thing("[{a: 1}]"))], &[], &[("x.yaml", &thing("[{a: 2}]"))]]);
     let output = run(directory.path(), &["merge", "original", "dest"]);
@@ -721,8 +1004,17 @@ fn files_that_dest_has_as_they_came_become_the_updated_ones_byte_for_byte() {
 
 #[test]
 fn kustomizations_are_read_as_by_kustomize() {
-    let kustomization =
-        |tag: &str| format!("kind: Kustomization\nnamePrefix: a-\nimages:\n- name: web\n  newTag: {tag}\n");
+    let kustomization = |tag: &str| {
+        format!(
+            "\
+kind: Kustomization
+namePrefix: a-
+images:
+- name: web
+  newTag: {tag}
+"
+        )
+    };
     let [original, updated, dest] = [kustomization("y"), kustomization("on"), kustomization("y")];
     let name = "kustomization.yaml";
     let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest.replace("a-", "b-"))]];
@@ -734,7 +1026,14 @@ fn kustomizations_are_read_as_by_kustomize() {
 
 #[test]
 fn what_upstream_moves_is_moved() {
-    let kustomization = |path: &str| format!("resources:\n- {path}\n");
+    let kustomization = |path: &str| {
+        format!(
+            "\
+resources:
+- {path}
+"
+        )
+    };
     let old = kustomization("web.yaml");
     let new = kustomization("apps/web.yaml");
     let updated = upgraded(WEB);
@@ -767,7 +1066,16 @@ fn what_one_side_alone_renames_is_still_the_same_resource() {
 #[test]
 fn what_is_guessed_never_makes_anything_go() {
     let config = |name: &str, value: &str| {
-        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: '{value}'\n")
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {name}
+data:
+  a: '{value}'
+"
+        )
     };
     let (old, own) = (config("config", "1"), config("grafana-config", "2"));
     let sides = [&[("config.yaml", &*old)][..], &[], &[("grafana.yaml", &own)]];
@@ -779,7 +1087,13 @@ fn what_is_guessed_never_makes_anything_go() {
 
 #[test]
 fn what_was_renamed_alone_goes_when_upstream_removes_it() {
-    let renamed = WEB.replace("name: web\nspec", "name: web\n  namespace: shop\nspec");
+    let renamed = WEB.replace(
+        "name: web\nspec",
+        "\
+name: web
+  namespace: shop
+spec",
+    );
     let other = WEB.replace("name: web\nspec", "name: other\nspec");
     let (original, updated) = ([("web.yaml", WEB), ("o.yaml", &*other)], [("o.yaml", &*other)]);
     assert_eq!(merged([&original, &updated, &[("web.yaml", &renamed), ("o.yaml", &other)]], "web.yaml"), "");
@@ -788,7 +1102,15 @@ fn what_was_renamed_alone_goes_when_upstream_removes_it() {
 #[test]
 fn what_says_its_origin_goes_before_what_only_has_the_name() {
     let config = |metadata: &str, value: &str| {
-        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:{metadata}\ndata:\n  a: '{value}'\n")
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata:{metadata}
+data:
+  a: '{value}'
+"
+        )
     };
     let (old, new) = (config("\n  name: a", "1"), config("\n  name: a", "2"));
     let dest = |value: &str| {
@@ -810,10 +1132,24 @@ fn what_several_may_be_is_added_and_told() {
 
 #[test]
 fn both_sides_add_to_the_resources_of_a_kustomization() {
-    for head in ["", "kind: Kustomization\napiVersion: kustomize.config.k8s.io/v1beta1\n"] {
+    for head in [
+        "",
+        "\
+kind: Kustomization
+apiVersion: kustomize.config.k8s.io/v1beta1
+",
+    ] {
         let kustomization = |more: &str, tag: &str| {
             format!(
-                "{head}resources:\n- a.yaml\n{more}images:\n- name: web\n  newTag: '{tag}'\n- name: log\n  newTag: '1'\n"
+                "\
+{head}resources:
+- a.yaml
+{more}images:
+- name: web
+  newTag: '{tag}'
+- name: log
+  newTag: '1'
+"
             )
         };
         let original = kustomization("", "1");
@@ -821,8 +1157,14 @@ fn both_sides_add_to_the_resources_of_a_kustomization() {
         let dest = dest.replace("log\n  newTag: '1'", "log\n  newTag: '9'");
         let name = "kustomization.yaml";
         let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest)]];
-        let want = kustomization("- mine.yaml\n- up.yaml\n", "2")
-            .replace("log\n  newTag: '1'", "log\n  newTag: '9'");
+        let want = kustomization(
+            "\
+- mine.yaml
+- up.yaml
+",
+            "2",
+        )
+        .replace("log\n  newTag: '1'", "log\n  newTag: '9'");
         assert_eq!(merged(sides, name), want);
     }
 }
@@ -831,10 +1173,29 @@ fn both_sides_add_to_the_resources_of_a_kustomization() {
 fn both_sides_change_versions_of_a_definition() {
     let definition = |required: &str, size: &str| {
         format!(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: ws.x.io\nspec:\n  \
-             group: x.io\n  names:\n    kind: W\n    plural: ws\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
-             served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
-             required: {required}\n        properties:\n          size:\n            type: {size}\n"
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: ws.x.io
+spec:
+  group: x.io
+  names:
+    kind: W
+    plural: ws
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: {required}
+        properties:
+          size:
+            type: {size}
+"
         )
     };
     let original = definition("[id]", "integer");
@@ -847,34 +1208,90 @@ fn both_sides_change_versions_of_a_definition() {
 fn the_updated_definition_says_how_its_lists_merge() {
     let definition = |list: &str| {
         format!(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: ws.x.io\nspec:\n  \
-             group: x.io\n  names:\n    kind: W\n    plural: ws\n  scope: Namespaced\n  versions:\n  - name: v1\n    \
-             served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        \
-             properties:\n          l:\n            type: array\n{list}            items:\n              type: object\n              \
-             properties: {{id: {{type: string}}}}\n"
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: ws.x.io
+spec:
+  group: x.io
+  names:
+    kind: W
+    plural: ws
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          l:
+            type: array
+{list}            items:
+              type: object
+              properties: {{id: {{type: string}}}}
+"
         )
     };
     let (old, new) = (
         definition("            x-kubernetes-list-type: atomic\n"),
-        definition("            x-kubernetes-list-type: map\n            x-kubernetes-list-map-keys: [id]\n"),
+        definition(
+            r"            x-kubernetes-list-type: map
+            x-kubernetes-list-map-keys: [id]
+",
+        ),
     );
-    let custom =
-        |entries: &str| format!("apiVersion: x.io/v1\nkind: W\nmetadata:\n  name: w\nl:\n- id: a\n{entries}");
+    let custom = |entries: &str| {
+        format!(
+            "\
+apiVersion: x.io/v1
+kind: W
+metadata:
+  name: w
+l:
+- id: a
+{entries}"
+        )
+    };
     let [original, updated, dest] = ["", "- id: up\n", "- id: mine\n"].map(custom);
     let sides = [
         &[("crd.yaml", &*old), ("w.yaml", &original)][..],
         &[("crd.yaml", &new), ("w.yaml", &updated)],
         &[("crd.yaml", &old), ("w.yaml", &dest)],
     ];
-    assert_eq!(merged(sides, "w.yaml"), custom("- id: mine\n- id: up\n"));
+    assert_eq!(
+        merged(sides, "w.yaml"),
+        custom(
+            "\
+- id: mine
+- id: up
+"
+        )
+    );
 }
 
 #[test]
 fn words_that_kubectl_reads_otherwise_keep_their_spelling() {
     let custom = |panel: &str| {
-        format!("apiVersion: x.io/v1\nkind: Board\nmetadata:\n  name: b\nspec:\n  title: a\n{panel}")
+        format!(
+            "\
+apiVersion: x.io/v1
+kind: Board
+metadata:
+  name: b
+spec:
+  title: a
+{panel}"
+        )
     };
-    let panel = "  grid: {x: 0, y: 1}\n  n:\n  - off # as it is\n  since: 2024-01-31\n  1: on\n";
+    let panel = r"  grid: {x: 0, y: 1}
+  n:
+  - off # as it is
+  since: 2024-01-31
+  1: on
+";
     let (original, updated) = (custom(""), custom(panel));
     let own = |text: String| text.replace("title: a", "title: mine");
     let sides =
@@ -901,7 +1318,15 @@ fn places_that_cannot_be_meant_are_refused() {
     let directory = sides();
     let output = run(directory.path(), &["merge", "updated", "dest/web.yaml"]);
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let marked = WEB.replace("  replicas: 1\n", "<<<<<<< dest\n  replicas: 1\n=======\n>>>>>>> updated\n");
+    let marked = WEB.replace(
+        "  replicas: 1\n",
+        "\
+<<<<<<< dest
+  replicas: 1
+=======
+>>>>>>> updated
+",
+    );
     let directory = packages([&[("web.yaml", WEB)], &[("web.yaml", WEB)], &[("web.yaml", &marked)]]);
     let output = merge3(&directory, &["--in-place"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -958,7 +1383,12 @@ fn patches_of_kustomizations_are_told_apart_by_their_paths() {
 
 #[test]
 fn files_that_upstream_joins_are_joined_in_its_order() {
-    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: n\n";
+    let namespace = "\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: n
+";
     let updated = format!("{namespace}---\n{}", upgraded(WEB));
     let dest = WEB.replace("replicas: 1", "replicas: 5");
     let sides = [
@@ -973,10 +1403,26 @@ fn files_that_upstream_joins_are_joined_in_its_order() {
 fn new_items_stand_in_their_list() {
     let item = |name: &str, value: &str| {
         format!(
-            "- apiVersion: v1\n  kind: ConfigMap\n  metadata:\n    name: {name}\n  data:\n    a: '{value}'\n"
+            "\
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: {name}
+  data:
+    a: '{value}'
+"
         )
     };
-    let list = |items: &[String]| format!("apiVersion: v1\nkind: List\nitems:\n{}", items.concat());
+    let list = |items: &[String]| {
+        format!(
+            "\
+apiVersion: v1
+kind: List
+items:
+{}",
+            items.concat()
+        )
+    };
     let original = list(&[item("a", "1")]);
     let (updated, dest) = (list(&[item("a", "1"), item("b", "2")]), list(&[item("a", "mine")]));
     let sides = [&[("l.yaml", &*original)][..], &[("l.yaml", &updated)], &[("l.yaml", &dest)]];

@@ -2,11 +2,27 @@
 
 use std::fs;
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{folder, folder_of, folder_with, run};
 
-const ORIGINAL: &str = "kind: Web\nmetadata: {name: web}\nreplicas: 1\nimage: web:1\n";
-const UPDATED: &str = "kind: Web\nmetadata: {name: web}\nreplicas: 2\nimage: web:2\n";
-const DEST: &str = "# ours\nkind: Web\nmetadata: {name: web}\nreplicas: 5 # more\nimage: web:1\n";
+const ORIGINAL: &str = "\
+kind: Web
+metadata: {name: web}
+replicas: 1
+image: web:1
+";
+const UPDATED: &str = "\
+kind: Web
+metadata: {name: web}
+replicas: 2
+image: web:2
+";
+const DEST: &str = "\
+# ours
+kind: Web
+metadata: {name: web}
+replicas: 5 # more
+image: web:1
+";
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
@@ -24,7 +40,16 @@ fn three_way_merges_print_the_result_and_report_on_stderr() {
     let output = run(sides.path(), &MERGE3);
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{stderr}");
-    assert_eq!(stdout, "# ours\nkind: Web\nmetadata: {name: web}\nreplicas: 2 # more\nimage: web:2\n");
+    assert_eq!(
+        stdout,
+        "\
+# ours
+kind: Web
+metadata: {name: web}
+replicas: 2 # more
+image: web:2
+"
+    );
     assert!(stderr.contains("dest/web.yaml: Web web: changed replicas, image\n"), "{stderr}");
     assert!(stderr.ends_with("0 added, 1 changed, 0 removed, 1 conflict\n"), "{stderr}");
     assert!(stderr.contains("both sides changed this field: the updated value is taken\n"), "{stderr}");
@@ -52,18 +77,37 @@ fn conflicts_are_decided_as_asked() {
 
 #[test]
 fn directories_are_changed_in_place_or_not_at_all() {
-    let gone = "kind: Web\nmetadata: {name: gone}\n";
+    let gone = "\
+kind: Web
+metadata: {name: gone}
+";
     let sides = three_sides();
     fs::write(sides.path().join("original/gone.yaml"), gone).expect("written");
     fs::write(sides.path().join("dest/gone.yaml"), gone).expect("written");
-    fs::write(sides.path().join("updated/new.yaml"), "# new\nkind: Web\nmetadata: {name: new}\n")
-        .expect("written");
+    fs::write(
+        sides.path().join("updated/new.yaml"),
+        "\
+# new
+kind: Web
+metadata: {name: new}
+",
+    )
+    .expect("written");
     let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(3), String::new()), "{output:?}");
     assert!(text(&output.stdout).ends_with("1 added, 1 changed, 1 removed, 1 conflict\n"), "{output:?}");
     let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
     assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
-    assert_eq!(dest("new.yaml").as_deref(), Some("# new\nkind: Web\nmetadata: {name: new}\n"));
+    assert_eq!(
+        dest("new.yaml").as_deref(),
+        Some(
+            "\
+# new
+kind: Web
+metadata: {name: new}
+"
+        )
+    );
     assert_eq!(dest("gone.yaml"), None);
     // A directory where a file belongs: nothing is written of all the others.
     fs::write(sides.path().join("dest/web.yaml"), DEST).expect("written");
@@ -92,17 +136,40 @@ fn manifests_that_cannot_be_read_stop_nothing_else() {
 
 #[test]
 fn two_way_merges_infer_keys_and_order_lists() {
-    let files = folder(&[
-        ("source.yaml", "l:\n- mountPath: /b\n  v: 2\n- mountPath: /c\n"),
-        ("dest.yaml", "l:\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 1\n"),
-    ]);
+    let files = folder_of(
+        r"
+-- source.yaml --
+l:
+- mountPath: /b
+  v: 2
+- mountPath: /c
+-- dest.yaml --
+l:
+# first
+- mountPath: /a
+- mountPath: /b # b
+  v: 1
+",
+    );
     let merge = |args: &[&str]| {
         let output = run(files.path(), &[&["merge", "source.yaml", "dest.yaml"], args].concat());
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stdout)
     };
-    let appended = "l:\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n";
-    let replaced = "l:\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n";
+    let appended = "\
+l:
+# first
+- mountPath: /a
+- mountPath: /b # b
+  v: 2
+- mountPath: /c
+";
+    let replaced = "\
+l:
+- mountPath: /b # b
+  v: 2
+- mountPath: /c
+";
     for dialect in ["auto", "kyaml"] {
         let merge = |args: &[&str]| merge(&[&["--dialect", dialect], args].concat());
         assert_eq!(merge(&["--infer-keys"]), appended);
@@ -111,25 +178,49 @@ fn two_way_merges_infer_keys_and_order_lists() {
     }
     assert_eq!(merge(&[]), appended);
     assert_eq!(merge(&["--dialect", "kyaml"]), replaced);
-    let prepended = "l:\n- mountPath: /c\n# first\n- mountPath: /a\n- mountPath: /b # b\n  v: 2\n";
+    let prepended = "\
+l:
+- mountPath: /c
+# first
+- mountPath: /a
+- mountPath: /b # b
+  v: 2
+";
     assert_eq!(merge(&["--list-order", "prepend"]), prepended);
-    let prepended = "l:\n- mountPath: /b # b\n  v: 2\n- mountPath: /c\n# first\n- mountPath: /a\n";
+    let prepended = "\
+l:
+- mountPath: /b # b
+  v: 2
+- mountPath: /c
+# first
+- mountPath: /a
+";
     assert_eq!(merge(&["--dialect", "kyaml", "--infer-keys", "--list-order", "prepend"]), prepended);
-    let told =
-        "dest.yaml: document 1: changed l[mountPath=/b].v, l[mountPath=/c]\n0 added, 1 changed, 0 removed\n";
+    let told = "\
+dest.yaml: document 1: changed l[mountPath=/b].v, l[mountPath=/c]
+0 added, 1 changed, 0 removed
+";
     assert_eq!(merge(&["-o", "out.yaml"]), told);
     assert_eq!(fs::read_to_string(files.path().join("out.yaml")).expect("written"), appended);
 }
 
 #[test]
 fn patches_are_applied_to_files() {
-    let files = folder(&[
-        ("dir/web.yaml", DEST),
-        ("dir/b.yaml", "kind: B\nmetadata: {name: b}\n"),
-        ("dir/kustomization.yaml", "resources: [web.yaml]\n"),
-        ("dir/values.yaml", "replicas: 1\n"),
-        ("p.yaml", "kind: Web\nreplicas: 9\n"),
-    ]);
+    let files = folder_with(
+        &[("dir/web.yaml", DEST)],
+        r"
+-- dir/b.yaml --
+kind: B
+metadata: {name: b}
+-- dir/kustomization.yaml --
+resources: [web.yaml]
+-- dir/values.yaml --
+replicas: 1
+-- p.yaml --
+kind: Web
+replicas: 9
+",
+    );
     let patch = |args: &[&str]| {
         run(
             files.path(),
@@ -137,7 +228,14 @@ fn patches_are_applied_to_files() {
         )
     };
     let patched = DEST.replace("replicas: 5", "replicas: 9");
-    let others = "kind: B\nmetadata: {name: b}\n---\nresources: [web.yaml]\n---\nreplicas: 1\n";
+    let others = "\
+kind: B
+metadata: {name: b}
+---
+resources: [web.yaml]
+---
+replicas: 1
+";
     assert_eq!(text(&patch(&[]).stdout), format!("{others}---\n{patched}"));
     assert!(text(&patch(&["-o", "json"]).stdout).contains("\"replicas\": 9"));
     assert!(patch(&["--in-place"]).status.success());

@@ -7,7 +7,7 @@ mod versions;
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{folder, folder_of, folder_with, run};
 use tempfile::TempDir;
 
 /// What it prints, and what it says.
@@ -42,16 +42,18 @@ spec:
 
 /// A directory as people have them: manifests beside what only looks so.
 fn application() -> TempDir {
-    folder(&[
-        ("app/db.yaml", &WEB.replace("web", "db").replace("front", "back")),
-        ("app/kustomization.yaml", "resources: [web.yaml, db.yaml]\n"),
-        (
-            "app/overlay/kustomization.yaml",
-            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
-        ),
-        ("app/values.yaml", "replicas: 2\n"),
-        ("app/web.yaml", WEB),
-    ])
+    folder_with(
+        &[("app/db.yaml", &WEB.replace("web", "db").replace("front", "back")), ("app/web.yaml", WEB)],
+        r"
+-- app/kustomization.yaml --
+resources: [web.yaml, db.yaml]
+-- app/overlay/kustomization.yaml --
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+-- app/values.yaml --
+replicas: 2
+",
+    )
 }
 
 /// The files of the directory that are not as they were.
@@ -80,7 +82,10 @@ images:
 
 #[test]
 fn lists_of_a_kustomization_merge_by_name() {
-    let kinds = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
+    let kinds = "\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+";
     for head in ["", kinds] {
         let text = format!("{head}{KUSTOMIZATION}");
         let files = folder(&[("kustomization.yaml", &text)]);
@@ -140,7 +145,16 @@ fn a_directory_is_patched_where_the_patch_or_the_user_says() {
 /// A config map called `c`, in a namespace or in none.
 fn config(namespace: &str, value: &str) -> String {
     let namespace = if namespace.is_empty() { String::new() } else { format!("  namespace: {namespace}\n") };
-    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n{namespace}data:\n  a: {value}\n")
+    format!(
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: c
+{namespace}data:
+  a: {value}
+"
+    )
 }
 
 #[test]
@@ -184,8 +198,13 @@ fn a_patch_leaves_an_object_what_it_is() {
         ("merge", "{metadata: null}", "metadata.name: this patch would take away"),
         ("json", &json("op: add, path: /metadata/namespace, value: x"), "`x` instead of `shop`"),
     ];
-    let shop = WEB.replace("  name: web\n  labels", "  name: web\n  namespace: shop\n  labels");
-    let files = folder(&[("web.yaml", &shop), ("bare.yaml", "a: b\n")]);
+    let shop = WEB.replace(
+        "  name: web\n  labels",
+        r"  name: web
+  namespace: shop
+  labels",
+    );
+    let files = folder(&[("web.yaml", &shop), ("bare.yaml", "a: b")]);
     for (patch_type, patch, want) in table {
         let stderr = fail(files.path(), &["patch", "-f", "web.yaml", "--type", patch_type, "-p", patch]);
         let place = want.split_once(": this").map_or(want, |(field, _)| field);
@@ -263,8 +282,19 @@ fn what_is_added_looks_like_what_stands_beside_it() {
     let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
     let want = WEB.replace(
         "        image: web:1\n",
-        "        image: web:1\n        args:\n        - -v\n        - \"1\"\n        env:\n        - name: A\n          \
-         value: |\n            a\n            b\n      nodeName: \"on\"\n  paused: true\n  minReadySeconds: 5\n",
+        r#"        image: web:1
+        args:
+        - -v
+        - "1"
+        env:
+        - name: A
+          value: |
+            a
+            b
+      nodeName: "on"
+  paused: true
+  minReadySeconds: 5
+"#,
     );
     assert_eq!((patched, said), (want, String::new()));
     let operations = r#"[{"op": "add", "path": "/spec/strategy", "value": {"type": "Recreate"}}]"#;
@@ -273,12 +303,35 @@ fn what_is_added_looks_like_what_stands_beside_it() {
     // In JSON it is JSON.
     let json = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"data\": {\"a\": \"b\"}}\n";
     let files = folder(&[("a.json", json)]);
-    let (patched, _) = succeed(files.path(), &["patch", "-f", "a.json", "-p", "data:\n  c: d\n"]);
+    let (patched, _) = succeed(
+        files.path(),
+        &[
+            "patch",
+            "-f",
+            "a.json",
+            "-p",
+            "\
+data:
+  c: d
+",
+        ],
+    );
     assert_eq!(patched, json.replace("\"b\"}", "\"b\", \"c\": \"d\"}"));
     // Who writes a patch in YAML has chosen a style.
     let files = folder(&[("web.yaml", WEB)]);
-    let (patched, _) =
-        succeed(files.path(), &["patch", "-f", "web.yaml", "-p", "spec:\n  strategy: {type: 'Recreate'}\n"]);
+    let (patched, _) = succeed(
+        files.path(),
+        &[
+            "patch",
+            "-f",
+            "web.yaml",
+            "-p",
+            "\
+spec:
+  strategy: {type: 'Recreate'}
+",
+        ],
+    );
     assert_eq!(patched, format!("{WEB}  strategy: {{type: 'Recreate'}}\n"));
 }
 
@@ -286,15 +339,28 @@ fn what_is_added_looks_like_what_stands_beside_it() {
 fn what_is_added_stands_in_brackets_where_its_neighbours_do() {
     let manifest = WEB.replace(
         "    spec:\n",
-        "    spec:\n      tolerations: [{key: a}] # some\n      volumes:\n      - {name: A, emptyDir: {}}\n",
+        r"    spec:
+      tolerations: [{key: a}] # some
+      volumes:
+      - {name: A, emptyDir: {}}
+",
     );
     let files = folder(&[("web.yaml", &manifest)]);
     let patch = |patch: &str, kind: &str| {
         succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]).0
     };
     let volume = "      - {name: A, emptyDir: {}}\n";
-    let block = "spec:\n  template:\n    spec:\n      tolerations:\n      - key: b\n      - key: c\n      volumes:\n      \
-                 - name: B\n        emptyDir: {}\n";
+    let block = "\
+spec:
+  template:
+    spec:
+      tolerations:
+      - key: b
+      - key: c
+      volumes:
+      - name: B
+        emptyDir: {}
+";
     let want = manifest
         .replace("[{key: a}]", "[{key: b}, {key: c}]")
         .replace(volume, &format!("      - {{name: B, emptyDir: {{}}}}\n{volume}"));
@@ -339,8 +405,14 @@ fn aliases_that_say_what_is_wanted_stay() {
     let patch = "{spec: {template: {spec: {containers: [{name: web, image: c}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
     let want = ANCHORED.replace("image: a\n", "image: c\n").replace(
-        "      - <<: *web\n        name: second\n",
-        "      - name: second\n        image: a\n        env:\n        - {name: A, value: x}\n",
+        r"      - <<: *web
+        name: second
+",
+        r"      - name: second
+        image: a
+        env:
+        - {name: A, value: x}
+",
     );
     assert_eq!(patched, want);
     // All that are to become what the anchor becomes stay.
@@ -423,7 +495,14 @@ fn what_the_schema_requires_is_missed() {
 #[test]
 fn a_value_that_stands_twice_in_a_set_is_warned_of() {
     let with = |finalizers: &str| {
-        WEB.replace("  name: web\n  l", &format!("  name: web\n  finalizers: [{finalizers}]\n  l"))
+        WEB.replace(
+            "  name: web\n  l",
+            &format!(
+                r"  name: web
+  finalizers: [{finalizers}]
+  l"
+            ),
+        )
     };
     for (finalizers, want) in [("a.io/x, a.io/y", "metadata.finalizers[2]"), ("a.io/x, a.io/x", "")] {
         let files = folder(&[("web.yaml", &with(finalizers))]);
@@ -438,12 +517,21 @@ fn a_value_that_stands_twice_in_a_set_is_warned_of() {
 
 #[test]
 fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
-    let with = WEB.replace("    spec:\n", "    spec:\n      tolerations:\n      - key: a\n      - key: b\n");
+    let with = WEB.replace(
+        "    spec:\n",
+        r"    spec:
+      tolerations:
+      - key: a
+      - key: b
+",
+    );
     for (manifest, becomes, want) in [
         (
             with.as_str(),
             "puts the patch's list in its place, this entry with it",
-            "      tolerations:\n      - key: a\n      containers",
+            r"      tolerations:
+      - key: a
+      containers",
         ),
         (WEB, "makes a new list, without this entry", "tolerations: []"),
     ] {
@@ -455,8 +543,14 @@ fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
     }
 }
 
-const CUSTOM: &str =
-    "apiVersion: example.com/v1\nkind: Thing\nmetadata:\n  name: a\nspec:\n  l: [{id: 1, x: 1}, {id: 2}]\n";
+const CUSTOM: &str = "\
+apiVersion: example.com/v1
+kind: Thing
+metadata:
+  name: a
+spec:
+  l: [{id: 1, x: 1}, {id: 2}]
+";
 const CRD: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -498,13 +592,44 @@ fn kinds_that_are_not_built_in_are_refused_as_the_server_refuses_them() {
     fs::write(files.path().join("b.yaml"), CUSTOM.replace("{id: 2}", "{id: 2, x: 2}")).expect("written");
     assert!(fail(files.path(), &create).contains("415 Unsupported Media Type"));
     let (patch, said) = succeed(files.path(), &[&create[..], &["--dialect", "overlay"]].concat());
-    assert_eq!(patch, "spec:\n  l:\n  - id: 1\n    x: 1\n  - id: 2\n    x: 2\n");
+    assert_eq!(
+        patch,
+        "\
+spec:
+  l:
+  - id: 1
+    x: 1
+  - id: 2
+    x: 2
+"
+    );
     assert!(said.contains("this list was replaced: no schema says how its entries are merged"), "{said}");
     let (patch, said) =
         succeed(files.path(), &[&create[..], &["--dialect", "overlay", "--schema", "crd.yaml"]].concat());
-    assert_eq!((patch.as_str(), said.as_str()), ("spec:\n  l:\n  - id: 2\n    x: 2\n", ""));
+    assert_eq!(
+        (patch.as_str(), said.as_str()),
+        (
+            "\
+spec:
+  l:
+  - id: 2
+    x: 2
+",
+            ""
+        )
+    );
     let (patch, _) = succeed(files.path(), &[&create[..], &["--type", "merge"]].concat());
-    assert_eq!(patch, "spec:\n  l:\n  - id: 1\n    x: 1\n  - id: 2\n    x: 2\n");
+    assert_eq!(
+        patch,
+        "\
+spec:
+  l:
+  - id: 1
+    x: 1
+  - id: 2
+    x: 2
+"
+    );
 }
 
 /// A live object: what was applied, what others added, what the server says.
@@ -603,8 +728,15 @@ fn what_others_changed_is_undone_only_when_asked() {
 fn a_change_that_a_type_cannot_say_is_said_by_the_way_out() {
     let ports = |b: &str| {
         format!(
-            "apiVersion: v1\nkind: Service\nmetadata: {{name: dns}}\nspec:\n  ports:\n  - {{port: 53, protocol: TCP, \
-             name: a}}\n  - {{port: 53, protocol: UDP, name: {b}}}\n"
+            "\
+apiVersion: v1
+kind: Service
+metadata: {{name: dns}}
+spec:
+  ports:
+  - {{port: 53, protocol: TCP, name: a}}
+  - {{port: 53, protocol: UDP, name: {b}}}
+"
         )
     };
     let files = folder(&[("live.yaml", &ports("b")), ("new.yaml", &ports("c"))]);
@@ -631,8 +763,15 @@ fn a_change_that_a_type_cannot_say_is_said_by_the_way_out() {
 
 #[test]
 fn schemas_are_checked_for_those_who_write_them() {
-    let wrong = "definitions:\n  A:\n    properties:\n      l:\n        type: array\n        x-kubernetes-patch-merge-key: \
-                 a\n        x-kubernetes-recommended-patch-merge-key: b,a\n";
+    let wrong = "\
+definitions:
+  A:
+    properties:
+      l:
+        type: array
+        x-kubernetes-patch-merge-key: a
+        x-kubernetes-recommended-patch-merge-key: b,a
+";
     let files = folder(&[("crd.yaml", CRD), ("wrong.yaml", wrong), ("a.yaml", CUSTOM)]);
     let (stdout, stderr) = succeed(files.path(), &["schema", "lint", "crd.yaml"]);
     assert_eq!((stdout.as_str(), stderr.as_str()), ("crd.yaml: 0 errors, 0 warnings\n", ""));
@@ -641,7 +780,13 @@ fn schemas_are_checked_for_those_who_write_them() {
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8(output.stderr).expect("text").contains(first));
     let stdout = String::from_utf8(output.stdout).expect("text");
-    assert_eq!(stdout, "wrong.yaml: 1 error, 0 warnings\ncrd.yaml: 0 errors, 0 warnings\n");
+    assert_eq!(
+        stdout,
+        "\
+wrong.yaml: 1 error, 0 warnings
+crd.yaml: 0 errors, 0 warnings
+"
+    );
     assert!(fail(files.path(), &["schema", "compile", "wrong.yaml", "-o", "out"]).contains(first));
     assert!(
         fail(files.path(), &["patch", "-f", "a.yaml", "-p", "{}", "--schema", "wrong.yaml"]).contains(first)
@@ -651,15 +796,24 @@ fn schemas_are_checked_for_those_who_write_them() {
 /// A definition with one list, and what is said of it.
 fn with_list(words: &str) -> String {
     format!(
-        "definitions:\n  A:\n    type: object\n    properties:\n      l:\n        type: array\n        items:\n          \
-         type: object\n          required: [name]\n          properties: {{name: {{type: string}}, o: {{type: \
-         object}}}}\n{words}"
+        "\
+definitions:
+  A:
+    type: object
+    properties:
+      l:
+        type: array
+        items:
+          type: object
+          required: [name]
+          properties: {{name: {{type: string}}, o: {{type: object}}}}
+{words}"
     )
 }
 
 #[test]
 fn compiling_writes_over_nothing_but_compiled_schemas() {
-    let files = folder(&[("w.yaml", CRD), ("notes.txt", "mine\n"), ("empty", "")]);
+    let files = folder(&[("w.yaml", CRD), ("notes.txt", "mine"), ("empty", "")]);
     for (output, why) in [
         ("w.yaml", "w.yaml is a source"),
         ("./w.yaml", "w.yaml is a source"),
@@ -699,7 +853,12 @@ fn what_lint_calls_an_error_is_not_compiled() {
         (format!("{merge}o\n"), "the key `o` is object"),
         ("        x-kubernetes-list-type: map\n".into(), "a list of type map needs"),
         (
-            format!("{merge}name\n        x-kubernetes-recommended-patch-merge-key: name,odd\n"),
+            format!(
+                "\
+{merge}name
+        x-kubernetes-recommended-patch-merge-key: name,odd
+"
+            ),
             "have no field `odd`",
         ),
     ] {
@@ -714,8 +873,16 @@ fn what_lint_calls_an_error_is_not_compiled() {
 
 #[test]
 fn selectors_that_say_nothing_are_refused() {
-    let files =
-        folder(&[("a.yaml", "kind: ConfigMap\nmetadata:\n  name: a\n"), ("values.yaml", "data: {}\n")]);
+    let files = folder_of(
+        r"
+-- a.yaml --
+kind: ConfigMap
+metadata:
+  name: a
+-- values.yaml --
+data: {}
+",
+    );
     for flag in ["--name", "--kind", "-l"] {
         let said =
             fail(files.path(), &["patch", "-f", ".", "--in-place", flag, "", "--type=merge", "-p", "{a: 1}"]);
@@ -727,7 +894,15 @@ fn selectors_that_say_nothing_are_refused() {
 fn a_namespace_keeps_the_objects_of_others_as_they_are() {
     let config = |namespace: &str| {
         format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n  namespace: {namespace}\ndata:\n  a: old\n"
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: c
+  namespace: {namespace}
+data:
+  a: old
+"
         )
     };
     let both = format!("{}---\n{}", config("prod"), config("staging"));
@@ -747,8 +922,16 @@ fn made_of(files: &TempDir, manifest: &str, create: &[&str], of: &[&str]) -> ser
 
 #[test]
 fn what_a_type_cannot_say_names_only_what_can() {
-    let thing =
-        |more: &str| format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\n{more}\n");
+    let thing = |more: &str| {
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: Thing
+metadata: {{name: a}}
+{more}
+"
+        )
+    };
     let files = folder(&[
         ("a.yaml", &thing("")),
         ("map.yaml", &thing("z: {q: null}")),
@@ -780,10 +963,25 @@ fn what_a_type_cannot_say_names_only_what_can() {
     }
     // In an entry of a list null is a value to a merge patch.
     let (patch, _) = succeed(files.path(), &["create-patch", "a.yaml", "list.yaml", "--type", "merge"]);
-    assert_eq!(patch, "z:\n- q: null\n");
+    assert_eq!(
+        patch,
+        "\
+z:
+- q: null
+"
+    );
     // What goes wrong before a patch is made has a way out, too.
-    let config =
-        |more: &str| WEB.replace("spec:\n  replicas: 1 # one\n", &format!("spec:\n  nope: {{a: {more}}}\n"));
+    let config = |more: &str| {
+        WEB.replace(
+            "spec:\n  replicas: 1 # one\n",
+            &format!(
+                "\
+spec:
+  nope: {{a: {more}}}
+"
+            ),
+        )
+    };
     let files = folder(&[("a.yaml", &config("1")), ("b.yaml", &config("2"))]);
     let said = fail(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
     assert!(said.contains("no field `nope`") && said.contains("`--type merge` or `--type json`"), "{said}");
@@ -965,7 +1163,13 @@ fn directives_that_do_what_they_look_like_are_not() {
         ),
         "{metadata: {labels: {$patch: replace, a: b}}}".into(),
     ] {
-        let with = WEB.replace("image: web:1\n", "image: web:1\n        resources: {requests: {cpu: '2'}}\n");
+        let with = WEB.replace(
+            "image: web:1\n",
+            "\
+image: web:1
+        resources: {requests: {cpu: '2'}}
+",
+        );
         let files = folder(&[("web.yaml", &with)]);
         assert_eq!(succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]).1, "", "{patch}");
     }
@@ -984,8 +1188,14 @@ fn an_entry_whose_key_is_null_is_added_by_the_server_alone() {
 #[test]
 fn errors_say_of_which_patch_and_which_file() {
     let files = application();
-    fs::write(files.path().join("patch.yaml"), "kind: Deployment\nspec: {replicas: {a: 1}, nope: {}}\n")
-        .expect("written");
+    fs::write(
+        files.path().join("patch.yaml"),
+        "\
+kind: Deployment
+spec: {replicas: {a: 1}, nope: {}}
+",
+    )
+    .expect("written");
     fs::write(
         files.path().join("app/db.yaml"),
         WEB.replace("name: web\n  labels", "name: db\n  labels")
@@ -1057,10 +1267,26 @@ fn numbers_stay_what_they_are() {
         succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "spec: {x: 7e12345}", "--type", "merge"]);
     assert!(patched.contains("x: 7e12345"), "{patched}");
     // kubectl sends `80.0` of YAML as 80.
-    let ports = WEB.replace("image: web:1\n", "image: web:1\n        ports:\n        - containerPort: 80\n");
+    let ports = WEB.replace(
+        "image: web:1\n",
+        "\
+image: web:1
+        ports:
+        - containerPort: 80
+",
+    );
     let files = folder(&[("web.yaml", &ports)]);
     let patch =
         "{spec: {template: {spec: {containers: [{name: web, ports: [{containerPort: 80.0, name: x}]}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
-    assert_eq!(patched, ports.replace("containerPort: 80\n", "containerPort: 80\n          name: x\n"));
+    assert_eq!(
+        patched,
+        ports.replace(
+            "containerPort: 80\n",
+            "\
+containerPort: 80
+          name: x
+"
+        )
+    );
 }

@@ -189,7 +189,14 @@ fn bounds_are_those_of_the_code() {
 #[test]
 fn bounds_are_read_as_they_are_written() {
     assert_eq!([in_words("2_500"), in_words("1 << 30"), in_words("64")], ["2,500", "1 GiB", "64"]);
-    let files = BTreeMap::from([("a.rs".into(), "/// x\npub(super) const MAX_A: u64 = 3 << 20;\n".into())]);
+    let files = BTreeMap::from([(
+        "a.rs".into(),
+        "\
+/// x
+pub(super) const MAX_A: u64 = 3 << 20;
+"
+        .into(),
+    )]);
     let want = BTreeMap::from([(("a.rs".to_string(), "MAX_A".to_string()), "3 << 20".to_string())]);
     assert_eq!(constants(&files), want);
 }

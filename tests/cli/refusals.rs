@@ -3,9 +3,14 @@
 use std::fs;
 use std::process::Output;
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{folder, folder_with, run};
 
-const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: b}\n";
+const CONFIG_MAP: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {a: b}
+";
 
 fn texts(output: Output) -> [String; 2] {
     [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("text"))
@@ -20,7 +25,16 @@ fn says(told: &str, parts: &[&str]) {
 
 #[test]
 fn a_variable_of_a_resource_that_is_not_there_says_which_one_is() {
-    let kustomization = "namePrefix: p-\nresources: [a.yaml]\nvars:\n- name: X\n  objref:\n    apiVersion: v1\n    kind: ConfigMap\n    name: setings\n";
+    let kustomization = "\
+namePrefix: p-
+resources: [a.yaml]
+vars:
+- name: X
+  objref:
+    apiVersion: v1
+    kind: ConfigMap
+    name: setings
+";
     let home = folder(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
     let [stdout, told] = texts(run(home.path(), &["build"]));
     assert_eq!(stdout, "");
@@ -36,10 +50,26 @@ fn a_variable_of_a_resource_that_is_not_there_says_which_one_is() {
 
 #[test]
 fn a_replace_of_what_is_not_there_is_warned_of() {
-    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 1}\n";
+    let deployment = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {replicas: 1}
+";
     let patch = |path: &str| {
         format!(
-            "resources: [a.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |\n    - op: test\n      path: /spec/replicas\n      value: 1\n    - op: replace\n      path: {path}\n      value: 3\n"
+            "\
+resources: [a.yaml]
+patches:
+- target: {{kind: Deployment}}
+  patch: |
+    - op: test
+      path: /spec/replicas
+      value: 1
+    - op: replace
+      path: {path}
+      value: 3
+"
         )
     };
     let (typo, known) = (patch("/spec/replica"), patch("/spec/replicas"));
@@ -52,7 +82,13 @@ fn a_replace_of_what_is_not_there_is_warned_of() {
     let output = run(home.path(), &["build", "typo"]);
     assert!(output.status.success(), "as kustomize");
     let [stdout, told] = texts(output);
-    says(&stdout, &["\n  replica: 3\n  replicas: 1\n"]);
+    says(
+        &stdout,
+        &[r"
+  replica: 3
+  replicas: 1
+"],
+    );
     says(
         &told,
         &[
@@ -66,9 +102,19 @@ fn a_replace_of_what_is_not_there_is_warned_of() {
 
 #[test]
 fn what_strict_refuses_is_not_printed() {
-    let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {list: [a]}\n";
+    let widget = "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+spec: {list: [a]}
+";
     let changed = widget.replace("[a]", "[b]");
-    let wrong = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: text}\n";
+    let wrong = "\
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec: {ports: text}
+";
     let service = wrong.replace("text", "[]");
     let home = folder(&[("w.yaml", widget), ("v.yaml", &changed), ("s.yaml", &service), ("t.yaml", wrong)]);
     for args in [
@@ -91,7 +137,7 @@ mod with_a_cluster {
 
     #[test]
     fn a_namespace_is_used_or_refused() {
-        let home = folder(&[("kustomization.yaml", "resources: [a.yaml]\n"), ("a.yaml", CONFIG_MAP)]);
+        let home = folder(&[("kustomization.yaml", "resources: [a.yaml]"), ("a.yaml", CONFIG_MAP)]);
         let refusing: [&[&str]; 9] = [
             &["build", "."],
             &["lock", "."],
@@ -126,7 +172,20 @@ mod with_a_cluster {
     fn a_broken_kubeconfig_says_where() {
         let kubeconfig = |cluster: &str, user: &str| {
             format!(
-                "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- {{name: c, context: {{cluster: one, user: ann}}}}\nclusters:\n- name: one\n  cluster:\n    server: https://127.0.0.1:1\n{cluster}users:\n- name: ann\n  user:\n{user}"
+                "\
+apiVersion: v1
+kind: Config
+current-context: c
+contexts:
+- {{name: c, context: {{cluster: one, user: ann}}}}
+clusters:
+- name: one
+  cluster:
+    server: https://127.0.0.1:1
+{cluster}users:
+- name: ann
+  user:
+{user}"
             )
         };
         let table = [
@@ -139,7 +198,12 @@ mod with_a_cluster {
                 "`certificate-authority`",
             ),
             (
-                kubeconfig("", "    client-certificate-data: YQ==\n    client-key-data: s3cr3t!\n"),
+                kubeconfig(
+                    "",
+                    r"    client-certificate-data: YQ==
+    client-key-data: s3cr3t!
+",
+                ),
                 "error[invalid-value]: `client-key-data` of the user `ann` is no base64",
                 "config:14:22",
                 "`client-key`",
@@ -157,7 +221,12 @@ mod with_a_cluster {
 
     #[test]
     fn a_kind_that_the_cluster_was_asked_for_has_its_place() {
-        let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {list: [a]}\n";
+        let widget = "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: w}
+spec: {list: [a]}
+";
         let home = folder(&[("base/w.yaml", widget), ("over/w.yaml", &format!("# mine\n{widget}"))]);
         let args = ["build", "over", "--base", "base", "--server", "http://127.0.0.1:1"];
         let [_, told] = texts(run(home.path(), &args));
@@ -207,13 +276,16 @@ configMapGenerator:
 
 #[test]
 fn empty_strategic_merges_beside_others_are_accepted_by_all_commands() {
-    let kustomization = "resources: [a.yaml]\npatchesStrategicMerge: [empty.yaml, p.yaml, empty.yaml]\n";
+    let kustomization = "\
+resources: [a.yaml]
+patchesStrategicMerge: [empty.yaml, p.yaml, empty.yaml]
+";
     let patch = CONFIG_MAP.replace("a: b", "a: c");
     let home = folder(&[
         ("k/kustomization.yaml", kustomization),
         ("k/a.yaml", CONFIG_MAP),
         ("k/p.yaml", patch.as_str()),
-        ("k/empty.yaml", "# nothing yet\n"),
+        ("k/empty.yaml", "# nothing yet"),
     ]);
     for command in [&["build"][..], &["build", "--validate"], &["blame"], &["tree"], &["check"]] {
         let output = run(home.path(), &[command, &["k"]].concat());
@@ -230,7 +302,14 @@ fn empty_strategic_merges_beside_others_are_accepted_by_all_commands() {
 #[test]
 fn what_cannot_be_printed_is_rejected_by_all_commands() {
     let manifest = |value: &str| {
-        format!("apiVersion: example.com/v1\nkind: Row\nmetadata: {{name: a}}\nspec: [{{x: {value}}}]\n")
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: Row
+metadata: {{name: a}}
+spec: [{{x: {value}}}]
+"
+        )
     };
     let commands = [
         &["build"][..],
@@ -253,7 +332,7 @@ fn what_cannot_be_printed_is_rejected_by_all_commands() {
     ];
     for (value, message) in table {
         let home = folder(&[
-            ("k/kustomization.yaml", "resources: [r.yaml]\n"),
+            ("k/kustomization.yaml", "resources: [r.yaml]"),
             ("k/r.yaml", manifest(value).as_str()),
             ("plain/of/objects/r.yaml", manifest(value).as_str()),
         ]);
@@ -276,17 +355,27 @@ fn fields_that_kustomize_would_lose_are_rejected() {
     let table = [
         ("\"<<\": {c: d}\n", "kustomize drops a field named `<<`", "a.yaml:5:1"),
         ("!!str <<: {c: d}\n", "kustomize drops a field named `<<`", "a.yaml:5:7"),
-        ("x:\n  <<: [{<<: {e: f}}, {<<: {g: h}}]\n", "kustomize would lose the field `g` here", "a.yaml:6:7"),
+        (
+            "\
+x:
+  <<: [{<<: {e: f}}, {<<: {g: h}}]
+",
+            "kustomize would lose the field `g` here",
+            "a.yaml:6:7",
+        ),
     ];
     for (field, message, place) in table {
         let manifest = format!("{CONFIG_MAP}{field}");
-        let home = folder(&[
-            ("k/kustomization.yaml", "resources: [a.yaml]\n"),
-            ("k/a.yaml", manifest.as_str()),
-            ("p/kustomization.yaml", "resources: [c.yaml]\npatches: [{path: a.yaml}]\n"),
-            ("p/a.yaml", manifest.as_str()),
-            ("p/c.yaml", CONFIG_MAP),
-        ]);
+        let home = folder_with(
+            &[("k/a.yaml", manifest.as_str()), ("p/a.yaml", manifest.as_str()), ("p/c.yaml", CONFIG_MAP)],
+            r"
+-- k/kustomization.yaml --
+resources: [a.yaml]
+-- p/kustomization.yaml --
+resources: [c.yaml]
+patches: [{path: a.yaml}]
+",
+        );
         for target in ["k", "p"] {
             let output = run(home.path(), &["build", target]);
             assert_eq!(output.status.code(), Some(1), "{target} {field}");

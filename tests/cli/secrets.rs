@@ -31,30 +31,96 @@ fn files() -> Vec<(&'static str, String)> {
     let data = encoded("hunter2-data");
     let secret = |value: &str| {
         format!(
-            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\n  annotations:\n    \
-             kubectl.kubernetes.io/last-applied-configuration: |\n      {{\"stringData\":{{\"a\":\"hunter2-last\"}}}}\n\
-             type: Opaque\ndata:\n  encoded: {data}\nstringData:\n  password: hunter2-{value}\n  number: 'hunter2'\n  \
-             parts: hunter2:hunter2-b\n  file: |\n    user: hunter2-user\n    pass=hunter2-pass\n"
+            r#"apiVersion: v1
+kind: Secret
+metadata:
+  name: db
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: |
+      {{"stringData":{{"a":"hunter2-last"}}}}
+type: Opaque
+data:
+  encoded: {data}
+stringData:
+  password: hunter2-{value}
+  number: 'hunter2'
+  parts: hunter2:hunter2-b
+  file: |
+    user: hunter2-user
+    pass=hunter2-pass
+"#
         )
     };
-    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata: {a: b, n: x}\n";
-    let kustomization = "resources:\n- secret.yaml\n- other.yaml\nsecretGenerator:\n- name: made\n  literals:\n  - \
-                         password=hunter2-literal\n  - token='hunter2-quoted'\n  envs: [x.env]\nconfigMapGenerator:\n\
-                         - name: config\n  literals: [a=hunter2-config, b=hunter2-b]\n  env: y.env\npatches:\n\
-                         - path: patch.yaml\n- target: {kind: Secret, name: db}\n  patch: |-\n    - op: test\n      \
-                         path: /stringData/password\n      value: hunter2-base\n    - op: replace\n      path: \
-                         /stringData/number\n      value: hunter2-number\nreplacements:\n- source: {kind: Secret, name: \
-                         db, fieldPath: stringData.parts, options: {delimiter: ':', index: 1}}\n  targets:\n  - select: \
-                         {name: other}\n    fieldPaths: [data.a]\n";
-    let remote = "resources:\n- https://me:hunter2-url@127.0.0.1:1/a.yaml?token=hunter2-token\n";
-    let patch =
-        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\nstringData:\n  password: hunter2-patched\n";
-    let operations = "[{\"op\": \"test\", \"path\": \"/stringData/password\", \"value\": \"hunter2-op\"},\n \
-                      {\"op\": \"add\", \"path\": \"/data/x\", \"value\": \"hunter2-add\"}]\n";
+    let other = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other}
+data: {a: b, n: x}
+";
+    let kustomization = "\
+resources:
+- secret.yaml
+- other.yaml
+secretGenerator:
+- name: made
+  literals:
+  - password=hunter2-literal
+  - token='hunter2-quoted'
+  envs: [x.env]
+configMapGenerator:
+- name: config
+  literals: [a=hunter2-config, b=hunter2-b]
+  env: y.env
+patches:
+- path: patch.yaml
+- target: {kind: Secret, name: db}
+  patch: |-
+    - op: test
+      path: /stringData/password
+      value: hunter2-base
+    - op: replace
+      path: /stringData/number
+      value: hunter2-number
+replacements:
+- source: {kind: Secret, name: db, fieldPath: stringData.parts, options: {delimiter: ':', index: 1}}
+  targets:
+  - select: {name: other}
+    fieldPaths: [data.a]
+";
+    let remote = "\
+resources:
+- https://me:hunter2-url@127.0.0.1:1/a.yaml?token=hunter2-token
+";
+    let patch = "\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: db
+stringData:
+  password: hunter2-patched
+";
+    let operations = r#"[{"op": "test", "path": "/stringData/password", "value": "hunter2-op"},
+ {"op": "add", "path": "/data/x", "value": "hunter2-add"}]
+"#;
     let kubeconfig = format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters:\n- name: c\n  cluster:\n    server: \
-         http://me:hunter2-server@127.0.0.1:1\ncontexts:\n- name: c\n  context: {{cluster: c, user: u}}\nusers:\n- name: \
-         u\n  user:\n    token: hunter2-bearer\n    password: hunter2-basic\n    client-key-data: {}\n",
+        "\
+apiVersion: v1
+kind: Config
+current-context: c
+clusters:
+- name: c
+  cluster:
+    server: http://me:hunter2-server@127.0.0.1:1
+contexts:
+- name: c
+  context: {{cluster: c, user: u}}
+users:
+- name: u
+  user:
+    token: hunter2-bearer
+    password: hunter2-basic
+    client-key-data: {}
+",
         encoded("Key-hunter2")
     );
     let json = format!(
@@ -66,18 +132,38 @@ fn files() -> Vec<(&'static str, String)> {
         ("app/secret.yaml", secret("base")),
         ("app/other.yaml", other.into()),
         ("app/patch.yaml", patch.into()),
-        ("app/x.env", "A=hunter2-env\nhunter2-bare\n# hunter2-comment\nB=hunter2-more\n".into()),
+        (
+            "app/x.env",
+            "\
+A=hunter2-env
+hunter2-bare
+# hunter2-comment
+B=hunter2-more
+"
+            .into(),
+        ),
         ("app/y.env", "C=hunter2-why\n".into()),
         ("remote/kustomization.yaml", remote.into()),
         ("base/secret.yaml", secret("plain")),
         ("plain/secret.yaml", secret("overlay")),
         (
             "broken.yaml",
-            secret("live").replace("{\"stringData\":{\"a\":\"hunter2-last\"}}", "{\"stringData\":{\"a\":\"hunter2-last"),
+            secret("live").replace(
+                "{\"stringData\":{\"a\":\"hunter2-last\"}}",
+                "{\"stringData\":{\"a\":\"hunter2-last",
+            ),
         ),
         (
             "nulls.yaml",
-            "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\nx: {a: hunter2-x, b: null}\ndata: hunter2-wrong\n".into(),
+            "\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: db
+x: {a: hunter2-x, b: null}
+data: hunter2-wrong
+"
+            .into(),
         ),
         ("v1/secret.yaml", secret("original")),
         ("v2/secret.yaml", secret("updated")),
@@ -111,21 +197,54 @@ const VERSIONS: [[&str; 6]; 3] = [
 fn version(paths: &'static [&'static str; 6]) -> [(&'static str, String); 6] {
     let of = paths[0].split('/').next().expect("a directory");
     let kustomization = format!(
-        "resources: [secret.yaml]\ngenerators: [made.yaml]\nsecretGenerator:\n- name: made\n  type: x/{of}\n  \
-         literals:\n  - a=hunter2-{of}\n  files: [key=creds]\n"
+        "\
+resources: [secret.yaml]
+generators: [made.yaml]
+secretGenerator:
+- name: made
+  type: x/{of}
+  literals:
+  - a=hunter2-{of}
+  files: [key=creds]
+"
     );
     let generator = format!(
-        "apiVersion: builtin\nkind: SecretGenerator\nmetadata: {{name: own}}\nliterals: [a=hunter2-{of}]\n\
-         envs: [made.ini]\n"
+        "\
+apiVersion: builtin
+kind: SecretGenerator
+metadata: {{name: own}}
+literals: [a=hunter2-{of}]
+envs: [made.ini]
+"
     );
     let config = format!(
-        "apiVersion: v1\nkind: Config\nusers:\n- name: u\n  user: {{token: hunter2-{of}, x: hunter2-{of}}}\n"
+        "\
+apiVersion: v1
+kind: Config
+users:
+- name: u
+  user: {{token: hunter2-{of}, x: hunter2-{of}}}
+"
     );
     let beside = format!(
-        "apiVersion: v1\nkind: Secret\nmetadata: {{name: s}}\ndata: {{a: hunter2-{of}}}\n---\n\
-         settings:\n  dbPassword: hunter2-{of}\n"
+        "\
+apiVersion: v1
+kind: Secret
+metadata: {{name: s}}
+data: {{a: hunter2-{of}}}
+---
+settings:
+  dbPassword: hunter2-{of}
+"
     );
-    let loaded = |what: &str| format!("{what}=hunter2-{of}\nhunter2-{of}\n");
+    let loaded = |what: &str| {
+        format!(
+            "\
+{what}=hunter2-{of}
+hunter2-{of}
+"
+        )
+    };
     [
         (paths[0], kustomization),
         (paths[1], loaded("creds")),
@@ -400,7 +519,13 @@ fn no_mistake_makes_a_command_tell_a_secret() {
         let output = run(home.path(), args, form, &server);
         said += u64::from(!output.stderr.is_empty());
         if let Some(text) = leak(&output, is_report) {
-            leaks.push(format!("seed {seed}: {args:?} with {}:\n{}\n{text}", files[which].0, files[which].1));
+            leaks.push(format!(
+                "\
+seed {seed}: {args:?} with {}:
+{}
+{text}",
+                files[which].0, files[which].1
+            ));
         }
     }
     assert!(said * 2 > count, "most mistakes are told: {said} of {count}");
@@ -429,7 +554,17 @@ fn passwords_in_urls_are_shown_nowhere() {
         "https://hunter2#er@127.0.0.1:1/x.yaml",
         "https://me:hunter2 er@127.0.0.1:1/x.yaml",
     ];
-    let forms = |url: &str| [format!("resources: [\"{url}\"]\n"), format!("resources:\n- {url}\n")];
+    let forms = |url: &str| {
+        [
+            format!("resources: [\"{url}\"]\n"),
+            format!(
+                "\
+resources:
+- {url}
+"
+            ),
+        ]
+    };
     for text in urls.iter().flat_map(|url| forms(url)) {
         let home = home(&[("app/kustomization.yaml", text.clone())]);
         for args in [&["build", "app"][..], &["build", "app", "--offline"], &["lock", "app", "--offline"]] {
@@ -445,20 +580,51 @@ fn passwords_in_urls_are_shown_nowhere() {
 fn functions_that_repeat_what_they_were_given_are_masked() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData:\n  x: hunter2-x\n  \
-                  file: |\n    hunter2-first\n    hunter2-second\n";
+    let secret = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: db}
+stringData:
+  x: hunter2-x
+  file: |
+    hunter2-first
+    hunter2-second
+";
     let config = |run: &str| {
         format!(
-            "apiVersion: example.com/v1\nkind: Mask\nmetadata:\n  name: m\n  annotations:\n    \
-             config.kubernetes.io/function: |\n      {run}\nspec: {{password: hunter2-config}}\n"
+            "\
+apiVersion: example.com/v1
+kind: Mask
+metadata:
+  name: m
+  annotations:
+    config.kubernetes.io/function: |
+      {run}
+spec: {{password: hunter2-config}}
+"
         )
     };
     for (script, fails) in [("cat >&2; exit 1", true), ("tee /dev/stderr", false)] {
         let home = home(&[
-            ("app/kustomization.yaml", "resources: [secret.yaml]\ntransformers: [mask.yaml]\n".into()),
+            (
+                "app/kustomization.yaml",
+                "\
+resources: [secret.yaml]
+transformers: [mask.yaml]
+"
+                .into(),
+            ),
             ("app/secret.yaml", secret.to_string()),
             ("app/mask.yaml", config("exec: {path: ./f.sh}")),
-            ("app/f.sh", format!("#!/bin/sh\n{script}\n")),
+            (
+                "app/f.sh",
+                format!(
+                    "\
+#!/bin/sh
+{script}
+"
+                ),
+            ),
         ]);
         let program = home.path().join("app/f.sh");
         fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("made executable");
@@ -473,7 +639,15 @@ fn functions_that_repeat_what_they_were_given_are_masked() {
 
 #[test]
 fn documents_among_the_words_of_a_command_line_are_masked() {
-    let home = home(&[("s.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: creds}\n".into())]);
+    let home = home(&[(
+        "s.yaml",
+        "\
+apiVersion: v1
+kind: Secret
+metadata: {name: creds}
+"
+        .into(),
+    )]);
     let documents =
         ["{\"stringData\": {\"a\": \"hunter2\"}}", "stringData: {a: hunter2}", "[{value: hunter2}]"];
     for document in documents {

@@ -4,11 +4,20 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use kubectl_smp_testing::program::{command, folder, run_with_stdin};
+use kubectl_smp_testing::program::{command, folder, folder_with, run_with_stdin};
 use tempfile::TempDir;
 
 fn cm(name: &str, value: &str) -> String {
-    format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  a: {value}\n")
+    format!(
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {name}
+data:
+  a: {value}
+"
+    )
 }
 
 fn run(home: &Path, args: &[&str], input: &str) -> Output {
@@ -29,10 +38,23 @@ fn stderr(output: &Output) -> String {
 fn a_kustomization_file_stands_for_its_directory() {
     for name in ["kustomization.yaml", "kustomization.yml", "Kustomization"] {
         let home = folder(&[
-            (&format!("app/{name}"), "resources: [a.yaml]\nnamePrefix: x-\n"),
+            (
+                &format!("app/{name}"),
+                "\
+resources: [a.yaml]
+namePrefix: x-
+",
+            ),
             ("app/a.yaml", &cm("a", "b")),
         ]);
-        let sorted = "apiVersion: v1\ndata:\n  a: b\nkind: ConfigMap\nmetadata:\n  name: x-a\n";
+        let sorted = "\
+apiVersion: v1
+data:
+  a: b
+kind: ConfigMap
+metadata:
+  name: x-a
+";
         assert_eq!(stdout(&run(home.path(), &["build", &format!("app/{name}")], "")), sorted);
         assert_eq!(stdout(&run(&home.path().join("app"), &["build", name], "")), sorted);
         assert_eq!(stdout(&run(home.path(), &["build", "-k", "app"], "")), sorted);
@@ -42,11 +64,11 @@ fn a_kustomization_file_stands_for_its_directory() {
 #[test]
 fn targets_are_taken_in_the_order_of_the_command_line() {
     let home = folder(&[
-        ("a/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [a.yaml]"),
         ("a/a.yaml", &cm("a", "1")),
-        ("b/kustomization.yaml", "resources: [b.yaml]\n"),
+        ("b/kustomization.yaml", "resources: [b.yaml]"),
         ("b/b.yaml", &cm("b", "1")),
-        ("c/kustomization.yaml", "resources: [c.yaml]\n"),
+        ("c/kustomization.yaml", "resources: [c.yaml]"),
         ("c/c.yaml", &cm("c", "1")),
     ]);
     let table: [(&[&str], &str); 4] = [
@@ -64,7 +86,14 @@ fn targets_are_taken_in_the_order_of_the_command_line() {
 
 #[test]
 fn a_manifest_is_merged_over_the_base_of_its_directory() {
-    let one = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  b: c\n";
+    let one = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: one
+data:
+  b: c
+";
     let home = folder(&[
         ("base/all.yaml", &format!("{}---\n{}", cm("one", "x"), cm("two", "x"))),
         ("prod/one.yaml", one),
@@ -83,7 +112,7 @@ fn a_manifest_is_merged_over_the_base_of_its_directory() {
 
 #[test]
 fn a_manifest_beside_a_kustomization_is_refused() {
-    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &cm("a", "b"))]);
+    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a", "b"))]);
     let told = stderr(&run(home.path(), &["build", "app/a.yaml"], ""));
     assert!(
         told.contains("app/a.yaml lies beside a kustomization")
@@ -101,7 +130,12 @@ fn a_stream_is_a_target() {
     let built = stdout(&run(
         home.path(),
         &["build", "-", "--base", "base"],
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\ndata: {b: c}\n",
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one}
+data: {b: c}
+",
     ));
     assert!(built.contains("a: x\n  b: c"), "{built}");
     let told = stderr(&run(home.path(), &["build", "-"], "kind: ["));
@@ -112,28 +146,41 @@ fn a_stream_is_a_target() {
 
 /// A tree with everything that a search meets.
 fn tree() -> TempDir {
-    let home = folder(&[
-        ("apps/web/base/kustomization.yaml", "resources: [a.yaml]\n"),
-        ("apps/web/base/a.yaml", &cm("web", "x")),
-        ("apps/web/prod/kustomization.yaml", "resources: [../base]\ncomponents: [../extra]\n"),
-        (
-            "apps/web/extra/kustomization.yaml",
-            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamespace: here\n",
-        ),
-        ("apps/web/prod/files/plain.yaml", &cm("no", "target")),
-        ("plain/base/a.yaml", &cm("plain", "x")),
-        ("plain/prod/a.yaml", &cm("plain", "y")),
-        ("plain/prod/more/b.yaml", &cm("more", "y")),
-        ("plain/mixed/a.yaml", &cm("plain", "y")),
-        ("plain/mixed/deep/here/kustomization.yaml", "resources: [b.yaml]\n"),
-        ("plain/mixed/deep/here/b.yaml", &cm("deep", "z")),
-        ("loose/a.yaml", &cm("loose", "no base")),
-        (".hidden/kustomization.yaml", "resources: []\n"),
-        ("node_modules/a/kustomization.yaml", "resources: []\n"),
-        ("apps/web/charts/a/kustomization.yaml", "resources: []\n"),
-        ("out/kustomization.yaml", "resources: []\n"),
-        (".gitignore", "out/\n"),
-    ]);
+    let home = folder_with(
+        &[
+            ("apps/web/base/a.yaml", &cm("web", "x")),
+            ("apps/web/prod/files/plain.yaml", &cm("no", "target")),
+            ("plain/base/a.yaml", &cm("plain", "x")),
+            ("plain/prod/a.yaml", &cm("plain", "y")),
+            ("plain/prod/more/b.yaml", &cm("more", "y")),
+            ("plain/mixed/a.yaml", &cm("plain", "y")),
+            ("plain/mixed/deep/here/b.yaml", &cm("deep", "z")),
+            ("loose/a.yaml", &cm("loose", "no base")),
+        ],
+        r"
+-- apps/web/base/kustomization.yaml --
+resources: [a.yaml]
+-- apps/web/prod/kustomization.yaml --
+resources: [../base]
+components: [../extra]
+-- apps/web/extra/kustomization.yaml --
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+namespace: here
+-- plain/mixed/deep/here/kustomization.yaml --
+resources: [b.yaml]
+-- .hidden/kustomization.yaml --
+resources: []
+-- node_modules/a/kustomization.yaml --
+resources: []
+-- apps/web/charts/a/kustomization.yaml --
+resources: []
+-- out/kustomization.yaml --
+resources: []
+-- .gitignore --
+out/
+",
+    );
     let git = Command::new("git").args(["init", "-q"]).current_dir(home.path()).status();
     assert!(git.expect("git runs").success());
     home

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use kubectl_smp_testing::needs;
-use kubectl_smp_testing::program::{command, folder, run, run_with_stdin};
+use kubectl_smp_testing::program::{command, folder, folder_with, run, run_with_stdin};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -119,14 +119,21 @@ patchesStrategicMerge:
 ";
 
 fn config_map(name: &str) -> String {
-    format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: b}}\n")
+    format!(
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}}}
+data: {{a: b}}
+"
+    )
 }
 
 fn shop() -> TempDir {
     folder(&[
         ("base/web.yaml", WEB),
         ("base/kustomization.yaml", BASE),
-        ("base/fields.yaml", "nameReference: []\n"),
+        ("base/fields.yaml", "nameReference: []"),
         ("base/crd.json", "{}"),
         ("prod/kustomization.yaml", PROD),
         ("prod/patch.yaml", PATCH),
@@ -152,7 +159,14 @@ fn json(home: &Path, args: &[&str]) -> Value {
 
 #[track_caller]
 fn assert_text(got: &str, want: &str) {
-    assert_eq!(got, want, "\ngot:\n{got}\nwant:\n{want}");
+    assert_eq!(
+        got, want,
+        r"
+got:
+{got}
+want:
+{want}"
+    );
 }
 
 #[test]
@@ -228,13 +242,25 @@ fn json_has_a_node_for_each_part() {
 #[test]
 fn plain_overlays_have_files() {
     let (a, b) = (config_map("a"), config_map("b"));
-    let home = folder(&[
-        ("app/base/all.yaml", &format!("{a}---\n{b}")),
-        ("app/over/sub/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: c, d: e}\n"),
-        ("app/over/b.yaml", "$patch: delete\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n"),
-        ("app/over/c.yaml", &config_map("c")),
-        ("app/over/same.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
-    ]);
+    let home = folder_with(
+        &[("app/base/all.yaml", &format!("{a}---\n{b}")), ("app/over/c.yaml", &config_map("c"))],
+        r"
+-- app/over/sub/a.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {a: c, d: e}
+-- app/over/b.yaml --
+$patch: delete
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: b}
+-- app/over/same.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+",
+    );
     assert_text(
         &tree(home.path(), &["app/over"]),
         "\
@@ -261,11 +287,19 @@ sum: 2 objects, 1 deleted on the way
 
 #[test]
 fn a_plain_overlay_of_a_kustomization_has_its_parts() {
-    let home = folder(&[
-        ("base/kustomization.yaml", "resources: [a.yaml]\nnameSuffix: -x\n"),
-        ("base/a.yaml", &config_map("a")),
-        ("over/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-x}\ndata: {d: e}\n"),
-    ]);
+    let home = folder_with(
+        &[("base/a.yaml", &config_map("a"))],
+        r"
+-- base/kustomization.yaml --
+resources: [a.yaml]
+nameSuffix: -x
+-- over/a.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a-x}
+data: {d: e}
+",
+    );
     assert_text(
         &tree(home.path(), &["over"]),
         "\
@@ -282,13 +316,22 @@ sum: 1 object
 
 #[test]
 fn what_is_used_twice_is_shown_once() {
-    let home = folder(&[
-        ("leaf/kustomization.yaml", "resources: [c.yaml]\nlabels: [{pairs: {a: b}}]\n"),
-        ("leaf/c.yaml", &config_map("leaf")),
-        ("l/kustomization.yaml", "resources: [../leaf]\nnamePrefix: l-\n"),
-        ("r/kustomization.yaml", "resources: [../leaf]\nnamePrefix: r-\n"),
-        ("top/kustomization.yaml", "resources: [../l, ../r]\n"),
-    ]);
+    let home = folder_with(
+        &[("leaf/c.yaml", &config_map("leaf"))],
+        r"
+-- leaf/kustomization.yaml --
+resources: [c.yaml]
+labels: [{pairs: {a: b}}]
+-- l/kustomization.yaml --
+resources: [../leaf]
+namePrefix: l-
+-- r/kustomization.yaml --
+resources: [../leaf]
+namePrefix: r-
+-- top/kustomization.yaml --
+resources: [../l, ../r]
+",
+    );
     assert_text(
         &tree(home.path(), &["top"]),
         "\
@@ -312,12 +355,19 @@ sum: 2 objects
 
 #[test]
 fn diamonds_do_not_double_and_deep_trees_end() {
-    let home = folder(&[("0/kustomization.yaml", "resources: [c.yaml]\n"), ("0/c.yaml", &config_map("c"))]);
+    let home = folder(&[("0/kustomization.yaml", "resources: [c.yaml]"), ("0/c.yaml", &config_map("c"))]);
     let write = |name: &str, text: String| {
         fs::create_dir(home.path().join(name)).expect("made");
         fs::write(home.path().join(name).join("kustomization.yaml"), text).expect("written");
     };
-    write("d0", "resources: []\nconfigMapGenerator: []\n".into());
+    write(
+        "d0",
+        "\
+resources: []
+configMapGenerator: []
+"
+        .into(),
+    );
     for i in 1..=13 {
         write(&format!("d{i}"), format!("resources: [../d{0}, ../d{0}]\n", i - 1));
     }
@@ -338,7 +388,7 @@ fn diamonds_do_not_double_and_deep_trees_end() {
 /// A folder whose names try to end texts, and to steer terminals.
 fn odd() -> TempDir {
     folder(&[
-        ("k/kustomization.yaml", "resources: [\"a\\\"];<b>\\\\n#&`\\u001B[31m/x.yaml\"]\n"),
+        ("k/kustomization.yaml", "resources: [\"a\\\"];<b>\\\\n#&`\\u001B[31m/x.yaml\"]"),
         ("k/a\"];<b>\\n#&`\u{1b}[31m/x.yaml", &config_map("x")),
     ])
 }
@@ -385,13 +435,17 @@ metadata:
     config.kubernetes.io/function: |
       exec: {path: ./up.sh}
 ";
-    let home = folder(&[
-        ("kustomization.yaml", "resources: [c.yaml, d.yaml]\ntransformers: [up.yaml]\n"),
-        ("c.yaml", &config_map("c")),
-        ("d.yaml", &config_map("d")),
-        ("up.yaml", function),
-        ("up.sh", "#!/bin/sh\nsed '0,/  a: b/s//  a: B/'\n"),
-    ]);
+    let home = folder_with(
+        &[("c.yaml", &config_map("c")), ("d.yaml", &config_map("d")), ("up.yaml", function)],
+        r"
+-- kustomization.yaml --
+resources: [c.yaml, d.yaml]
+transformers: [up.yaml]
+-- up.sh --
+#!/bin/sh
+sed '0,/  a: b/s//  a: B/'
+",
+    );
     let script = home.path().join("up.sh");
     fs::set_permissions(script, fs::Permissions::from_mode(0o755)).expect("executable");
     let all = json(home.path(), &[".", "--enable-alpha-plugins", "--enable-exec"]);
@@ -404,8 +458,9 @@ metadata:
     assert_eq!(node["objects"].as_array().map(Vec::len), Some(1), "{node}");
 
     // It changes `c`, deletes `d` and adds another.
-    let script = "#!/bin/sh\nawk '/^- apiVersion/{n++} /^functionConfig/{n=0; print \"- {apiVersion: v1, kind: ConfigMap, \
-                  metadata: {name: e}}\"} n<2{sub(\"    a: b\", \"    a: B\"); print}'\n";
+    let script = r#"#!/bin/sh
+awk '/^- apiVersion/{n++} /^functionConfig/{n=0; print "- {apiVersion: v1, kind: ConfigMap, metadata: {name: e}}"} n<2{sub("    a: b", "    a: B"); print}'
+"#;
     fs::write(home.path().join("up.sh"), script).expect("written");
     let output = run(home.path(), &["tree", ".", "--enable-alpha-plugins", "--enable-exec"]);
     let told = String::from_utf8(output.stdout).expect("text");
@@ -416,7 +471,7 @@ metadata:
 #[test]
 fn what_comes_from_elsewhere_says_its_commit() {
     let home = folder(&[
-        ("repository/base/kustomization.yaml", "resources: [c.yaml]\n"),
+        ("repository/base/kustomization.yaml", "resources: [c.yaml]"),
         ("repository/base/c.yaml", &config_map("c")),
     ]);
     let repository = home.path().join("repository");
@@ -445,12 +500,19 @@ fn what_comes_from_elsewhere_says_its_commit() {
 #[ignore = "needs helm"]
 fn charts_say_what_they_made() {
     let helm = needs::needed("SMP_TEST_HELM", "helm");
-    let home = folder(&[
-        ("kustomization.yaml", "helmCharts: [{name: app, releaseName: r}]\n"),
-        ("charts/app/Chart.yaml", "apiVersion: v2\nname: app\nversion: 1.0.0\n"),
-        ("charts/app/values.yaml", "x: y\n"),
-        ("charts/app/templates/c.yaml", &config_map("{{ .Release.Name }}-c")),
-    ]);
+    let home = folder_with(
+        &[("charts/app/templates/c.yaml", &config_map("{{ .Release.Name }}-c"))],
+        r"
+-- kustomization.yaml --
+helmCharts: [{name: app, releaseName: r}]
+-- charts/app/Chart.yaml --
+apiVersion: v2
+name: app
+version: 1.0.0
+-- charts/app/values.yaml --
+x: y
+",
+    );
     let all = json(home.path(), &[".", "--enable-helm", "--helm-command", &helm]);
     let chart = &all["children"][0];
     assert_eq!(
@@ -462,7 +524,7 @@ fn charts_say_what_they_made() {
 
 #[test]
 fn what_cannot_be_built_has_no_tree() {
-    let home = folder(&[("kustomization.yaml", "resources: [missing.yaml]\n")]);
+    let home = folder(&[("kustomization.yaml", "resources: [missing.yaml]")]);
     let output = run(home.path(), &["tree"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     assert!(String::from_utf8_lossy(&output.stderr).contains("missing.yaml"));
@@ -471,14 +533,24 @@ fn what_cannot_be_built_has_no_tree() {
 
 #[test]
 fn files_of_configurations_are_no_resources() {
-    let plugin = "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: p}\nprefix: t-\n\
-                  fieldSpecs: [{path: metadata/name}]\n";
-    let home = folder(&[
-        ("kustomization.yaml", "resources: [a.yaml]\ntransformers: [plugins]\n"),
-        ("a.yaml", &config_map("a")),
-        ("plugins/kustomization.yaml", "resources: [plugin.yaml]\nnameSuffix: -x\n"),
-        ("plugins/plugin.yaml", plugin),
-    ]);
+    let plugin = "\
+apiVersion: builtin
+kind: PrefixTransformer
+metadata: {name: p}
+prefix: t-
+fieldSpecs: [{path: metadata/name}]
+";
+    let home = folder_with(
+        &[("a.yaml", &config_map("a")), ("plugins/plugin.yaml", plugin)],
+        r"
+-- kustomization.yaml --
+resources: [a.yaml]
+transformers: [plugins]
+-- plugins/kustomization.yaml --
+resources: [plugin.yaml]
+nameSuffix: -x
+",
+    );
     assert_eq!(
         tree(home.path(), &["."]),
         "\

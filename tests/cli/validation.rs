@@ -5,15 +5,37 @@ use std::path::Path;
 use std::process::Output;
 
 use kubectl_smp_testing::program;
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{folder, folder_with, run};
 
-const GOOD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good}\ndata: {mode: prod}\n";
-const BAD: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\ndata: {retries: 3}\n";
-const OLD: &str =
-    "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: old}\nspec: {minAvailable: 1}\n";
-const WIDGET: &str = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: web}\nspec: {size: big}\n";
-const OPEN: &str =
-    "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: \"${PORT}\"}]}\n";
+const GOOD: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: good}
+data: {mode: prod}
+";
+const BAD: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: bad}
+data: {retries: 3}
+";
+const OLD: &str = "\
+apiVersion: policy/v1beta1
+kind: PodDisruptionBudget
+metadata: {name: old}
+spec: {minAvailable: 1}
+";
+const WIDGET: &str = "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: web}
+spec: {size: big}
+";
+const OPEN: &str = r#"apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: "${PORT}"}]}
+"#;
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
@@ -31,8 +53,14 @@ fn build(home: &Path, args: &[&str]) -> (Option<i32>, String, Vec<String>) {
 
 #[test]
 fn what_would_be_refused_is_not_printed() {
-    let home =
-        folder(&[("bad.yaml", BAD), ("kustomization.yaml", "resources: [bad.yaml]\nnamePrefix: my-\n")]);
+    let home = folder_with(
+        &[("bad.yaml", BAD)],
+        r"
+-- kustomization.yaml --
+resources: [bad.yaml]
+namePrefix: my-
+",
+    );
     let (status, printed, said) = build(home.path(), &["--validate"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""));
     assert_eq!(said.len(), 1, "{said:?}");
@@ -45,9 +73,9 @@ fn what_would_be_refused_is_not_printed() {
 fn all_targets_are_looked_at_before_anything_is_printed_or_written() {
     let home = folder(&[
         ("a/good.yaml", GOOD),
-        ("a/kustomization.yaml", "resources: [good.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [good.yaml]"),
         ("b/bad.yaml", BAD),
-        ("b/kustomization.yaml", "resources: [bad.yaml]\n"),
+        ("b/kustomization.yaml", "resources: [bad.yaml]"),
     ]);
     let home = home.path();
     for output in [&[][..], &["-o", "json"], &["-o", "all.yaml"], &["--output-dir", "out"]] {
@@ -63,7 +91,7 @@ fn all_targets_are_looked_at_before_anything_is_printed_or_written() {
 
 #[test]
 fn what_is_only_deprecated_stays_a_warning() {
-    let home = folder(&[("old.yaml", OLD), ("kustomization.yaml", "resources: [old.yaml]\n")]);
+    let home = folder(&[("old.yaml", OLD), ("kustomization.yaml", "resources: [old.yaml]")]);
     let home = home.path();
     let (status, printed, said) = build(home, &["--validate", "--kubernetes", "1.24"]);
     assert_eq!((status, printed.is_empty()), (Some(0), false));
@@ -79,19 +107,29 @@ fn what_is_only_deprecated_stays_a_warning() {
 
 #[test]
 fn objects_that_nobody_knows_are_named() {
-    let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: \
-                      widgets.example.com}\nspec:\n  group: example.com\n  scope: Namespaced\n  names: {kind: Widget, plural: \
-                      widgets}\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    schema:\n      \
-                      openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: \
-                      integer}}}}}\n";
+    let definition = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}
+";
     let other = WIDGET.replace("name: web", "name: other");
     let home = folder(&[
         ("a/widget.yaml", WIDGET),
         ("a/other.yaml", &other),
-        ("a/kustomization.yaml", "resources: [other.yaml, widget.yaml]\n"),
+        ("a/kustomization.yaml", "resources: [other.yaml, widget.yaml]"),
         ("b/widget.yaml", WIDGET),
         ("b/crd.yaml", definition),
-        ("b/kustomization.yaml", "resources: [widget.yaml, crd.yaml]\n"),
+        ("b/kustomization.yaml", "resources: [widget.yaml, crd.yaml]"),
     ]);
     let (status, _, said) = build(home.path(), &["--validate", "a"]);
     assert_eq!((status, said.len()), (Some(0), 1), "{said:?}");
@@ -105,7 +143,7 @@ fn objects_that_nobody_knows_are_named() {
 
 #[test]
 fn what_is_filled_in_later_is_not_judged_before_it_is_sent() {
-    let home = folder(&[("open.yaml", OPEN), ("kustomization.yaml", "resources: [open.yaml]\n")]);
+    let home = folder(&[("open.yaml", OPEN), ("kustomization.yaml", "resources: [open.yaml]")]);
     assert_eq!(build(home.path(), &["--validate"]).0, Some(0));
 }
 
@@ -196,7 +234,7 @@ spec:
     let home = folder(&[
         ("all.yaml", DEFINITION_OF_DEFINITIONS),
         ("wrong.yaml", wrong),
-        ("kustomization.yaml", "resources: [all.yaml, wrong.yaml]\n"),
+        ("kustomization.yaml", "resources: [all.yaml, wrong.yaml]"),
     ]);
     let (status, printed, said) = build(home.path(), &["--validate"]);
     assert_eq!((status, printed.as_str()), (Some(1), ""), "{said:?}");

@@ -48,7 +48,16 @@ fn fail(directory: &Path, args: &[&str]) -> String {
 }
 
 fn config(name: &str, value: &str) -> String {
-    format!("apiVersion: v1\ndata:\n  value: {value}\nkind: ConfigMap\nmetadata:\n  name: {name}\n")
+    format!(
+        "\
+apiVersion: v1
+data:
+  value: {value}
+kind: ConfigMap
+metadata:
+  name: {name}
+"
+    )
 }
 
 /// Targets `a` and `b` with a ConfigMap each, and `bad`.
@@ -558,7 +567,10 @@ fn a_bound_on_the_size_of_files_leaves_nothing_behind() {
 #[test]
 fn messages_that_cannot_be_written_are_no_success() {
     let home = targets();
-    let images = "resources: [x.yaml]\nimages: [{name: nope, newTag: '1'}]\n";
+    let images = "\
+resources: [x.yaml]
+images: [{name: nope, newTag: '1'}]
+";
     fs::write(home.path().join("a/kustomization.yaml"), images).expect("written");
     let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("there");
     let output = program(home.path(), &["build", "a"]).stderr(full).output().expect("runs");

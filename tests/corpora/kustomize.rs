@@ -42,7 +42,12 @@ fn compare(kustomize: &str, directory: &Path) -> Result<bool, String> {
         if want.status.success() != got.status.success() {
             let theirs = String::from_utf8_lossy(&want.stderr);
             let our = String::from_utf8_lossy(&got.stderr);
-            return Err(format!("{dialect}: only one fails\nkustomize: {theirs}\nours: {our}"));
+            return Err(format!(
+                "\
+{dialect}: only one fails
+kustomize: {theirs}
+ours: {our}"
+            ));
         }
         if got_text != want_text {
             let line = got_text.lines().zip(want_text.lines()).position(|(a, b)| a != b);
@@ -51,7 +56,12 @@ fn compare(kustomize: &str, directory: &Path) -> Result<bool, String> {
                 text.lines().skip(line.saturating_sub(6)).take(14).collect::<Vec<_>>().join("\n")
             };
             return Err(format!(
-                "{dialect}: line {}\n--- ours\n{}\n--- kustomize\n{}",
+                "\
+{dialect}: line {}
+--- ours
+{}
+--- kustomize
+{}",
                 line + 1,
                 show(&got_text),
                 show(&want_text)
@@ -122,10 +132,16 @@ fn line_breaks_of_yaml_1_1_are_read_and_written_as_by_kustomize() {
         "a: \"x ~ y\"",
         "a: \"x~~  y\"",
         "a: \"x~\n  y\"",
-        "a: |\n    x~  y\n    z",
+        "\
+a: |
+    x~  y
+    z",
         "a: |\n    x~    y",
         "a: >\n    x~    y",
-        "a: >\n    x~  y\n    z",
+        "\
+a: >
+    x~  y
+    z",
         "a: |-\n    x~",
         "a~b: x",
         "a: x # c~b: y",
@@ -137,8 +153,16 @@ fn line_breaks_of_yaml_1_1_are_read_and_written_as_by_kustomize() {
         for form in forms {
             let directory = TempDir::new().expect("made");
             let data = form.replace('~', mark);
-            let manifest =
-                format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  {data}\n");
+            let manifest = format!(
+                "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+data:
+  {data}
+"
+            );
             fs::write(directory.path().join("a.yaml"), manifest).expect("written");
             fs::write(directory.path().join("kustomization.yaml"), "resources: [a.yaml]\n").expect("written");
             if let Err(difference) = compare(&kustomize, directory.path()) {
@@ -171,7 +195,14 @@ fn random_overlays_are_built_as_kustomize_builds_them() {
         results.iter().filter_map(|r| r.as_ref().err()).map(String::as_str).take(5).collect();
     if !failures.is_empty() {
         let kept = all.keep();
-        panic!("{}\n\nall are kept in {}", failures.join("\n\n"), kept.display());
+        panic!(
+            "\
+{}
+
+all are kept in {}",
+            failures.join("\n\n"),
+            kept.display()
+        );
     }
     let builds = results.iter().filter(|r| **r == Ok(true)).count();
     eprintln!("{builds} of them build; it took {:.0} s", started.elapsed().as_secs_f32());

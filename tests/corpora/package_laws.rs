@@ -59,7 +59,14 @@ fn change(tree: &mut Tree, dice: &mut Dice) {
         }
         3 => {
             let number = dice.pick(&[1, 2, 3]);
-            let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: new-{number}\n");
+            let text = format!(
+                "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: new-{number}
+"
+            );
             tree.insert(format!("new-{number}.yaml").into(), text.into_bytes());
         }
         edit => {

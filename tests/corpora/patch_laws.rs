@@ -57,7 +57,16 @@ fn same(what: &str, got: &Node, want: &Node, inputs: &[&Node]) -> Verdict {
         return Ok(());
     }
     let inputs: Vec<_> = inputs.iter().map(|node| json(node)).collect();
-    Err(format!("{what}\n  got  {}\n  want {}\n  from {}", json(got), json(want), inputs.join("\n  and  ")))
+    Err(format!(
+        "\
+{what}
+  got  {}
+  want {}
+  from {}",
+        json(got),
+        json(want),
+        inputs.join("\n  and  ")
+    ))
 }
 
 fn json(node: &Node) -> String {
@@ -436,7 +445,17 @@ fn three_way_round_trip(generator: &mut Generator<'_>, way: Way, policy: ListPol
         patched_by(way, current, &created.value, cursor)
     };
     let outcome = Outcome { policy, has_whole_maps: way.0 == PatchType::Strategic };
-    let inputs = || format!("\n  {}\n  {}\n  {}", json(&original), json(&modified), json(&current));
+    let inputs = || {
+        format!(
+            r"
+  {}
+  {}
+  {}",
+            json(&original),
+            json(&modified),
+            json(&current)
+        )
+    };
     let trip = || {
         let result = create(&original, &modified, &current)?;
         let [a, b, c, d] = [&original, &modified, &current, &result].map(Some);

@@ -222,8 +222,18 @@ fn revised(revision: &Revision, dice: &mut Dice, number: usize) -> Revision {
         match dice.below(8) {
             0 => drop(next.insert(path, format!("# revision {number}\n{text}"))),
             1 => {
-                let head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: new";
-                let text = format!("{head}-{number}\ndata:\n  a: {number}\n");
+                let head = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: new";
+                let text = format!(
+                    "\
+{head}-{number}
+data:
+  a: {number}
+"
+                );
                 next.insert(format!("new-{number}.yaml"), text);
             }
             2 if path.starts_with("new-") && yaml.len() > 1 => drop(next.remove(&path)),
@@ -231,7 +241,18 @@ fn revised(revision: &Revision, dice: &mut Dice, number: usize) -> Revision {
                 next.remove(&path);
                 next.insert(format!("moved-{number}-{path}"), text);
             }
-            4 => drop(next.insert(README.into(), format!("# It\n\nwords\n\nrevision {number}\n"))),
+            4 => drop(next.insert(
+                README.into(),
+                format!(
+                    "\
+# It
+
+words
+
+revision {number}
+"
+                ),
+            )),
             _ => {
                 let seed = dice.below(usize::MAX) as u64;
                 let text = changed(&text, |node| edit_node(node, &mut Dice::new(seed), number));
@@ -262,7 +283,17 @@ fn replay(first: &Revision, custom: Custom, seed: u64, upgrades: usize, schema: 
     let [original, updated, dest] = ["original", "updated", "dest"].map(|side| directory.path().join(side));
     let mut dice = Dice::new(seed);
     let mut upstream = first.clone();
-    upstream.insert(README.into(), "# It\n\nwords\n\nrevision 0\n".into());
+    upstream.insert(
+        README.into(),
+        "\
+# It
+
+words
+
+revision 0
+"
+        .into(),
+    );
     let own: BTreeSet<Name> = resources(&upstream).into_keys().collect();
     let mut mine: Revision = upstream.clone();
     for (path, text) in &mut mine {

@@ -35,7 +35,11 @@ fn shown(problem: &Diagnostic, sources: &SourceMap) -> String {
     let labels = problem.labels().iter().map(|label| format!("{} {}", place(label.span), label.text));
     let labels = labels.collect::<Vec<_>>();
     let text = format!(
-        "{:?} {:?} {problem}\n{labels:#?}\n{:#?}\n{:?}",
+        "\
+{:?} {:?} {problem}
+{labels:#?}
+{:#?}
+{:?}",
         problem.severity(),
         problem.code(),
         problem.notes(),
@@ -128,7 +132,14 @@ fn compare(memory: &MemoryTree, target: &Path) -> std::result::Result<bool, Stri
     let in_memory = Arc::new(RecordingTree::new(Arc::new(memory.clone())));
     let got = build(in_memory.clone(), target);
     let differs = |what: &str, got: &str, want: &str| {
-        Err(format!("{}: {what}:\n{got}\n--- instead of\n{want}", target.display()))
+        Err(format!(
+            "\
+{}: {what}:
+{got}
+--- instead of
+{want}",
+            target.display()
+        ))
     };
     if got != want {
         return differs("from memory", &got.text, &want.text);
@@ -200,12 +211,27 @@ fn random_overlays_are_built_from_memory() {
 
 #[cfg(unix)]
 fn write_linked(home: &Path) {
-    let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
+    let map = |name: &str| {
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}}}
+"
+        )
+    };
     let files = [
         ("app/kustomization.yaml", "resources: [a.yaml, link.yaml, ../linked, ../to-base]\n".to_string()),
         ("app/a.yaml", map("a")),
         ("app/b.yaml", map("b")),
-        ("base/kustomization.yaml", "resources: [c.yaml]\nnamePrefix: base-\n".into()),
+        (
+            "base/kustomization.yaml",
+            "\
+resources: [c.yaml]
+namePrefix: base-
+"
+            .into(),
+        ),
         ("base/c.yaml", map("c")),
         ("linked/real.yaml", "configMapGenerator: [{name: d, files: [x=../linked/text]}]\n".into()),
         ("linked/text", "x".into()),
@@ -255,20 +281,45 @@ fn links_are_followed_in_memory() {
 #[test]
 fn nothing_else_is_looked_at() {
     let files = [
-        ("app/kustomization.yaml", "resources: [../base]\nnamePrefix: my-\n"),
+        (
+            "app/kustomization.yaml",
+            "\
+resources: [../base]
+namePrefix: my-
+",
+        ),
         ("base/kustomization.yaml", "resources: [map.yaml]\n"),
-        ("base/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"),
+        (
+            "base/map.yaml",
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+",
+        ),
     ];
     let tree = Arc::new(MemoryTree::new(files).expect("distinct"));
-    let want = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: my-a\n";
+    let want = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: my-a
+";
     assert_eq!(build(tree.clone(), Path::new("app")).text, want);
     assert!(build(tree, Path::new("examples/kustomize/base")).text.contains("no such file or directory"));
 }
 
 #[test]
 fn programs_are_not_run_over_files_in_memory() {
-    let function = "apiVersion: v1\nkind: F\nmetadata:\n  name: f\n  annotations:\n    \
-                    config.kubernetes.io/function: 'exec: {path: ./f}'\n";
+    let function = "\
+apiVersion: v1
+kind: F
+metadata:
+  name: f
+  annotations:
+    config.kubernetes.io/function: 'exec: {path: ./f}'
+";
     let files = [("k/kustomization.yaml", "generators: [f.yaml]\n"), ("k/f.yaml", function)];
     let charts = [("k/kustomization.yaml", "helmCharts: [{name: a, repo: b}]\n")];
     for tree in [MemoryTree::new(files), MemoryTree::new(charts)] {

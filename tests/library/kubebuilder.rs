@@ -10,7 +10,14 @@ use kubectl_smp::schema::Schema;
 use kubectl_smp::source::{Reading, SourceMap};
 
 const FILES: [(&str, &str); 10] = [
-    ("PROJECT", "domain: example.com\nlayout:\n- go.kubebuilder.io/v4\nversion: \"3\"\n"),
+    (
+        "PROJECT",
+        r#"domain: example.com
+layout:
+- go.kubebuilder.io/v4
+version: "3"
+"#,
+    ),
     (
         "config/crd/bases/shop.example.com_carts.yaml",
         "apiVersion: apiextensions.k8s.io/v1
@@ -58,12 +65,34 @@ spec:
     ),
     (
         "config/crd/kustomization.yaml",
-        "resources:\n- bases/shop.example.com_carts.yaml\n# +kubebuilder:scaffold:crd\n\npatches: []\n",
+        "\
+resources:
+- bases/shop.example.com_carts.yaml
+# +kubebuilder:scaffold:crd
+
+patches: []
+",
     ),
-    ("config/crd/kustomizeconfig.yaml", "nameReference:\n- kind: Service\n  version: v1\n  fieldSpecs: []\n"),
+    (
+        "config/crd/kustomizeconfig.yaml",
+        "\
+nameReference:
+- kind: Service
+  version: v1
+  fieldSpecs: []
+",
+    ),
     (
         "config/default/kustomization.yaml",
-        "namespace: shop-system\n\nnamePrefix: shop-\n\nresources:\n- ../crd\n- ../manager\n",
+        "\
+namespace: shop-system
+
+namePrefix: shop-
+
+resources:
+- ../crd
+- ../manager
+",
     ),
     (
         "config/default/manager_patch.yaml",
@@ -107,11 +136,29 @@ spec:
     ),
     (
         "config/rbac/role.yaml",
-        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: manager-role\nrules:\n- apiGroups: [shop.example.com]\n  resources: [carts]\n  verbs: [get]\n",
+        "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: manager-role
+rules:
+- apiGroups: [shop.example.com]
+  resources: [carts]
+  verbs: [get]
+",
     ),
     (
         "config/samples/cart.yaml",
-        "apiVersion: shop.example.com/v1\nkind: Cart\nmetadata:\n  name: sample\nspec:\n  lines:\n  - sku: a\n    count: 1\n",
+        "\
+apiVersion: shop.example.com/v1
+kind: Cart
+metadata:
+  name: sample
+spec:
+  lines:
+  - sku: a
+    count: 1
+",
     ),
 ];
 
@@ -125,18 +172,42 @@ const UPSTREAM: &Changes = &[
         "count: {type: integer}",
         "count: {type: integer}, note: {type: string}",
     ),
-    ("config/crd/patches/webhook_in_carts.yaml", "      - v1\n", "      - v1\n      - v2\n"),
+    (
+        "config/crd/patches/webhook_in_carts.yaml",
+        "      - v1\n",
+        r"      - v1
+      - v2
+",
+    ),
     ("config/crd/kustomization.yaml", "patches: []", "patches:\n- path: patches/webhook_in_carts.yaml"),
     ("config/crd/kustomizeconfig.yaml", "fieldSpecs: []", "fieldSpecs:\n  - kind: CustomResourceDefinition"),
-    ("config/default/kustomization.yaml", "- ../manager\n", "- ../manager\n- ../rbac\n"),
+    (
+        "config/default/kustomization.yaml",
+        "- ../manager\n",
+        "\
+- ../manager
+- ../rbac
+",
+    ),
     (
         "config/default/manager_patch.yaml",
         "- --leader-elect\n",
-        "- --leader-elect\n        - --health-probe-bind-address=:8081\n",
+        "\
+- --leader-elect
+        - --health-probe-bind-address=:8081
+",
     ),
     ("config/manager/manager.yaml", "controller:v1", "controller:v2"),
     ("config/rbac/role.yaml", "verbs: [get]", "verbs: [get, list]"),
-    ("config/samples/cart.yaml", "count: 1\n", "count: 1\n  - sku: b\n    count: 2\n"),
+    (
+        "config/samples/cart.yaml",
+        "count: 1\n",
+        "\
+count: 1
+  - sku: b
+    count: 2
+",
+    ),
 ];
 
 const MINE: &Changes = &[
@@ -144,12 +215,22 @@ const MINE: &Changes = &[
     (
         "config/crd/patches/webhook_in_carts.yaml",
         "  name: carts.shop.example.com\n",
-        "  name: carts.shop.example.com\n  labels: {mine: \"yes\"}\n",
+        r#"  name: carts.shop.example.com
+  labels: {mine: "yes"}
+"#,
     ),
     ("config/default/kustomization.yaml", "namespace: shop-system", "namespace: prod"),
     ("config/manager/manager.yaml", "cpu: 500m", "cpu: \"2\" # ours is large"),
     ("config/manager/manager.yaml", "replicas: 1", "replicas: 3"),
-    ("config/samples/cart.yaml", "lines:\n", "lines:\n  - sku: mine\n    count: 7\n"),
+    (
+        "config/samples/cart.yaml",
+        "lines:\n",
+        "\
+lines:
+  - sku: mine
+    count: 7
+",
+    ),
 ];
 
 fn with(changes: &[&Changes]) -> Vec<(String, String)> {

@@ -472,7 +472,13 @@ fn resources_of_three_packages() {
         let text = |value: &str| {
             let map = |name: &str, value: &str| {
                 format!(
-                    "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\ndata:\n  key: \"{value}\"\n"
+                    r#"apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {name}
+data:
+  key: "{value}"
+"#
                 )
             };
             let resource = if value.is_empty() { String::new() } else { format!("---\n{}", map("x", value)) };
@@ -494,20 +500,47 @@ fn resources_of_three_packages() {
 fn a_deployment_takes_what_its_source_changes() {
     let frame = |replicas: &str, containers: &str| {
         format!(
-            "apiVersion: apps/v1\nkind: Deployment\nspec:\n  replicas: {replicas}\n  template:\n    spec:\n      containers:\n{containers}"
+            "\
+apiVersion: apps/v1
+kind: Deployment
+spec:
+  replicas: {replicas}
+  template:
+    spec:
+      containers:
+{containers}"
         )
     };
     let source = frame(
         "3",
-        "      - name: web\n        image: web:2\n        command: [\"new\", 'x']\n      - name: logs\n        image: logs:1\n",
+        r#"      - name: web
+        image: web:2
+        command: ["new", 'x']
+      - name: logs
+        image: logs:1
+"#,
     );
     let dest = frame(
         "1 # few",
-        "      # in front\n      - name: web\n        image: web:1\n        command: ['old', 'y']\n      - name: proxy\n        image: proxy:1\n",
+        r"      # in front
+      - name: web
+        image: web:1
+        command: ['old', 'y']
+      - name: proxy
+        image: proxy:1
+",
     );
     let want = frame(
         "3 # few",
-        "      # in front\n      - name: web\n        image: web:2\n        command: ['new', 'x']\n      - name: proxy\n        image: proxy:1\n      - name: logs\n        image: logs:1\n",
+        r"      # in front
+      - name: web
+        image: web:2
+        command: ['new', 'x']
+      - name: proxy
+        image: proxy:1
+      - name: logs
+        image: logs:1
+",
     );
     let sources = SourceMap::default();
     let package = |name: &str, text: String| {

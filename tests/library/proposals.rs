@@ -111,7 +111,14 @@ fn patched(live: &str, patch: &str, rules: Rules) -> Result<Node, String> {
     let kind = graph.named("Thing").expect("defined");
     let merged = apply(node(live), &node(patch), kind, &Schema::none(), rules);
     let merged = merged.map_err(|error| error.to_string())?;
-    assert_eq!(merged.warnings, [], "{rules:?}\n{live}\n{patch}");
+    assert_eq!(
+        merged.warnings,
+        [],
+        "\
+{rules:?}
+{live}
+{patch}"
+    );
     Ok(merged.node.expect("not deleted"))
 }
 
@@ -120,9 +127,21 @@ fn check(rules: &[Rules], table: &[(&str, &str, &str)]) {
     for (live, patch, want) in table {
         for rules in rules {
             match (patched(live, patch, *rules), want.strip_prefix('!')) {
-                (Ok(got), None) => assert_eq!(got, node(want), "{rules:?}\n{live}\n{patch}"),
+                (Ok(got), None) => assert_eq!(
+                    got,
+                    node(want),
+                    "\
+{rules:?}
+{live}
+{patch}"
+                ),
                 (Err(error), Some(want)) => assert!(error.contains(want), "{rules:?} {patch}: {error}"),
-                (got, _) => panic!("{rules:?}\n{live}\n{patch}: {got:?}"),
+                (got, _) => panic!(
+                    "\
+{rules:?}
+{live}
+{patch}: {got:?}"
+                ),
             }
         }
     }
@@ -271,9 +290,11 @@ fn recommended_keys_begin_with_the_default_key() {
     let none = "definitions: {A: {type: array, x-kubernetes-recommended-patch-merge-key: a}}";
     assert!(read(none).expect_err("no default").contains("there is none"));
     // CRDs and server documents have the same reader.
-    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {group: a.b, names: {kind: \
-               A}, versions: [{name: v1, schema: {openAPIV3Schema: {type: object, properties: {l: {type: array, \
-               x-kubernetes-patch-merge-key: a, x-kubernetes-recommended-patch-merge-key: 'b,a'}}}}}]}\n";
+    let crd = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Schema: {type: object, properties: {l: {type: array, x-kubernetes-patch-merge-key: a, x-kubernetes-recommended-patch-merge-key: 'b,a'}}}}}]}
+";
     assert!(read(crd).expect_err("a CRD").contains("must be the first"));
     let v3 = "{\"openapi\": \"3.0.0\", \"components\": {\"schemas\": {\"A\": {\"type\": \"array\", \
               \"x-kubernetes-patch-merge-key\": \"a\", \"x-kubernetes-recommended-patch-merge-key\": \"b\"}}}}";
@@ -807,10 +828,11 @@ fn a_patched_container_leaves_its_sidecar() {
 /// "Custom resources can define their own merge strategies that will be respected".
 #[test]
 fn custom_resources_merge_by_their_definitions() {
-    let crd = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {group: a.b, names: {kind: \
-               A}, versions: [{name: v1, schema: {openAPIV3Schema: {type: object, properties: {l: {type: array, \
-               x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id], items: {type: object, properties: {id: \
-               {type: string}}}}}}}}]}\n";
+    let crd = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Schema: {type: object, properties: {l: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [id], items: {type: object, properties: {id: {type: string}}}}}}}}]}
+";
     let graph = read(crd).expect("readable");
     let kind = graph.kind(&Gvk::from_manifest("a.b/v1", "A")).expect("defined");
     let (live, patch) = (node("l: [{id: a, x: 1}, {id: b}]"), node("l: [{id: b, x: 2}]"));

@@ -207,7 +207,15 @@ fn unended(value: &str) -> String {
 
 /// A manifest of a kind that no schema knows.
 fn manifest(number: usize, value: &str) -> String {
-    format!("apiVersion: example.com/v1\nkind: Row\nmetadata:\n  name: row-{number}\nvalue: {value}\n")
+    format!(
+        "\
+apiVersion: example.com/v1
+kind: Row
+metadata:
+  name: row-{number}
+value: {value}
+"
+    )
 }
 
 fn read(text: &str, reading: Reading) -> Option<Node> {
@@ -327,7 +335,10 @@ fn kustomize_reads_the_same() {
     let folder = tempfile::tempdir().expect("a directory");
     fs::write(
         folder.path().join("kustomization.yaml"),
-        "resources: [rows.yaml]\nsortOptions: {order: fifo}\n",
+        "\
+resources: [rows.yaml]
+sortOptions: {order: fifo}
+",
     )
     .expect("written");
     let program = |texts: &[String]| {
@@ -348,10 +359,14 @@ mod commands {
     use std::fs;
 
     use kubectl_smp::yaml::Node;
-    use kubectl_smp_testing::program::{self, folder};
+    use kubectl_smp_testing::program::{self, folder, folder_with};
     use tempfile::TempDir;
 
-    const HEAD: &str = "apiVersion: example.com/v1\nkind: Row\nmetadata: {name: row}\n";
+    const HEAD: &str = "\
+apiVersion: example.com/v1
+kind: Row
+metadata: {name: row}
+";
 
     fn run(folder: &TempDir, args: &[&str], stdin: &str) -> String {
         let output = program::run_with_stdin(program::command(folder.path(), args), stdin);
@@ -368,8 +383,12 @@ mod commands {
         let (base, over) = (row("{day: 2024-01-31, on: y}"), row("{n: Off, time: 2024-01-31}"));
         let folder = folder(&[("base/row.yaml", &base), ("o/row.yaml", &over)]);
         let built = run(&folder, &["build", "o"], "");
-        let value =
-            "value:\n  day: \"2024-01-31\"\n  \"false\": false\n  time: \"2024-01-31\"\n  \"true\": true\n";
+        let value = r#"value:
+  day: "2024-01-31"
+  "false": false
+  time: "2024-01-31"
+  "true": true
+"#;
         assert!(built.ends_with(value), "{built}");
         // Who reads what is printed reads the same.
         assert_eq!(
@@ -377,16 +396,35 @@ mod commands {
             built
         );
 
-        fs::write(folder.path().join("base/kustomization.yaml"), "resources: [row.yaml]\n").expect("written");
+        fs::write(folder.path().join("base/kustomization.yaml"), "resources: [row.yaml]").expect("written");
         let built = run(&folder, &["build", "o"], "");
-        let value = "value:\n  day: \"2024-01-31T00:00:00Z\"\n  \"false\": false\n  \"on\": \"y\"\n  time: \"2024-01-31\"\n";
+        let value = r#"value:
+  day: "2024-01-31T00:00:00Z"
+  "false": false
+  "on": "y"
+  time: "2024-01-31"
+"#;
         assert!(built.ends_with(value), "what a kustomization loads is read as by kustomize: {built}");
     }
 
     #[test]
     fn patches_and_what_they_patch_are_read_as_by_kubectl() {
-        let text = format!("{HEAD}value: yes # on\nday: 2024-01-31\nn: {{y: 1}}\nnew: ~\n");
-        let folder = folder(&[("row.yaml", &text), ("patch.yaml", "n: {on: 2}\nnew: no\n")]);
+        let text = format!(
+            "\
+{HEAD}value: yes # on
+day: 2024-01-31
+n: {{y: 1}}
+new: ~
+"
+        );
+        let folder = folder_with(
+            &[("row.yaml", &text)],
+            r"
+-- patch.yaml --
+n: {on: 2}
+new: no
+",
+        );
         let want = text.replace("{y: 1}", "{y: 2}").replace("new: ~", "new: false");
         let patch = ["patch", "-f", "row.yaml", "--type=merge", "--patch-file=patch.yaml"];
         assert_eq!(run(&folder, &patch, ""), want);
@@ -454,12 +492,22 @@ mod commands {
 
     #[test]
     fn merges_of_versions_leave_the_texts_of_others_alone() {
-        let values = "a: on # y\nb: 0o17\nc: 1e3\nd: 2024-01-31\ne: ~\nf: 0x1F\n'n': no\ng: 1_000\nh: 08\n";
+        let values = "\
+a: on # y
+b: 0o17
+c: 1e3
+d: 2024-01-31
+e: ~
+f: 0x1F
+'n': no
+g: 1_000
+h: 08
+";
         let versions = |value: &str| format!("{HEAD}{values}value: {value}\n");
         let folder = folder(&[
             ("original.yaml", &versions("1")),
             ("updated.yaml", &versions("2")),
-            ("dest.yaml", &format!("{}mine: y\n", versions("1"))),
+            ("dest.yaml", &format!("{}mine: y", versions("1"))),
         ]);
         let sides = ["--original=original.yaml", "--updated=updated.yaml", "--dest=dest.yaml"];
         let merged = run(&folder, &[&["merge3"], &sides[..]].concat(), "");

@@ -69,10 +69,22 @@ fn all_that_validation_finds_has_a_rule() {
 }
 
 fn contents() -> String {
-    let mut page = "# Rules\n\nWhat `kubectl smp check` looks for. `kubectl smp check --explain CODE` shows these pages.\n"
-        .to_string();
+    let mut page = "\
+# Rules
+
+What `kubectl smp check` looks for. `kubectl smp check --explain CODE` shows these pages.
+"
+    .to_string();
     for group in RuleGroup::ALL {
-        page.extend(["\n## ", group.title(), "\n\n| code | severity | |\n|---|---|---|\n"]);
+        page.extend([
+            "\n## ",
+            group.title(),
+            r"
+
+| code | severity | |
+|---|---|---|
+",
+        ]);
         for rule in RULES.iter().filter(|rule| rule.group == group) {
             page.push_str(&line(rule));
         }

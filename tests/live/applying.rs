@@ -157,7 +157,11 @@ fn a_kind_that_nobody_has_is_no_kind_to_replace() {
 fn the_same_object_twice_is_an_error_before_anything_is_sent() {
     let rig = Rig::new();
     rig.create_namespace();
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: NAME}\n";
+    let map = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m, namespace: NAME}
+";
     rig.file("a.yaml", map);
     rig.file("b.yaml", map);
     let ran = rig.smp(&["apply", "-f", "a.yaml", "-f", "b.yaml"]).ended(1);
@@ -174,14 +178,26 @@ fn a_wave_that_fails_holds_back_the_next() {
     rig.create_namespace();
     let map = |name: &str, wave: &str, data: &str| {
         format!(
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: NAME, annotations: {{{wave}}}}}\ndata: {data}\n"
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}, namespace: NAME, annotations: {{{wave}}}}}
+data: {data}
+"
         )
     };
     let own = |wave: i32| format!("smp.kubectl.dev/wave: '{wave}'");
     let good = [map("late", &own(5), "{}"), map("first", &own(-1), "{}"), map("none", "", "{}")];
     let text = documents(&good.each_ref().map(String::as_str));
     let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &text).ended(0);
-    assert_eq!(ran.stdout, "configmap/first created\nconfigmap/none created\nconfigmap/late created\n");
+    assert_eq!(
+        ran.stdout,
+        "\
+configmap/first created
+configmap/none created
+configmap/late created
+"
+    );
 
     let argo = |wave: i32| format!("argocd.argoproj.io/sync-wave: '{wave}'");
     let bad = [map("after", &argo(1), "{}"), map("bad", &argo(0), "{a: {b: c}}")];
@@ -204,7 +220,13 @@ fn a_wave_that_fails_holds_back_the_next() {
 fn objects_are_chosen_by_labels_and_printed_as_they_are() {
     let rig = Rig::new();
     rig.create_namespace();
-    let list = "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a, namespace: NAME, labels: {tier: web}}\n- metadata: {name: b, namespace: NAME}\n";
+    let list = "\
+apiVersion: v1
+kind: ConfigMapList
+items:
+- metadata: {name: a, namespace: NAME, labels: {tier: web}}
+- metadata: {name: b, namespace: NAME}
+";
     let apply = |args: &[&str]| rig.smp_with_stdin(&[&["apply", "-f", "-"], args].concat(), list);
     assert_eq!(apply(&["-l", "tier=web", "-o", "name"]).ended(0).stdout, "configmap/a\n");
     assert!(!rig.exists("configmap/b"));
@@ -227,7 +249,14 @@ fn objects_are_chosen_by_labels_and_printed_as_they_are() {
 #[ignore = "needs an API server, see .ci/tools"]
 fn a_client_dry_run_asks_no_server() {
     let rig = Rig::new();
-    rig.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
+    rig.file(
+        "map.yaml",
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m}
+",
+    );
     let faults = Proxy::witness(&rig);
     let args = [
         "apply",
@@ -242,7 +271,16 @@ fn a_client_dry_run_asks_no_server() {
         &faults.url(),
     ];
     let ran = rig.smp(&args).ended(0);
-    assert_eq!(ran.stdout, "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: m\n  namespace: there\n");
+    assert_eq!(
+        ran.stdout,
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: m
+  namespace: there
+"
+    );
     assert_eq!(faults.take(), Vec::<String>::new());
 }
 

@@ -6,7 +6,11 @@ use super::{DEPLOYMENT, documents};
 
 fn map(name: &str, label: &str) -> String {
     format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: NAME, labels: {{app: {label}}}}}\n"
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}, namespace: NAME, labels: {{app: {label}}}}}
+"
     )
 }
 
@@ -15,8 +19,11 @@ fn map(name: &str, label: &str) -> String {
 fn an_unknown_kind_is_an_error_and_others_are_compared() {
     let rig = Rig::new();
     rig.create_namespace();
-    let unknown =
-        "apiVersion: NAME.example.com/v1\nkind: Nothing\nmetadata: {name: nothing, namespace: NAME}\n";
+    let unknown = "\
+apiVersion: NAME.example.com/v1
+kind: Nothing
+metadata: {name: nothing, namespace: NAME}
+";
     let text = documents(&[unknown, DEPLOYMENT]);
     let ran = rig.smp_with_stdin(&["diff", "-f", "-"], &text).ended(2);
     assert!(ran.stderr.contains("the server has no kind Nothing"), "{ran:?}");
@@ -56,7 +63,11 @@ fn what_generators_named_is_compared_with_its_successor() {
     rig.create_namespace();
     let generator = |value: &str| {
         let text = format!(
-            "namespace: NAME\nconfigMapGenerator:\n- {{name: settings, literals: [mode={value}, same=1]}}\n"
+            "\
+namespace: NAME
+configMapGenerator:
+- {{name: settings, literals: [mode={value}, same=1]}}
+"
         );
         rig.file("app/kustomization.yaml", &text);
     };
@@ -135,7 +146,12 @@ fn diff_tells_by_its_status() {
 fn diff_hides_what_secrets_hold() {
     let rig = Rig::new();
     let secret = |value: &str| {
-        let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: NAME}\nstringData: {a: VALUE, b: same}\n";
+        let text = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: NAME}
+stringData: {a: VALUE, b: same}
+";
         rig.file("secret.yaml", &text.replace("VALUE", value));
     };
     secret("first");
@@ -148,7 +164,13 @@ fn diff_hides_what_secrets_hold() {
     secret("second");
     let diff = rig.smp(&["diff", "-f", "secret.yaml"]).ended(1);
     assert!(
-        diff.stdout.contains("-  a: '*** (before)'\n+  a: '*** (after)'\n   b: '***'\n"),
+        diff.stdout.contains(
+            "\
+-  a: '*** (before)'
++  a: '*** (after)'
+   b: '***'
+"
+        ),
         "{}",
         diff.stdout
     );

@@ -62,7 +62,14 @@ fn a_command_for_credentials_runs_once_a_run() {
 #[ignore = "needs an API server, see .ci/tools"]
 fn a_command_for_credentials_is_bounded_by_the_request_timeout() {
     let rig = Rig::new();
-    rig.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
+    rig.file(
+        "map.yaml",
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m}
+",
+    );
     let kubeconfig = kubeconfig(&rig, "exec sleep 60");
     for (command, status) in [("apply", 1), ("diff", 2)] {
         let start = Instant::now();

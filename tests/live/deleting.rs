@@ -10,7 +10,11 @@ use super::{CRD, DEPLOYMENT, GADGET, NAMESPACE, documents};
 
 fn held(name: &str) -> String {
     format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: NAME, finalizers: [example.com/hold]}}\n"
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}, namespace: NAME, finalizers: [example.com/hold]}}
+"
     )
 }
 
@@ -18,8 +22,16 @@ fn held(name: &str) -> String {
 #[ignore = "needs an API server, see .ci/tools"]
 fn all_is_deleted_in_the_reverse_of_the_order_of_apply() {
     let rig = Rig::new();
-    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: r, namespace: NAME}\n";
-    let late = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, namespace: NAME, annotations: {smp.kubectl.dev/wave: '3'}}\n";
+    let role = "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: r, namespace: NAME}
+";
+    let late = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: late, namespace: NAME, annotations: {smp.kubectl.dev/wave: '3'}}
+";
     rig.file("all.yaml", &documents(&[NAMESPACE, CRD, role, GADGET, late]));
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
     let want = |dry: &str| {
@@ -101,7 +113,13 @@ fn what_is_not_there_is_a_failure_that_stops_nothing() {
     rig.file("three.yaml", &config_maps(3));
     rig.smp(&["apply", "-f", "two.yaml"]).ended(0);
     let ran = rig.smp(&["delete", "-f", "three.yaml", "-o", "name"]).ended(1);
-    assert_eq!(ran.stdout, "configmap/c0\nconfigmap/c1\n");
+    assert_eq!(
+        ran.stdout,
+        "\
+configmap/c0
+configmap/c1
+"
+    );
     assert!(ran.stderr.contains(&format!("configmap/c2 is not there in namespace {}", rig.name)), "{ran:?}");
     assert!(ran.stderr.contains("1 of 3 objects are not gone"), "{ran:?}");
     let ran = rig.smp(&["delete", "-f", "three.yaml", "--ignore-not-found"]).ended(0);
@@ -114,7 +132,11 @@ fn what_is_not_there_is_a_failure_that_stops_nothing() {
     });
     rig.file(
         "lost.yaml",
-        "apiVersion: down.example.com/v1\nkind: Lost\nmetadata: {name: l, namespace: NAME}\n",
+        "\
+apiVersion: down.example.com/v1
+kind: Lost
+metadata: {name: l, namespace: NAME}
+",
     );
     let args =
         ["delete", "-f", "lost.yaml", "--ignore-not-found", "--request-timeout=3s", "--server", &proxy.url()];
@@ -158,9 +180,16 @@ fn what_custom_resources_may_need_stays_while_they_do() {
 fn namespaces_and_others_stay_that_the_target_does_not_have() {
     let rig = Rig::new();
     rig.create_namespace();
-    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other, namespace: NAME}\n";
-    let labelled =
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: mine, namespace: NAME, labels: {tier: web}}\n";
+    let other = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: other, namespace: NAME}
+";
+    let labelled = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: mine, namespace: NAME, labels: {tier: web}}
+";
     rig.file("all.yaml", &documents(&[labelled, other]));
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
     let ran = rig.smp(&["delete", "-f", "all.yaml", "-l", "tier=web"]).ended(0);

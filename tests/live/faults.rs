@@ -192,7 +192,12 @@ fn a_group_whose_server_is_down_does_not_stop_others() {
     let run = |command: &str, file: &str| rig.smp(&[command, "-f", file, LIMIT, "--server", &url]);
     let maps = config_maps(2);
     rig.file("maps.yaml", &maps);
-    let lost = "---\napiVersion: down.example.com/v1\nkind: Lost\nmetadata: {name: l, namespace: NAME}\n";
+    let lost = "\
+---
+apiVersion: down.example.com/v1
+kind: Lost
+metadata: {name: l, namespace: NAME}
+";
     rig.file("all.yaml", &format!("{maps}{lost}"));
     let reason = "the server does not tell what it serves in down.example.com/v1";
     let ran = run("apply", "all.yaml").ended(1);

@@ -16,7 +16,14 @@ fn patch(rig: &Rig, object: &[&str], patch: &str) {
 }
 
 fn space(name: &str) -> String {
-    format!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n")
+    format!(
+        "\
+---
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {name}}}
+"
+    )
 }
 
 /// What the controller of namespaces does in the end.
@@ -259,7 +266,12 @@ fn what_holds_the_parent_or_custom_resources_of_the_run_is_never_pruned() {
     let _alone = NAMESPACES.lock().unwrap_or_else(PoisonError::into_inner);
     let sets = Sets::new();
     let rig = &sets.rig;
-    let role = "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: NAME}\n";
+    let role = "\
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: NAME}
+";
     sets.smp("shop", &(space("NAME") + role), &[]).ended(0);
     let ran = sets.smp("shop", role, &["--prune-holding=Namespace"]).ended(1);
     assert!(ran.stderr.contains("it holds the parent of the ApplySet, secret/shop"), "{ran:?}");
@@ -280,15 +292,25 @@ fn what_holds_the_parent_or_custom_resources_of_the_run_is_never_pruned() {
 
 fn claim(name: &str, more: &str) -> String {
     format!(
-        "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: {name}, namespace: NAME}}\n\
-         spec: {{accessModes: [ReadWriteOnce], storageClassName: '', resources: {{requests: {{storage: 1Gi}}}}{more}}}\n"
+        "\
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: {name}, namespace: NAME}}
+spec: {{accessModes: [ReadWriteOnce], storageClassName: '', resources: {{requests: {{storage: 1Gi}}}}{more}}}
+"
     )
 }
 
 fn volume(name: &str, more: &str) -> String {
     format!(
-        "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: NAME-{name}}}\n\
-         spec: {{capacity: {{storage: 1Gi}}, accessModes: [ReadWriteOnce], hostPath: {{path: /x}}{more}}}\n"
+        "\
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {{name: NAME-{name}}}
+spec: {{capacity: {{storage: 1Gi}}, accessModes: [ReadWriteOnce], hostPath: {{path: /x}}{more}}}
+"
     )
 }
 
@@ -340,11 +362,23 @@ fn volumes_that_may_hold_something_survive() {
 fn what_a_controller_made_goes_with_its_owner_alone() {
     let sets = Sets::new();
     let rig = &sets.rig;
-    let service = "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: NAME}\nspec: {ports: [{port: 80}]}\n";
+    let service = "\
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: NAME}
+spec: {ports: [{port: 80}]}
+";
     let slice = |name: &str| {
         format!(
-            "---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: {name}, namespace: NAME}}\n\
-             addressType: IPv4\nendpoints: []\n"
+            "\
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {{name: {name}, namespace: NAME}}
+addressType: IPv4
+endpoints: []
+"
         )
     };
     sets.smp("shop", &(slice("own") + service), &[]).ended(0);

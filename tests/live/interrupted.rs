@@ -18,11 +18,28 @@ fn objects(number: usize) -> String {
     (0..100).fold(String::new(), |mut text, i| {
         let _ = write!(
             text,
-            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{i}, namespace: NAME}}\ndata: {{n: '{number}'}}\n\
-             ---\napiVersion: v1\nkind: Secret\nmetadata: {{name: s{i}, namespace: NAME}}\nstringData: {{n: '{number}'}}\n\
-             ---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d{i}, namespace: NAME}}\n\
-             spec:\n  selector: {{matchLabels: {{app: d}}}}\n  replicas: {replicas}\n  template:\n    \
-             metadata: {{labels: {{app: d}}}}\n    spec: {{containers: [{{name: a, image: 'example.com/a:{number}'}}]}}\n",
+            "\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: c{i}, namespace: NAME}}
+data: {{n: '{number}'}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {{name: s{i}, namespace: NAME}}
+stringData: {{n: '{number}'}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: d{i}, namespace: NAME}}
+spec:
+  selector: {{matchLabels: {{app: d}}}}
+  replicas: {replicas}
+  template:
+    metadata: {{labels: {{app: d}}}}
+    spec: {{containers: [{{name: a, image: 'example.com/a:{number}'}}]}}
+",
             replicas = number % 7
         );
         text

@@ -140,7 +140,14 @@ fn a_schema_comes_from_the_cluster_and_then_from_the_cache() {
 
     let (first, asked) = build("auto");
     let ports = first.split_once("  ports:\n").expect("the merged list").1;
-    let want = "  - name: dns-tcp\n    port: 53\n  - name: renamed\n    port: 53\n    protocol: UDP\n  - name: web\n    port: 80\n";
+    let want = r"  - name: dns-tcp
+    port: 53
+  - name: renamed
+    port: 53
+    protocol: UDP
+  - name: web
+    port: 80
+";
     assert!(ports.starts_with(want), "{first}");
     assert_eq!(asked.len(), 3, "{asked:?}");
     let definition = format!(
@@ -314,10 +321,18 @@ fn nothing_is_applied_when_something_is_wrong() {
     let expected = format!("the cluster at {closed} (context admin) cannot be reached: Connection refused");
     assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
 
-    let unknown = "apiVersion: NAME.example.com/v1\nkind: Nothing\nmetadata: {name: nothing}\n";
+    let unknown = "\
+apiVersion: NAME.example.com/v1
+kind: Nothing
+metadata: {name: nothing}
+";
     let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &documents(&[DEPLOYMENT, unknown])).ended(1);
     assert!(ran.stderr.contains("the server has no kind Nothing"), "{}", ran.stderr);
-    let old = "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nmetadata: {name: old}\n";
+    let old = "\
+apiVersion: policy/v1beta1
+kind: PodDisruptionBudget
+metadata: {name: old}
+";
     let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &documents(&[DEPLOYMENT, old])).ended(1);
     assert!(ran.stderr.contains("it has PodDisruptionBudget in policy/v1"), "{}", ran.stderr);
 
@@ -332,15 +347,28 @@ fn nothing_is_applied_when_something_is_wrong() {
 fn what_the_server_refuses_does_not_stop_the_others() {
     let rig = Rig::new();
     rig.create_namespace();
-    let bad = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad, namespace: NAME}\ndata: {a: {b: c}}\n";
-    let good = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: good, namespace: NAME}\n";
+    let bad = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: bad, namespace: NAME}
+data: {a: {b: c}}
+";
+    let good = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: good, namespace: NAME}
+";
     let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &documents(&[bad, good])).ended(1);
     assert_eq!(ran.stdout, "configmap/good created\n");
     assert!(
         ran.stderr.contains("<stdin>:1:1") && ran.stderr.contains("1 of 2 objects were not applied"),
         "{ran:?}"
     );
-    let nowhere = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: NAME-nowhere}\n";
+    let nowhere = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c, namespace: NAME-nowhere}
+";
     let ran = rig.smp_with_stdin(&["apply", "--dry-run=server", "-f", "-"], nowhere).ended(1);
     assert!(ran.stderr.contains("not found (NotFound)"), "{}", ran.stderr);
 }
@@ -350,8 +378,15 @@ fn what_the_server_refuses_does_not_stop_the_others() {
 fn warnings_of_the_server_are_shown_once() {
     let rig = Rig::new();
     rig.create_namespace();
-    let endpoints =
-        |name| format!("apiVersion: v1\nkind: Endpoints\nmetadata: {{name: {name}, namespace: NAME}}\n");
+    let endpoints = |name| {
+        format!(
+            "\
+apiVersion: v1
+kind: Endpoints
+metadata: {{name: {name}, namespace: NAME}}
+"
+        )
+    };
     let text = documents(&[&endpoints("a"), &endpoints("b")]);
     let ran = rig.smp_with_stdin(&["apply", "-f", "-"], &text).ended(0);
     assert_eq!(ran.stderr.matches("v1 Endpoints is deprecated").count(), 1, "{}", ran.stderr);
@@ -375,7 +410,15 @@ fn many_objects_are_applied_in_parallel_and_reported_in_order() {
 fn flags_choose_the_cluster_and_the_user() {
     let rig = Rig::new();
     rig.create_namespace();
-    rig.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {a: b}\n");
+    rig.file(
+        "map.yaml",
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m}
+data: {a: b}
+",
+    );
     let namespace = rig.name.as_str();
     let run = |args: &[&str]| rig.smp(&[&["apply", "-f", "map.yaml", "-n", namespace], args].concat());
     let ran = run(&["--context", "viewer"]).ended(1);
@@ -408,7 +451,11 @@ fn flags_choose_the_cluster_and_the_user() {
 fn what_is_applied_is_what_kubectl_applies_of_the_build() {
     let rig = Rig::new();
     rig.create_namespace();
-    let head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n";
+    let head = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m}
+";
     rig.file("base/map.yaml", &format!("{head}data: {{day: 2024-01-31, n: x, 1: one}}\n"));
     rig.file("over/map.yaml", &format!("{head}data: {{time: 2024-01-31 10:20:30, on: 'yes'}}\n"));
     let want = r#"{"1":"one","day":"2024-01-31","false":"x","time":"2024-01-31 10:20:30","true":"yes"}"#;
@@ -428,7 +475,14 @@ fn what_is_applied_is_what_kubectl_applies_of_the_build() {
 fn kubectl_runs_it_as_a_plugin() {
     let rig = Rig::new();
     rig.create_namespace();
-    let map = rig.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
+    let map = rig.file(
+        "map.yaml",
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m}
+",
+    );
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_kubectl-smp")).parent().expect("a folder");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(program.into()).chain(std::env::split_paths(&path)));

@@ -14,7 +14,11 @@ fn while_a_definition_serves_nothing(rig: &Rig, inner: &str, check: impl Fn()) {
     rig.file(
         "gadget.yaml",
         &format!(
-            "apiVersion: NAME.example.com/v1\nkind: Gadget\nmetadata: {{name: g, namespace: {inner}}}\n"
+            "\
+apiVersion: NAME.example.com/v1
+kind: Gadget
+metadata: {{name: g, namespace: {inner}}}
+"
         ),
     );
     eventually("it can be made", || rig.try_kubectl(&["apply", "-f", "gadget.yaml"]).status == 0);
@@ -53,7 +57,14 @@ fn a_namespace_of_which_not_all_is_told_survives() {
     let apply = |file: &str, more: &[&str]| {
         rig.smp(&[&["apply", "--prune", "--applyset", &set, "-f", file], more].concat())
     };
-    let space = format!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {inner}}}\n");
+    let space = format!(
+        "\
+---
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {inner}}}
+"
+    );
     rig.file("all.yaml", &(maps(&["outer"]) + &space));
     apply("all.yaml", &[]).ended(0);
     let stays = |what: &str, part: &str, more: &[&str]| {

@@ -46,7 +46,15 @@ impl Ran {
     /// Fails the test unless the program ended with `status`.
     #[track_caller]
     pub fn ended(self, status: i32) -> Self {
-        assert_eq!(self.status, status, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(
+            self.status, status,
+            "\
+stdout:
+{}
+stderr:
+{}",
+            self.stdout, self.stderr
+        );
         self
     }
 }
@@ -156,7 +164,13 @@ pub fn config_maps(count: usize) -> String {
     (0..count).fold(String::new(), |mut text, i| {
         let _ = write!(
             text,
-            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{i}, namespace: NAME}}\ndata: {{i: '{i}'}}\n"
+            "\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: c{i}, namespace: NAME}}
+data: {{i: '{i}'}}
+"
         );
         text
     })

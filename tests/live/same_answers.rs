@@ -32,7 +32,12 @@ fn the_fake_client_answers_as_the_server() {
                 (answer(&real, &row, &rig.name).await, answer(&fake, &row, &rig.name).await);
             let is_as_foreseen = is_foreseen(&of_real, &row) && is_foreseen(&of_fake, &row);
             if !is_as_foreseen || !are_equal(&of_fake, &of_real, &row) {
-                differences.push(format!("{what}\nserver: {of_real:?}\nfake: {of_fake:?}"));
+                differences.push(format!(
+                    "\
+{what}
+server: {of_real:?}
+fake: {of_fake:?}"
+                ));
             }
         }
         assert!(differences.is_empty(), "{}", differences.join("\n\n"));

@@ -11,8 +11,10 @@ use super::proxy::{Answer, Proxy};
 use super::rig::{Rig, eventually};
 use super::{CRD, GADGET, GADGET_OVERLAY, install_crd};
 
-const KEYED: &str =
-    "x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [port, protocol]\n";
+const KEYED: &str = "\
+x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [port, protocol]
+";
 const ATOMIC: &str = "x-kubernetes-list-type: atomic\n";
 
 /// Where the server has the schema now.
@@ -234,7 +236,13 @@ fn a_lock_file_with_schemas_stands_in_for_the_cluster() {
     install_crd(&rig);
     rig.file("app/base.yaml", GADGET);
     rig.file("app/patch.yaml", GADGET_OVERLAY);
-    rig.file("app/kustomization.yaml", "resources: [base.yaml]\npatches: [{path: patch.yaml}]\n");
+    rig.file(
+        "app/kustomization.yaml",
+        "\
+resources: [base.yaml]
+patches: [{path: patch.yaml}]
+",
+    );
     let right = rig.smp(&["build", "app", "--schema", "cluster"]).ended(0).stdout;
     assert_eq!(ports(&right), MERGED);
     let elsewhere = |folder: &str| {

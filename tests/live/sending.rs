@@ -42,7 +42,14 @@ fn the_server_is_told_what_to_do_about_unknown_fields() {
 #[ignore = "needs an API server, see .ci/tools"]
 fn a_server_that_says_nothing_is_waited_for_half_a_minute() {
     let rig = Rig::new();
-    rig.file("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
+    rig.file(
+        "map.yaml",
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m}
+",
+    );
     let proxy = Proxy::start(&rig, |_| Answer::Silence);
     let start = Instant::now();
     let ran = rig.smp(&["apply", "-f", "map.yaml", "--server", &proxy.url()]).ended(1);
@@ -89,7 +96,12 @@ fn what_is_kept_is_kept_where_it_is_asked_for() {
 #[test]
 #[ignore = "needs an API server, see .ci/tools"]
 fn manifests_come_from_urls() {
-    const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: remote}\ndata: {a: b}\n";
+    const MAP: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: remote}
+data: {a: b}
+";
     let rig = Rig::new();
     rig.create_namespace();
     let files = Proxy::start(&rig, |request| match request {

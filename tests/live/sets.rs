@@ -22,7 +22,13 @@ pub(super) fn maps(names: &[&str]) -> String {
     names.iter().fold(String::new(), |mut text, name| {
         let _ = write!(
             text,
-            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: NAME}}\ndata: {{a: b}}\n"
+            "\
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: {name}, namespace: NAME}}
+data: {{a: b}}
+"
         );
         text
     })
@@ -191,7 +197,13 @@ fn nothing_is_pruned_unless_all_was_applied() {
     let sets = Sets::new();
     sets.smp("shop", &maps(&["a", "b"]), &[]).ended(0);
     let bad = maps(&["b"])
-        + "---\napiVersion: v1\nkind: Secret\nmetadata: {name: bad, namespace: NAME}\ndata: {a: '?'}\n";
+        + "\
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: bad, namespace: NAME}
+data: {a: '?'}
+";
     let ran = sets.smp("shop", &bad, &[]).ended(1);
     assert!(
         ran.stderr.contains("1 of 2 objects were not applied") && !ran.stdout.contains("pruned"),
@@ -319,7 +331,14 @@ fn members_are_looked_for_by_label_where_they_can_be() {
 pub(super) fn shelf(rig: &Rig) -> String {
     rig.file("crd.yaml", SHELVES);
     rig.kubectl(&["apply", "-f", "crd.yaml"]);
-    rig.file("shelf.yaml", "apiVersion: NAME.example.com/v1\nkind: Shelf\nmetadata: {name: shelf}\n");
+    rig.file(
+        "shelf.yaml",
+        "\
+apiVersion: NAME.example.com/v1
+kind: Shelf
+metadata: {name: shelf}
+",
+    );
     let set = format!("shelves.{}.example.com/shelf", rig.name);
     rig.file("outer.yaml", &maps(&["outer"]));
     let apply = |file: &str, more: &[&str]| {
@@ -348,11 +367,23 @@ fn annotation_of(rig: &Rig, object: &str, name: &str) -> String {
 
 /// A namespace, and what is in it.
 fn inner_objects(inner: &str) -> String {
-    let space = format!("---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {inner}}}\n");
+    let space = format!(
+        "\
+---
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {inner}}}
+"
+    );
     let inside = maps(&["inside"]).replace("NAME", inner);
     let claim = format!(
-        "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: claim, namespace: {inner}}}\n\
-         spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}\n"
+        "\
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: claim, namespace: {inner}}}
+spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}
+"
     );
     space + &inside + &claim
 }
@@ -438,7 +469,12 @@ spec:
 fn a_definition_with_objects_survives() {
     let sets = Sets::new();
     let crd = SHELVES.replace("shelves", "gadgets").replace("Shelf", "Gadget").replace("shelf", "gadget");
-    let gadget = "---\napiVersion: NAME.example.com/v1\nkind: Gadget\nmetadata: {name: g}\n";
+    let gadget = "\
+---
+apiVersion: NAME.example.com/v1
+kind: Gadget
+metadata: {name: g}
+";
     sets.smp("shop", &format!("{crd}{gadget}{}", maps(&["a"])), &[]).ended(0);
     let kinds = format!(
         "ConfigMap,CustomResourceDefinition.apiextensions.k8s.io,Gadget.{}.example.com",
@@ -500,7 +536,13 @@ fn objects_are_adopted() {
     rig.kubectl(&["apply", "-f", "set.yaml"]);
     rig.file("more.yaml", &maps(&["a", "b", "missing"]));
     let ran = rig.smp(&["applyset", "adopt", "shop", "-f", "more.yaml", "-n", &rig.name]).ended(1);
-    assert_eq!(ran.stdout, "configmap/a adopted\nconfigmap/b adopted\n");
+    assert_eq!(
+        ran.stdout,
+        "\
+configmap/a adopted
+configmap/b adopted
+"
+    );
     assert!(
         ran.stderr.contains("configmap/missing is not there") && !rig.exists("configmap/missing"),
         "{ran:?}"

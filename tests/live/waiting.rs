@@ -61,7 +61,12 @@ impl Running {
 fn an_apply_waits_until_all_is_ready() {
     let rig = Rig::new();
     rig.create_namespace();
-    let claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: NAME}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n";
+    let claim = "\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data, namespace: NAME}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+";
     rig.file("all.yaml", &documents(&[DEPLOYMENT, claim, &config_maps(2)]));
     let apply = Running::start(&rig, &["apply", "-f", "all.yaml", "--wait", "--timeout=60s"]);
     apply.says(&format!("deployment.apps/web in {} is InProgress (LessReplicas): 0 of 2 replicas", rig.name));
@@ -107,7 +112,11 @@ fn flags_that_make_no_sense_are_refused() {
     ] {
         rig.smp(args).ended(2);
     }
-    let rule = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: NAME, annotations: {smp.kubectl.dev/ready: soon}}\n";
+    let rule = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m, namespace: NAME, annotations: {smp.kubectl.dev/ready: soon}}
+";
     rig.file("rule.yaml", rule);
     let ran = rig.smp(&["wait", "-f", "rule.yaml"]).ended(1);
     assert!(ran.stderr.contains("cannot be read") && ran.stderr.contains("rule.yaml:3:"), "{}", ran.stderr);
@@ -118,7 +127,12 @@ fn flags_that_make_no_sense_are_refused() {
 fn a_certain_failure_ends_the_wait_early() {
     let rig = Rig::new();
     rig.create_namespace();
-    let job = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: once, namespace: NAME}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n";
+    let job = "\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: once, namespace: NAME}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}
+";
     rig.file("all.yaml", &documents(&[DEPLOYMENT, job]));
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
     let start = Instant::now();
@@ -161,7 +175,12 @@ fn belongings(rig: &Rig, revision: &str, waiting: &str) {
     rig.file(
         "set.yaml",
         &format!(
-            "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {{name: web-{revision}, namespace: NAME, annotations: {{deployment.kubernetes.io/revision: '{revision}'}}, {owner}}}\nspec: {{{template}}}\n"
+            "\
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {{name: web-{revision}, namespace: NAME, annotations: {{deployment.kubernetes.io/revision: '{revision}'}}, {owner}}}
+spec: {{{template}}}
+"
         ),
     );
     rig.kubectl(&["create", "-f", "set.yaml"]);
@@ -169,7 +188,12 @@ fn belongings(rig: &Rig, revision: &str, waiting: &str) {
     rig.file(
         "pod.yaml",
         &format!(
-            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web-{revision}-x, namespace: NAME, labels: {{app: web}}, {owner}}}\nspec: {{containers: [{{name: web, image: a}}]}}\n"
+            "\
+apiVersion: v1
+kind: Pod
+metadata: {{name: web-{revision}-x, namespace: NAME, labels: {{app: web}}, {owner}}}
+spec: {{containers: [{{name: web, image: a}}]}}
+"
         ),
     );
     rig.kubectl(&["create", "-f", "pod.yaml"]);
@@ -182,7 +206,16 @@ fn belongings(rig: &Rig, revision: &str, waiting: &str) {
     rig.file(
         "event.yaml",
         &format!(
-            "apiVersion: v1\nkind: Event\nmetadata: {{name: web-{revision}, namespace: NAME}}\ninvolvedObject: {{kind: Pod, name: web-{revision}-x, namespace: NAME, uid: {pod}}}\ntype: Warning\nreason: Failed\nmessage: 'event of revision {revision}'\nlastTimestamp: '2026-01-01T00:00:00Z'\n"
+            "\
+apiVersion: v1
+kind: Event
+metadata: {{name: web-{revision}, namespace: NAME}}
+involvedObject: {{kind: Pod, name: web-{revision}-x, namespace: NAME, uid: {pod}}}
+type: Warning
+reason: Failed
+message: 'event of revision {revision}'
+lastTimestamp: '2026-01-01T00:00:00Z'
+"
         ),
     );
     rig.kubectl(&["create", "-f", "event.yaml"]);
@@ -261,7 +294,13 @@ fn waiting_for_many_costs_two_requests_per_kind_and_namespace() {
     rig.create_namespace();
     let job = |i: usize| {
         format!(
-            "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: j{i}, namespace: NAME}}\nspec: {{suspend: true, template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: a}}]}}}}}}\n---\n"
+            "\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: j{i}, namespace: NAME}}
+spec: {{suspend: true, template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: a}}]}}}}}}
+---
+"
         )
     };
     let jobs: String = (0..150).map(job).collect();
@@ -341,10 +380,19 @@ fn a_watch_that_breaks_is_taken_up_again() {
 
 /// The definition with a status, in which anything may stand.
 fn crd_with_status() -> String {
-    super::CRD.replace("    storage: true\n", "    storage: true\n    subresources: {status: {}}\n").replace(
-        "          spec:\n",
-        "          status: {type: object, x-kubernetes-preserve-unknown-fields: true}\n          spec:\n",
-    )
+    super::CRD
+        .replace(
+            "    storage: true\n",
+            r"    storage: true
+    subresources: {status: {}}
+",
+        )
+        .replace(
+            "          spec:\n",
+            r"          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+          spec:
+",
+        )
 }
 
 #[test]
@@ -397,7 +445,11 @@ fn strictly_a_controller_must_have_been_seen() {
 fn what_is_not_there_is_waited_for_and_a_rule_of_its_own_counts() {
     let rig = Rig::new();
     rig.create_namespace();
-    let map = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: NAME, annotations: {smp.kubectl.dev/ready: '{.data.phase}=done'}}\n";
+    let map = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m, namespace: NAME, annotations: {smp.kubectl.dev/ready: '{.data.phase}=done'}}
+";
     rig.file("map.yaml", map);
     let wait = Running::start(&rig, &["wait", "-f", "map.yaml", "--timeout=60s"]);
     wait.says("is NotFound");
@@ -432,7 +484,12 @@ fn a_rule_of_the_live_object_alone_counts_and_has_its_time() {
     rig.create_namespace();
     rig.file(
         "plain.yaml",
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, namespace: NAME}\ndata: {a: b}\n",
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: m, namespace: NAME}
+data: {a: b}
+",
     );
     rig.smp(&["apply", "-f", "plain.yaml", "--wait", "--timeout=10s"]).ended(0);
     let slow = (0..9).fold("true".to_string(), |inner, i| format!("[0,1,2,3,4,5,6,7,8,9].all(v{i},{inner})"));
@@ -476,8 +533,12 @@ fn an_interrupt_ends_the_wait_and_says_what_is_not_ready() {
 fn who_may_not_read_an_object_is_told_at_once() {
     let rig = Rig::new();
     rig.create_namespace();
-    let secret =
-        "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: NAME}\nstringData: {a: hidden}\n";
+    let secret = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: s, namespace: NAME}
+stringData: {a: hidden}
+";
     rig.file("all.yaml", &documents(&[secret, DEPLOYMENT]));
     rig.smp(&["apply", "-f", "all.yaml"]).ended(0);
     let ran = rig.smp(&["wait", "-f", "all.yaml", "--context=viewer", "--timeout=5m"]).ended(1);
@@ -492,8 +553,16 @@ fn a_rule_may_be_an_expression() {
     rig.create_namespace();
     let claim = |rule: &str| {
         format!(
-            "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: data\n  namespace: NAME\n  annotations:\n    \
-             smp.kubectl.dev/ready: {rule}\nspec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}\n"
+            "\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: data
+  namespace: NAME
+  annotations:
+    smp.kubectl.dev/ready: {rule}
+spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}
+"
         )
     };
     // What can never be read stops an apply before anything is sent.

@@ -8,15 +8,42 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A new folder with these files.
+/// A new folder with these files. Each gets a line break at its end if it has none.
 pub fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        fs::write(path, text).expect("a file");
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        fs::write(path, [text, end].concat()).expect("a file");
     }
     folder
+}
+
+/// A new folder with the files of one text, in which a line `-- path --` begins each of them.
+pub fn folder_of(text: &str) -> TempDir {
+    folder_with(&[], text)
+}
+
+/// A new folder with these files, and those of a text as in [`folder_of`].
+pub fn folder_with(files: &[(&str, &str)], text: &str) -> TempDir {
+    let mut rest = text.strip_prefix('\n').unwrap_or(text);
+    let mut all = files.to_vec();
+    while !rest.is_empty() {
+        let (path, behind) = rest
+            .strip_prefix("-- ")
+            .and_then(|rest| rest.split_once(" --\n"))
+            .expect("a line with the path of a file");
+        let end = if behind.starts_with("-- ") {
+            0
+        } else {
+            behind.find("\n-- ").map_or(behind.len(), |at| at + 1)
+        };
+        let (text, next) = behind.split_at(end);
+        all.push((path, text));
+        rest = next;
+    }
+    folder(&all)
 }
 
 /// The program of this checkout, which Cargo builds before the tests: it lies beside the folder of the test's own binary.

@@ -113,7 +113,15 @@ fn each_target_goes_by_the_nearest_lock() {
 fn plain_directories_are_locked_too() {
     let home = Home::new();
     home.commit("a", &[("base/map.yaml", &map("a", "1"))]);
-    home.write("plain/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {b: two}\n");
+    home.write(
+        "plain/map.yaml",
+        "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: {b: two}
+",
+    );
     let base = format!("{}//base?ref=main", home.url("a"));
     home.run(&["lock", "plain", "--base", &base]).printed();
     home.commit("a", &[("base/map.yaml", &map("a", "2"))]);
@@ -126,7 +134,14 @@ fn a_lock_that_cannot_be_read_is_an_error_with_its_place() {
     let home = Home::new();
     home.base("a", "1");
     home.overlay("overlay", &[format!("{}//base?ref=main", home.url("a"))]);
-    home.write("overlay/smp.lock", "{\n  \"version\": 1,\n  \"remotes\": [{\"url\": 1}]\n}\n");
+    home.write(
+        "overlay/smp.lock",
+        r#"{
+  "version": 1,
+  "remotes": [{"url": 1}]
+}
+"#,
+    );
     home.run(&["build", "overlay"]).failed("overlay/smp.lock:3:23");
     home.write("overlay/smp.lock", "<<<<<<< ours\n");
     home.run(&["build", "overlay"]).failed("overlay/smp.lock:1:1");
@@ -165,7 +180,16 @@ fn schemas_of_custom_kinds_are_locked_as_the_cluster_has_them() {
     home.write("openapi/v3", index);
     home.write("documents/thing", &document);
     home.write("version", r#"{"gitVersion": "v1.36.0"}"#);
-    let custom = |kind: &str| format!("apiVersion: example.com/v1\nkind: {kind}\nmetadata:\n  name: a\n");
+    let custom = |kind: &str| {
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: {kind}
+metadata:
+  name: a
+"
+        )
+    };
     home.write("overlay/thing.yaml", &format!("{}---\n{}", custom("Thing"), map("a", "1")));
     home.overlay("overlay", &["thing.yaml".to_string()]);
     let server = served.url("").trim_end_matches('/').to_string();

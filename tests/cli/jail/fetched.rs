@@ -15,7 +15,11 @@ struct Trap {
     named: &'static str,
 }
 
-const MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+const MAP: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+";
 
 const TRAPS: &[Trap] = &[
     Trap {

@@ -69,11 +69,20 @@ fn linked() -> Place {
     let place = Place::new(&[
         (
             "app/kustomization.yaml",
-            "resources: [l.yaml, d/b.yaml, ../to-base, ../absolute]\nnamePrefix: x-\n",
+            "\
+resources: [l.yaml, d/b.yaml, ../to-base, ../absolute]
+namePrefix: x-
+",
         ),
         ("app/sub/a.yaml", &map("a")),
         ("app/sub/b.yaml", &map("b")),
-        ("elsewhere/base/real.yaml", "resources: [c.yaml]\nconfigMapGenerator: [{name: g, files: [t=l]}]\n"),
+        (
+            "elsewhere/base/real.yaml",
+            "\
+resources: [c.yaml]
+configMapGenerator: [{name: g, files: [t=l]}]
+",
+        ),
         ("elsewhere/base/c.yaml", &map("c")),
         ("elsewhere/base/text", "text\n"),
         ("elsewhere/other/kustomization.yaml", "resources: [d.yaml]\n"),
@@ -237,14 +246,44 @@ fn the_user_may_name_a_pipe() {
     let ended = with_writer(&place, &["merge", "pipe", "b.yaml"], &manifest);
     assert_eq!((ended.output.as_str(), ended.succeeded), (manifest.as_str(), true), "{}", ended.messages);
     // A plain directory asks for the schema twice.
-    let custom =
-        |list: &str| format!("apiVersion: e.com/v1\nkind: E\nmetadata:\n  name: a\nspec:\n  l:\n{list}");
+    let custom = |list: &str| {
+        format!(
+            "\
+apiVersion: e.com/v1
+kind: E
+metadata:
+  name: a
+spec:
+  l:
+{list}"
+        )
+    };
     let place = Place::new(&[
-        ("base/a.yaml", &custom("  - id: a\n    x: 1\n")),
-        ("over/a.yaml", &custom("  - id: b\n    x: 2\n")),
+        (
+            "base/a.yaml",
+            &custom(
+                r"  - id: a
+    x: 1
+",
+            ),
+        ),
+        (
+            "over/a.yaml",
+            &custom(
+                r"  - id: b
+    x: 2
+",
+            ),
+        ),
     ]);
     let ended = with_writer(&place, &["build", "over", "--schema", "pipe"], schema);
-    let merged = custom("  - id: a\n    x: 1\n  - id: b\n    x: 2\n");
+    let merged = custom(
+        r"  - id: a
+    x: 1
+  - id: b
+    x: 2
+",
+    );
     assert_eq!((ended.output.as_str(), ended.succeeded), (merged.as_str(), true), "{}", ended.messages);
 }
 

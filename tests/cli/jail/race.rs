@@ -16,7 +16,13 @@ use super::{Place, SECRET, map};
 /// Files that are read through the directory that is exchanged, in each way of reading one.
 const FORMS: [(&str, &str); 4] = [
     ("resource", "resources: [d/secret.yaml]\n"),
-    ("patch", "resources: [a.yaml]\npatches: [{path: d/secret.yaml, target: {kind: ConfigMap}}]\n"),
+    (
+        "patch",
+        "\
+resources: [a.yaml]
+patches: [{path: d/secret.yaml, target: {kind: ConfigMap}}]
+",
+    ),
     ("generator", "configMapGenerator: [{name: a, files: [d/secret.yaml]}]\n"),
     ("plain", ""),
 ];

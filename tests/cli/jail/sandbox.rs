@@ -72,7 +72,12 @@ fn plain_repository() -> (Place, String, std::net::TcpListener) {
     let place = Place::new(&[]);
     let custom = |entry: &str| {
         format!(
-            "apiVersion: example.com/v1\nkind: A\nmetadata: {{name: a}}\nspec: {{list: [{{name: {entry}}}]}}\n"
+            "\
+apiVersion: example.com/v1
+kind: A
+metadata: {{name: a}}
+spec: {{list: [{{name: {entry}}}]}}
+"
         )
     };
     place.write("repo/base/a.yaml", &custom("one"));
@@ -83,9 +88,14 @@ fn plain_repository() -> (Place, String, std::net::TcpListener) {
     place.write(
         "kubeconfig",
         &format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: \
-             'http://{address}'}}}}]\nusers: [{{name: u, user: {{token: {SECRET}}}}}]\n\
-             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\n"
+            "\
+apiVersion: v1
+kind: Config
+current-context: c
+clusters: [{{name: c, cluster: {{server: 'http://{address}'}}}}]
+users: [{{name: u, user: {{token: {SECRET}}}}}]
+contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
+"
         ),
     );
     let url = place.repository("repo");
@@ -311,7 +321,13 @@ mod enforced {
         let (place, _) = repositories();
         place.write("other/c/kustomization.yaml", "resources: [nope.yaml, 'file:///nowhere/repo?ref=x']\n");
         place.write("other/d/kustomization.yaml", "resources: ['file:///nowhere/repo?ref=x', nope.yaml]\n");
-        place.write("other/e/kustomization.yaml", "resources: [../b]\npatches: [{path: nope.yaml}]\n");
+        place.write(
+            "other/e/kustomization.yaml",
+            "\
+resources: [../b]
+patches: [{path: nope.yaml}]
+",
+        );
         for target in ["c", "d", "e"] {
             let url = format!("file://{}//{target}", place.at("other").display());
             place.run(&["build", &url]);

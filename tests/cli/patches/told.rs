@@ -1,10 +1,24 @@
 //! What is said of patches, where, and what of them is shown.
 
-use super::{fail, folder, succeed};
+use super::{fail, folder, folder_of, succeed};
 
-const CONFIG: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  f: x\n";
+const CONFIG: &str = "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+data:
+  f: x
+";
 
-const SECRET: &str = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: s\nstringData:\n  f: x\n";
+const SECRET: &str = "\
+apiVersion: v1
+kind: Secret
+metadata:
+  name: s
+stringData:
+  f: x
+";
 
 const WORKLOAD: &str = "\
 apiVersion: apps/v1
@@ -34,8 +48,19 @@ fn refused(manifests: &str, args: &[&str]) -> String {
 
 #[test]
 fn entries_that_kustomize_does_not_take_from_the_patch_are_told() {
-    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec:\n  ports:";
-    let two = format!("{service}\n  - {{port: 53, protocol: UDP}}\n  - {{port: 53, protocol: TCP}}\n");
+    let service = "\
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec:
+  ports:";
+    let two = format!(
+        "\
+{service}
+  - {{port: 53, protocol: UDP}}
+  - {{port: 53, protocol: TCP}}
+"
+    );
     let table = [
         (two.as_str(), "{spec: {ports: [{port: 53, name: b}]}}", Some("--patch:1:17")),
         (&two, "{spec: {ports: [{port: 53, protocol: UDP, name: b}]}}", None),
@@ -99,7 +124,16 @@ fn what_is_missing_is_told_where_it_was_taken_away() {
         (&["-p", "{spec: {selector: null}}", "--type", "merge"], "--patch:1:9", "spec.selector"),
         (&["-p", remove, "--type", "json"], "--patch:1:27", "spec.selector"),
         (
-            &["-p", "spec:\n  selector:\n    $patch: delete\n", "--dialect", "overlay"],
+            &[
+                "-p",
+                "\
+spec:
+  selector:
+    $patch: delete
+",
+                "--dialect",
+                "overlay",
+            ],
             "--patch:2:3",
             "spec.selector",
         ),
@@ -135,11 +169,22 @@ fn an_empty_patch_has_a_place() {
 
 #[test]
 fn copies_stand_in_brackets_among_entries_in_brackets() {
-    let files = folder(&[(
-        "a.yaml",
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: a\n    ports:\n    \
-         - containerPort: 80 # web\n  - name: b\n    ports:\n    - {containerPort: 1}\n",
-    )]);
+    let files = folder_of(
+        r"
+-- a.yaml --
+apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  containers:
+  - name: a
+    ports:
+    - containerPort: 80 # web
+  - name: b
+    ports:
+    - {containerPort: 1}
+",
+    );
     let copy =
         r#"[{"op": "copy", "from": "/spec/containers/0/ports/0", "path": "/spec/containers/1/ports/-"}]"#;
     let (text, _) = succeed(files.path(), &["patch", "-f", "a.yaml", "--type", "json", "-p", copy]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{CRD, TYPES, WEB, config, fail, folder, made_of, run, succeed};
+use super::{CRD, TYPES, WEB, config, fail, folder, folder_of, made_of, run, succeed};
 
 const SERVICE: &str = "\
 apiVersion: v1
@@ -39,19 +39,36 @@ fn what_kustomize_loses_is_told() {
 
 #[test]
 fn each_entry_that_kustomize_loses_is_named() {
-    let thing = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  l:\n";
+    let thing = "\
+apiVersion: example.com/v1
+kind: Thing
+metadata: {name: a}
+spec:
+  l:
+";
     let types = CRD
         .replace("list-type: map", "patch-strategy: merge")
         .replace("x-kubernetes-list-map-keys: [id]", "x-kubernetes-patch-merge-key: id,x");
-    let two = "  - {id: 1, x: 1, note: one}\n  - {id: 1, x: 2, note: two}\n";
+    let two = r"  - {id: 1, x: 1, note: one}
+  - {id: 1, x: 2, note: two}
+";
     let table: [(&str, &str, &[&str]); 5] = [
         (two, "{id: 1, x: 3}", &[]),
         (two, "{id: 2, x: 1}", &[]),
         (two, "{id: 1, x: 2, note: new}", &[]),
         // Those that lack a key are one to kustomize.
-        ("  - {id: 1, note: one}\n  - {id: 1, note: two}\n", "{id: 2, x: 1}", &["thing.yaml:6:5"]),
         (
-            "  - {id: 1, note: one}\n  - {id: 1, note: two}\n  - {id: 1, note: three}\n",
+            r"  - {id: 1, note: one}
+  - {id: 1, note: two}
+",
+            "{id: 2, x: 1}",
+            &["thing.yaml:6:5"],
+        ),
+        (
+            r"  - {id: 1, note: one}
+  - {id: 1, note: two}
+  - {id: 1, note: three}
+",
             "{id: 2, x: 1}",
             &["thing.yaml:6:5", "thing.yaml:7:5"],
         ),
@@ -126,7 +143,12 @@ fn operations_that_cannot_be_done_say_what_was_meant() {
 
 #[test]
 fn below_an_entry_that_moved_away_there_is_the_next_one() {
-    let two = WEB.replace("      - name: web\n", "      - name: first\n      - name: web\n");
+    let two = WEB.replace(
+        "      - name: web\n",
+        r"      - name: first
+      - name: web
+",
+    );
     let files = folder(&[("web.yaml", &two)]);
     let containers = "/spec/template/spec/containers";
     let patch = format!("[{{op: move, from: {containers}/0, path: {containers}/0/x}}]");
@@ -146,7 +168,15 @@ fn a_group_that_is_another_one_is_named() {
 
 #[test]
 fn each_kind_that_the_server_refuses_is_told_with_the_way_out() {
-    let two = "apiVersion: e.io/v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: e.io/v1\nkind: B\nmetadata: {name: b}\n";
+    let two = "\
+apiVersion: e.io/v1
+kind: A
+metadata: {name: a}
+---
+apiVersion: e.io/v1
+kind: B
+metadata: {name: b}
+";
     let files = folder(&[("two.yaml", two)]);
     let said = fail(files.path(), &["patch", "-f", "two.yaml", "--all", "-p", "{spec: {paused: true}}"]);
     for (kind, place) in [("A", "two.yaml:1:1"), ("B", "two.yaml:5:1")] {
@@ -246,7 +276,12 @@ fn an_order_names_all_of_several_keys() {
         "x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [id]",
         "x-kubernetes-patch-strategy: merge\n                x-kubernetes-patch-merge-key: 'id,x'",
     );
-    let object = "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\nspec: {l: [{id: 1, x: 1}, {id: 2, x: 1}]}\n";
+    let object = "\
+apiVersion: example.com/v1
+kind: Thing
+metadata: {name: t}
+spec: {l: [{id: 1, x: 1}, {id: 2, x: 1}]}
+";
     let files = folder(&[("crd.yaml", &crd), ("a.yaml", object)]);
     let patch = "{spec: {$setElementOrder/l: [{id: 2}, {id: 1}]}}";
     for dialect in ["overlay", "apiserver"] {
@@ -276,7 +311,10 @@ fn what_was_applied_last_is_of_the_same_object() {
         WEB.replace(
             "  labels: {tier: front}\n",
             &format!(
-                "  labels: {{tier: front}}\n  annotations:\n    kubectl.kubernetes.io/last-applied-configuration: '{last}'\n"
+                r"  labels: {{tier: front}}
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: '{last}'
+"
             ),
         )
     };
@@ -303,7 +341,15 @@ fn what_was_applied_last_is_of_the_same_object() {
 
 #[test]
 fn warnings_are_about_what_the_patch_brings() {
-    let files = folder(&[("web.yaml", &format!("{WEB}      - name: odd\n        tty: 'yes'\n"))]);
+    let files = folder(&[(
+        "web.yaml",
+        &format!(
+            "\
+{WEB}      - name: odd
+        tty: 'yes'
+"
+        ),
+    )]);
     let remove = "[{op: remove, path: /spec/template/spec/containers/0}]";
     let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", remove]);
     assert_eq!(said, "");
@@ -314,8 +360,14 @@ fn warnings_are_about_what_the_patch_brings() {
 
 #[test]
 fn an_entry_that_only_a_default_tells_apart_is_warned_of() {
-    const ONE: &str =
-        "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec:\n  ports:\n  - {port: 53, name: a}\n";
+    const ONE: &str = "\
+apiVersion: v1
+kind: Service
+metadata: {name: a}
+spec:
+  ports:
+  - {port: 53, name: a}
+";
     let files =
         folder(&[("a.yaml", ONE), ("tcp.yaml", &ONE.replace("name: a}\n", "name: a, protocol: TCP}\n"))]);
     let keys = "$patchMergeKey: [port, protocol], port: 53";
@@ -335,7 +387,14 @@ fn an_entry_that_only_a_default_tells_apart_is_warned_of() {
 
 #[test]
 fn words_of_directives_in_secrets_are_not_told() {
-    let files = folder(&[("a.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")]);
+    let files = folder_of(
+        r"
+-- a.yaml --
+apiVersion: v1
+kind: Secret
+metadata: {name: a}
+",
+    );
     let (_, said) =
         succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "{stringData: {$patch: hunter2}}"]);
     assert!(said.contains("`$patch` finds nothing here") && !said.contains("hunter2"), "{said}");
@@ -379,7 +438,14 @@ spec:
 ";
 
 fn thing(list: &str) -> String {
-    format!("apiVersion: example.com/v1\nkind: Thing\nmetadata: {{name: a}}\nlist: {list}\n")
+    format!(
+        "\
+apiVersion: example.com/v1
+kind: Thing
+metadata: {{name: a}}
+list: {list}
+"
+    )
 }
 
 #[test]
@@ -441,7 +507,9 @@ fn created_patches_with_recommended_keys_apply_without_a_warning() {
 
 #[test]
 fn named_keys_in_a_list_that_does_not_merge_are_warned_of() {
-    let tolerations = "      tolerations:\n      - {key: a}\n";
+    let tolerations = r"      tolerations:
+      - {key: a}
+";
     for live in [WEB.to_string(), format!("{WEB}{tolerations}")] {
         let files = folder(&[("web.yaml", &live)]);
         let patch = "{spec: {template: {spec: {tolerations: [{$patchMergeKey: [key], key: b}]}}}}";

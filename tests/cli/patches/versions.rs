@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{fail, folder, run, succeed};
+use super::{fail, folder, folder_of, run, succeed};
 
 /// A kind with a list whose recommended keys an entry may lack, and one with several merge keys.
 const CRD: &str = "\
@@ -45,7 +45,15 @@ spec:
 const WAYS: [&[&str]; 4] = [&[], &["--dialect", "overlay"], &["--type", "merge"], &["--type", "json"]];
 
 fn thing(list: &str) -> String {
-    format!("apiVersion: ex.io/v1\nkind: Thing\nmetadata: {{name: t}}\nspec:\n  list: {list}\n")
+    format!(
+        "\
+apiVersion: ex.io/v1
+kind: Thing
+metadata: {{name: t}}
+spec:
+  list: {list}
+"
+    )
 }
 
 fn things([original, modified, current]: [&str; 3]) -> tempfile::TempDir {
@@ -108,7 +116,14 @@ fn an_entry_that_names_its_keys_is_checked_for_conflicts() {
 #[test]
 fn a_version_without_a_namespace_is_of_the_same_object() {
     let config = |namespace: &str, value: &str| {
-        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{namespace}}}\ndata: {{a: '{value}'}}\n")
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: c{namespace}}}
+data: {{a: '{value}'}}
+"
+        )
     };
     let last = "{\"apiVersion\":\"v1\",\"data\":{\"a\":\"1\"},\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\",\
                 \"namespace\":\"d\"}}";
@@ -159,8 +174,17 @@ fn entries_of_a_list_that_is_replaced_have_all_of_several_keys() {
 
 #[test]
 fn a_patch_of_a_secret_is_not_shown() {
-    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n";
-    let config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
+    let secret = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+stringData: {a: b}
+";
+    let config = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+";
     let files = folder(&[("d/s.yaml", secret), ("d/c.yaml", config), ("s.yaml", secret)]);
     let operations = r#"[{"op":"add","path":"/stringdata/password","value":"hunter2"}]"#;
     let table: [&[&str]; 6] = [
@@ -185,7 +209,13 @@ fn a_patch_of_a_secret_is_not_shown() {
 #[test]
 fn manifests_of_another_namespace_are_told() {
     let web = |namespace: &str| {
-        format!("apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web{namespace}}}\n")
+        format!(
+            "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web{namespace}}}
+"
+        )
     };
     let files = folder(&[
         ("d/a.yaml", &web(", namespace: a")),
@@ -203,7 +233,15 @@ fn manifests_of_another_namespace_are_told() {
 
 #[test]
 fn a_document_without_an_api_version_gets_one() {
-    let files = folder(&[("c.yaml", "kind: ConfigMap\n"), ("d.yaml", "kind: ConfigMap\ndata: {a: '1'}\n")]);
+    let files = folder_of(
+        r"
+-- c.yaml --
+kind: ConfigMap
+-- d.yaml --
+kind: ConfigMap
+data: {a: '1'}
+",
+    );
     for args in
         [&["patch", "-f", "c.yaml", "-p", "{data: {a: '2'}}"][..], &["create-patch", "c.yaml", "d.yaml"]]
     {
@@ -249,8 +287,14 @@ fn conflicts_have_places_whatever_became_of_the_live_entry() {
         assert!(APPLIED.contains(from), "{from}");
         APPLIED.replace(from, to)
     };
-    let (env, side) =
-        ("        env:\n        - {name: A, value: x}\n", "      - name: side\n        image: s:1\n");
+    let (env, side) = (
+        r"        env:
+        - {name: A, value: x}
+",
+        r"      - name: side
+        image: s:1
+",
+    );
     let other = with("value: x", "valueFrom: {fieldRef: {fieldPath: p}}");
     let table = [
         // The entry, the list that holds it, or all above is gone.

@@ -26,7 +26,14 @@ fn same(what: &str, got: Option<&Node>, want: Option<&Node>) -> Verdict {
     if got == want {
         return Ok(());
     }
-    Err(format!("{what}\n  got  {}\n  want {}", json(got), json(want)))
+    Err(format!(
+        "\
+{what}
+  got  {}
+  want {}",
+        json(got),
+        json(want)
+    ))
 }
 
 /// All laws for three versions: an original, an updated one, and dest.

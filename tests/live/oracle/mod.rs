@@ -188,7 +188,16 @@ fn compare(rig: &Rig, server: &Server, pair: &Pair<'_>) -> Compared {
     let other = server.apply(&pair.resource, &layer(&pair.over, &theirs), "overlay");
     let kept = server.get(&pair.resource, &rig.name, &ours);
     let shown = |value: &Value| serde_yaml::to_string(value).expect("a text");
-    let layers = format!("{}\nbase:\n{}over:\n{}", pair.resource.kind, shown(&pair.base), shown(&pair.over));
+    let layers = format!(
+        "\
+{}
+base:
+{}over:
+{}",
+        pair.resource.kind,
+        shown(&pair.base),
+        shown(&pair.over)
+    );
     match (kept, other) {
         (None, Err(_)) => Compared::Refused,
         (None, Ok(_)) => Compared::Different(format!("{layers}only we fail")),
@@ -198,7 +207,14 @@ fn compare(rig: &Rig, server: &Server, pair: &Pair<'_>) -> Compared {
             if kept == other {
                 return Compared::Same;
             }
-            Compared::Different(format!("{layers}ours:\n{}theirs:\n{}", shown(&kept), shown(&other)))
+            Compared::Different(format!(
+                "\
+{layers}ours:
+{}theirs:
+{}",
+                shown(&kept),
+                shown(&other)
+            ))
         }
     }
 }

@@ -23,11 +23,19 @@ const LITERALS: [&str; 14] = [
 ];
 
 const FILES: [&str; 6] = [
-    "line one\nline two\n",
+    "\
+line one
+line two
+",
     "no end of line",
     "",
     "trailing space \nand\ttab\n",
-    "  indented\n\n\nblank lines\n\n",
+    r"  indented
+
+
+blank lines
+
+",
     "{\"json\": [1, 2, {\"a\": null}]}\n",
 ];
 
@@ -123,7 +131,12 @@ impl Forest {
         let Some(thing) = self.dice.any(&known) else { return String::new() };
         let (name, home) = (thing.original.clone(), thing.home.clone());
         let behavior = self.dice.pick(&["merge", "merge", "replace"]);
-        let mut text = format!("- name: {name}\n  behavior: {behavior}\n");
+        let mut text = format!(
+            "\
+- name: {name}
+  behavior: {behavior}
+"
+        );
         if let Some(home) = home {
             line!(text, "  namespace: {home}");
         }

@@ -77,7 +77,12 @@ impl Forest {
 
     fn draft(&mut self, stem: &str, number: usize) -> Draft {
         let text = match self.dice.below(4) {
-            0 => "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+            0 => {
+                "\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+"
+            }
             1 => "kind: Kustomization\n",
             _ => "",
         };
@@ -159,7 +164,12 @@ impl Forest {
     fn component(&mut self, draft: &mut Draft) {
         let number = self.number();
         let mut component = self.draft("component", number);
-        component.text = String::from("apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n");
+        component.text = String::from(
+            "\
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+",
+        );
         component.is_component = true;
         component.things = std::mem::take(&mut draft.things);
         if self.dice.chance(30) {
@@ -356,7 +366,10 @@ impl Forest {
         };
         line!(
             draft.text,
-            "vars:\n- name: {variable}\n  objref: {{apiVersion: {api}, kind: {kind}, name: {name}{space}}}{field}"
+            "\
+vars:
+- name: {variable}
+  objref: {{apiVersion: {api}, kind: {kind}, name: {name}{space}}}{field}"
         );
         self.variables.push(variable);
         draft.declares = true;

@@ -65,7 +65,15 @@ impl<'d> Application<'d> {
         self.document();
         let name = self.name.clone();
         let mut thing = Thing::new(api, kind, &name);
-        writeln!(self.text, "apiVersion: {api}\nkind: {kind}\nmetadata:\n  name: {name}").expect("text");
+        writeln!(
+            self.text,
+            "\
+apiVersion: {api}
+kind: {kind}
+metadata:
+  name: {name}"
+        )
+        .expect("text");
         thing.has("metadata.name", Shape::Text);
         thing.has("kind", Shape::Text);
         if self.dice.chance(10) && !thing.is_cluster_scoped() {
@@ -75,7 +83,13 @@ impl<'d> Application<'d> {
             thing.home.clone_from(&thing.namespace);
         }
         if self.dice.chance(50) {
-            writeln!(self.text, "  labels:\n    app: {name}\n    part: of-all").expect("text");
+            writeln!(
+                self.text,
+                r"  labels:
+    app: {name}
+    part: of-all"
+            )
+            .expect("text");
             thing.has("metadata.labels", Shape::Map);
             thing.has("metadata.labels.app", Shape::Text);
         }
@@ -100,12 +114,28 @@ impl<'d> Application<'d> {
         let more = self.dice.pick(&[
             "",
             "    example.com/url: \"http://a/b\" # why\n",
-            "    lines: |\n      first\n      second\n",
-            "    folded: >-\n      one\n      and the same\n",
-            "    folded: >\n      one\n        deeper\n\n       less deep\n      two\n\n      three\n",
+            r"    lines: |
+      first
+      second
+",
+            r"    folded: >-
+      one
+      and the same
+",
+            r"    folded: >
+      one
+        deeper
+
+       less deep
+      two
+
+      three
+",
             "    empty: \"\"\n",
             "    var: a-$(ONE)-b\n",
-            "    # a comment\n    j: '{\"a\": [1, 2]}'\n",
+            r#"    # a comment
+    j: '{"a": [1, 2]}'
+"#,
         ]);
         self.text.push_str(more);
     }
@@ -137,7 +167,12 @@ impl<'d> Application<'d> {
         }
         let mut depth = 1;
         if kind == "CronJob" {
-            self.text.push_str("  schedule: \"*/5 * * * *\"\n  jobTemplate:\n    spec:\n");
+            self.text.push_str(
+                r#"  schedule: "*/5 * * * *"
+  jobTemplate:
+    spec:
+"#,
+            );
             depth = 3;
         }
         if kind != "Pod" {
@@ -162,7 +197,13 @@ impl<'d> Application<'d> {
                 "{name: data, labels: {app: db}}",
                 "{name: data, labels: null}",
             ]);
-            writeln!(self.text, "  volumeClaimTemplates:\n  - metadata: {metadata}\n    spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}").expect("text");
+            writeln!(
+                self.text,
+                r"  volumeClaimTemplates:
+  - metadata: {metadata}
+    spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}"
+            )
+            .expect("text");
         }
     }
 
@@ -198,8 +239,14 @@ impl<'d> Application<'d> {
         }
         if self.dice.chance(50) {
             let settings = &self.settings;
-            writeln!(self.text, "{pad}volumes:\n{pad}- name: v\n{pad}  configMap: {{name: {settings}}}")
-                .expect("text");
+            writeln!(
+                self.text,
+                "\
+{pad}volumes:
+{pad}- name: v
+{pad}  configMap: {{name: {settings}}}"
+            )
+            .expect("text");
             let image = self.dice.pick(&["", "", "busybox:1", "\"nginx@sha512:0123\""]);
             if !image.is_empty() {
                 writeln!(self.text, "{pad}- {{name: image, image: {{reference: {image}}}}}").expect("text");
@@ -249,7 +296,15 @@ impl<'d> Application<'d> {
         let mut thing = self.head("v1", "Service");
         let name = &self.name;
         let protocol = if self.habits.protocols { ", protocol: TCP" } else { "" };
-        writeln!(self.text, "spec:\n  selector: {{app: {name}}}\n  ports:\n  - {{name: http, port: 80, targetPort: 80{protocol}}}").expect("text");
+        writeln!(
+            self.text,
+            "\
+spec:
+  selector: {{app: {name}}}
+  ports:
+  - {{name: http, port: 80, targetPort: 80{protocol}}}"
+        )
+        .expect("text");
         thing.has("spec.selector", Shape::Map);
         thing.has("spec.ports", Shape::List);
         thing.has("spec.ports.0.port", Shape::Number);
@@ -272,7 +327,14 @@ impl<'d> Application<'d> {
         self.things.push(role_thing);
         let mut thing = self.head("rbac.authorization.k8s.io/v1", binding);
         let namespace = self.dice.pick(&["", ", namespace: default", ", namespace: home"]);
-        writeln!(self.text, "roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: {role}, name: {name}}}\nsubjects:\n- {{kind: ServiceAccount, name: {name}{namespace}}}").expect("text");
+        writeln!(
+            self.text,
+            "\
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: {role}, name: {name}}}
+subjects:
+- {{kind: ServiceAccount, name: {name}{namespace}}}"
+        )
+        .expect("text");
         thing.has("subjects", Shape::List);
         thing.has("roleRef.name", Shape::Text);
         self.things.push(thing);
@@ -302,42 +364,124 @@ impl<'d> Application<'d> {
 
 /// Kinds with what follows their metadata.
 const COMPANIONS: [(&str, &str, &str); 12] = [
-    ("v1", "ConfigMap", "data:\n  key: TEXT\n  file.txt: |\n    a: 1\n    b: $(ONE)\n"),
-    ("v1", "Secret", "type: Opaque\ndata:\n  pass: cGFzcw==\nstringData:\n  user: TEXT\n"),
+    (
+        "v1",
+        "ConfigMap",
+        "\
+data:
+  key: TEXT
+  file.txt: |
+    a: 1
+    b: $(ONE)
+",
+    ),
+    (
+        "v1",
+        "Secret",
+        "\
+type: Opaque
+data:
+  pass: cGFzcw==
+stringData:
+  user: TEXT
+",
+    ),
     (
         "autoscaling/v2",
         "HorizontalPodAutoscaler",
-        "spec:\n  maxReplicas: 3\n  scaleTargetRef: {apiVersion: apps/v1, kind: KIND, name: NAME}\n",
+        "\
+spec:
+  maxReplicas: 3
+  scaleTargetRef: {apiVersion: apps/v1, kind: KIND, name: NAME}
+",
     ),
     (
         "networking.k8s.io/v1",
         "Ingress",
-        "spec:\n  tls:\n  - {hosts: [NAME.example.com], secretName: NAME}\n  rules:\n  - host: NAME.example.com\n    http:\n      paths:\n      - path: /\n        pathType: Prefix\n        backend: {service: {name: NAME, port: {name: http}}}\n",
+        "\
+spec:
+  tls:
+  - {hosts: [NAME.example.com], secretName: NAME}
+  rules:
+  - host: NAME.example.com
+    http:
+      paths:
+      - path: /
+        pathType: Prefix
+        backend: {service: {name: NAME, port: {name: http}}}
+",
     ),
     (
         "networking.k8s.io/v1",
         "NetworkPolicy",
-        "spec:\n  podSelector:\n    matchLabels: {app: NAME}\n  ingress:\n  - from:\n    - podSelector:\n        matchLabels: {app: NAME}\n",
+        "\
+spec:
+  podSelector:
+    matchLabels: {app: NAME}
+  ingress:
+  - from:
+    - podSelector:
+        matchLabels: {app: NAME}
+",
     ),
     (
         "policy/v1",
         "PodDisruptionBudget",
-        "spec:\n  minAvailable: 1\n  selector:\n    matchLabels: {app: NAME}\n",
+        "\
+spec:
+  minAvailable: 1
+  selector:
+    matchLabels: {app: NAME}
+",
     ),
     (
         "v1",
         "PersistentVolumeClaim",
-        "spec:\n  accessModes: [ReadWriteOnce]\n  storageClassName: NAME\n  resources:\n    requests:\n      storage: 1Gi\n",
+        "\
+spec:
+  accessModes: [ReadWriteOnce]
+  storageClassName: NAME
+  resources:
+    requests:
+      storage: 1Gi
+",
     ),
     ("storage.k8s.io/v1", "StorageClass", "provisioner: example.com/disk\n"),
-    ("scheduling.k8s.io/v1", "PriorityClass", "value: 1000000\nglobalDefault: false\n"),
+    (
+        "scheduling.k8s.io/v1",
+        "PriorityClass",
+        "\
+value: 1000000
+globalDefault: false
+",
+    ),
     ("v1", "Namespace", ""),
     (
         "example.com/v1",
         "Widget",
-        "spec:\n  text: TEXT\n  image: busybox:1.0\n  size: 3\n  configRef: {name: SETTINGS}\n  list: [a, VALUE, 1]\n  nested:\n  - name: one\n    value: VALUE\n  - name: two\n",
+        "\
+spec:
+  text: TEXT
+  image: busybox:1.0
+  size: 3
+  configRef: {name: SETTINGS}
+  list: [a, VALUE, 1]
+  nested:
+  - name: one
+    value: VALUE
+  - name: two
+",
     ),
-    ("example.com/v1beta1", "Gadget", "data: TEXT\nratio: 0.50\nflags: {on: true, off: ~}\nitems: []\n"),
+    (
+        "example.com/v1beta1",
+        "Gadget",
+        "\
+data: TEXT
+ratio: 0.50
+flags: {on: true, off: ~}
+items: []
+",
+    ),
 ];
 
 fn known_fields(kind: &str) -> &'static [(&'static str, Shape)] {
@@ -367,7 +511,13 @@ fn known_fields(kind: &str) -> &'static [(&'static str, Shape)] {
 
 /// The same documents as the items of one list.
 fn as_list(text: &str) -> String {
-    let mut list = String::from("apiVersion: v1\nkind: List\nitems:\n");
+    let mut list = String::from(
+        "\
+apiVersion: v1
+kind: List
+items:
+",
+    );
     for document in text.split("---").filter(|d| !d.trim().is_empty()) {
         let mut lead = "- ";
         for line in document.lines().filter(|l| !l.is_empty() && !l.starts_with(" #")) {

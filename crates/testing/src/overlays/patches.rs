@@ -64,7 +64,13 @@ impl Forest {
         let (metadata, body) = self.body(&mut draft.things[place]);
         let head = match self.dice.below(2) {
             0 => head(&thing, &metadata),
-            _ => format!("apiVersion: any/v1\nkind: Any\nmetadata: {{name: any{metadata}}}\n"),
+            _ => format!(
+                "\
+apiVersion: any/v1
+kind: Any
+metadata: {{name: any{metadata}}}
+"
+            ),
         };
         let target = self.target(&thing);
         self.entry(draft, &format!("  target: {target}\n"), &format!("{head}{body}\n"))
@@ -116,7 +122,14 @@ impl Forest {
         ]);
         let metadata = metadata.replace("TEXT", text);
         format!(
-            "- target: {target}\n  patch: |-\n    apiVersion: v1\n    kind: Any\n    metadata: {{name: any, {metadata}}}\n    {body}\n"
+            "\
+- target: {target}
+  patch: |-
+    apiVersion: v1
+    kind: Any
+    metadata: {{name: any, {metadata}}}
+    {body}
+"
         )
     }
 
@@ -141,7 +154,12 @@ impl Forest {
                 "rules: [{apiGroups: [apps], resources: [deployments], verbs: [get]}]".into()
             }
             "Widget" => format!("spec: {{text: {text}, list: [{value}], added: {{b: {value}, a: 1}}}}"),
-            "Gadget" => format!("data: {value}\nratio: 1.10\nflags: {{off: {value}}}"),
+            "Gadget" => format!(
+                "\
+data: {value}
+ratio: 1.10
+flags: {{off: {value}}}"
+            ),
             _ => return (self.metadata(thing), String::new()),
         };
         if thing.kind == "Ingress" {
@@ -298,7 +316,14 @@ impl Forest {
             found.name.clone_from(&name);
         }
         format!(
-            "- target: {target}\n  options: {options}\n  patch: |-\n    apiVersion: {api}\n    kind: {kind}\n    metadata: {{name: {name}}}\n"
+            "\
+- target: {target}
+  options: {options}
+  patch: |-
+    apiVersion: {api}
+    kind: {kind}
+    metadata: {{name: {name}}}
+"
         )
     }
 
@@ -310,7 +335,14 @@ impl Forest {
             self.file(&format!("{}/{file}", draft.directory), &patch);
             line!(draft.text, "patchesStrategicMerge: [{file}]");
         } else {
-            line!(draft.text, "patchesStrategicMerge:\n- |-\n{}", indent(patch.trim_end(), 2).trim_end());
+            line!(
+                draft.text,
+                "\
+patchesStrategicMerge:
+- |-
+{}",
+                indent(patch.trim_end(), 2).trim_end()
+            );
         }
     }
 
@@ -319,7 +351,11 @@ impl Forest {
         let Some((target, operations)) = self.json_patch(draft) else { return };
         line!(
             draft.text,
-            "patchesJson6902:\n- target: {target}\n  patch: |-\n{}",
+            "\
+patchesJson6902:
+- target: {target}
+  patch: |-
+{}",
             indent(&operations, 4).trim_end()
         );
     }
@@ -329,5 +365,11 @@ impl Forest {
 fn head(thing: &Thing, metadata: &str) -> String {
     let Thing { api, kind, original, .. } = thing;
     let space = thing.home.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
-    format!("apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {original}{space}{metadata}}}\n")
+    format!(
+        "\
+apiVersion: {api}
+kind: {kind}
+metadata: {{name: {original}{space}{metadata}}}
+"
+    )
 }

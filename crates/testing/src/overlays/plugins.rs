@@ -58,7 +58,11 @@ impl Forest {
             self.dice.pick(&["", "options: {disableNameSuffixHash: true}\n", "options: {labels: {l: m}}\n"]);
         if self.dice.chance(15) {
             let config = format!(
-                "cloud: gke\nkubernetesService: {{name: ksa{number}}}\nserviceAccount: {{name: gsa, projectId: p}}\n"
+                "\
+cloud: gke
+kubernetesService: {{name: ksa{number}}}
+serviceAccount: {{name: gsa, projectId: p}}
+"
             );
             return Some(plugin("IAMPolicyGenerator", &name, &config));
         }
@@ -90,7 +94,16 @@ impl Forest {
                     "{fieldPath: metadata/annotations/added}",
                     "{selector: {kind: Service}, fieldPath: metadata/labels/x}",
                 ]);
-                ("ValueAddTransformer", format!("value: {text}\ntargets:\n- {target}\n"))
+                (
+                    "ValueAddTransformer",
+                    format!(
+                        "\
+value: {text}
+targets:
+- {target}
+"
+                    ),
+                )
             }
             9 => self.affix(draft),
             10 => ("HashTransformer", String::new()),
@@ -113,7 +126,13 @@ impl Forest {
         let thing = self.dice.any(&things)?;
         let (name, kind) = (&thing.original, thing.kind);
         let spec = format!("{{path: spec/replicas, create: true, kind: {kind}}}");
-        let config = format!("replica: {{name: {name}, count: 4}}\nfieldSpecs:\n- {spec}\n");
+        let config = format!(
+            "\
+replica: {{name: {name}, count: 4}}
+fieldSpecs:
+- {spec}
+"
+        );
         Some(("ReplicaCountTransformer", config))
     }
 
@@ -125,7 +144,13 @@ impl Forest {
                 let spec = "{path: metadata/annotations, create: true}";
                 (
                     "AnnotationsTransformer",
-                    format!("annotations: {{by-plugin: {text}}}\nfieldSpecs:\n- {spec}\n"),
+                    format!(
+                        "\
+annotations: {{by-plugin: {text}}}
+fieldSpecs:
+- {spec}
+"
+                    ),
                 )
             }
             1 => {
@@ -134,7 +159,16 @@ impl Forest {
                     "{path: spec/template/metadata/labels, create: false}",
                     "{path: spec/selector/matchLabels, kind: Deployment}",
                 ]);
-                ("LabelTransformer", format!("labels: {{by-plugin: p{mark}}}\nfieldSpecs:\n- {spec}\n"))
+                (
+                    "LabelTransformer",
+                    format!(
+                        "\
+labels: {{by-plugin: p{mark}}}
+fieldSpecs:
+- {spec}
+"
+                    ),
+                )
             }
             _ => {
                 let image = self.dice.pick(&[
@@ -142,7 +176,16 @@ impl Forest {
                     "{name: nginx, newName: nn, digest: \"sha256:1\"}",
                 ]);
                 let spec = "{path: \"spec/template/spec/containers[]/image\"}";
-                ("ImageTagTransformer", format!("imageTag: {image}\nfieldSpecs:\n- {spec}\n"))
+                (
+                    "ImageTagTransformer",
+                    format!(
+                        "\
+imageTag: {image}
+fieldSpecs:
+- {spec}
+"
+                    ),
+                )
             }
         }
     }
@@ -152,20 +195,46 @@ impl Forest {
         let Thing { api, kind, original: name, .. } = &thing;
         Some(match self.dice.below(3) {
             0 => {
-                let patch =
-                    "apiVersion: v1\nkind: Any\nmetadata: {name: any, annotations: {patch: plugin}}\n";
-                ("PatchTransformer", format!("patch: |-\n{}target: {{kind: Service}}\n", indent(patch, 2)))
+                let patch = "\
+apiVersion: v1
+kind: Any
+metadata: {name: any, annotations: {patch: plugin}}
+";
+                (
+                    "PatchTransformer",
+                    format!(
+                        "\
+patch: |-
+{}target: {{kind: Service}}
+",
+                        indent(patch, 2)
+                    ),
+                )
             }
             1 => {
                 let test = format!("{{\"op\": \"test\", \"path\": \"/kind\", \"value\": \"{kind}\"}}");
                 let add = "{\"op\": \"add\", \"path\": \"/metadata/json\", \"value\": 1.50}";
                 let target = format!("{{kind: {kind}, name: {name}}}");
-                ("PatchJson6902Transformer", format!("target: {target}\njsonOp: '[{test}, {add}]'\n"))
+                (
+                    "PatchJson6902Transformer",
+                    format!(
+                        "\
+target: {target}
+jsonOp: '[{test}, {add}]'
+"
+                    ),
+                )
             }
             _ => {
                 let space = thing.home.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();
                 let metadata = format!("{{name: {name}{space}, labels: {{strategic: plugin}}}}");
-                let patch = format!("apiVersion: {api}\nkind: {kind}\nmetadata: {metadata}\n");
+                let patch = format!(
+                    "\
+apiVersion: {api}
+kind: {kind}
+metadata: {metadata}
+"
+                );
                 ("PatchStrategicMergeTransformer", format!("patches: |-\n{}", indent(&patch, 2)))
             }
         })
@@ -191,7 +260,16 @@ impl Forest {
         } else {
             ("SuffixTransformer", "suffix: -ss")
         };
-        (kind, format!("{affix}\nfieldSpecs:\n- {spec}\n"))
+        (
+            kind,
+            format!(
+                "\
+{affix}
+fieldSpecs:
+- {spec}
+"
+            ),
+        )
     }
 
     fn any_known(&mut self, draft: &Draft) -> Option<Thing> {
@@ -204,16 +282,47 @@ impl Forest {
         let mut text = String::new();
         for _ in 0..=self.dice.below(3) {
             let part = self.dice.pick(&[
-                "nameReference:\n- {kind: ConfigMap, version: v1, fieldSpecs: [{path: spec/configRef/name, kind: Widget}]}\n",
-                "varReference:\n- {path: spec/text, kind: Widget}\n- {path: metadata/annotations}\n",
-                "commonLabels:\n- {path: spec/labels, kind: Widget, create: true}\n",
-                "commonAnnotations:\n- {path: spec/notes, kind: Widget, create: true}\n",
-                "images:\n- {path: spec/image, kind: Widget}\n",
-                "replicas:\n- {path: spec/size, kind: Widget, create: true}\n",
-                "namePrefix:\n- {path: spec/text, kind: Widget}\n",
-                "namespace:\n- {path: spec/space, kind: Widget, create: true}\n",
-                "templateLabels:\n- {path: spec/labels, kind: Widget, create: true}\n",
-                "labels:\n- {path: spec/labels, kind: Widget, create: true}\n",
+                "\
+nameReference:
+- {kind: ConfigMap, version: v1, fieldSpecs: [{path: spec/configRef/name, kind: Widget}]}
+",
+                "\
+varReference:
+- {path: spec/text, kind: Widget}
+- {path: metadata/annotations}
+",
+                "\
+commonLabels:
+- {path: spec/labels, kind: Widget, create: true}
+",
+                "\
+commonAnnotations:
+- {path: spec/notes, kind: Widget, create: true}
+",
+                "\
+images:
+- {path: spec/image, kind: Widget}
+",
+                "\
+replicas:
+- {path: spec/size, kind: Widget, create: true}
+",
+                "\
+namePrefix:
+- {path: spec/text, kind: Widget}
+",
+                "\
+namespace:
+- {path: spec/space, kind: Widget, create: true}
+",
+                "\
+templateLabels:
+- {path: spec/labels, kind: Widget, create: true}
+",
+                "\
+labels:
+- {path: spec/labels, kind: Widget, create: true}
+",
             ]);
             let field = part.split(':').next().unwrap_or_default();
             if !text.contains(field) {
@@ -243,13 +352,30 @@ fn namespace_plugin(draft: &mut Draft, number: usize, mode: &str) -> Option<Stri
     }
     draft.things = things;
     let metadata = format!("{{name: plugin{number}, namespace: plugged}}");
-    let head = format!("apiVersion: builtin\nkind: NamespaceTransformer\nmetadata: {metadata}\n");
-    Some(format!("{head}{mode}fieldSpecs:\n- {{path: metadata/name, kind: Namespace, create: true}}\n"))
+    let head = format!(
+        "\
+apiVersion: builtin
+kind: NamespaceTransformer
+metadata: {metadata}
+"
+    );
+    Some(format!(
+        "\
+{head}{mode}fieldSpecs:
+- {{path: metadata/name, kind: Namespace, create: true}}
+"
+    ))
 }
 
 /// The configuration of a built-in plugin.
 fn plugin(kind: &str, name: &str, rest: &str) -> String {
-    format!("apiVersion: builtin\nkind: {kind}\nmetadata: {{name: {name}}}\n{rest}")
+    format!(
+        "\
+apiVersion: builtin
+kind: {kind}
+metadata: {{name: {name}}}
+{rest}"
+    )
 }
 
 /// A definition in the form that `crds` takes: it makes a field a reference to a config map.

@@ -50,7 +50,13 @@ impl Forest {
             .map(|f| f.path.clone())
             .collect();
         let (kind, name) = (thing.kind, &thing.original);
-        let mut text = format!("- source:\n    kind: {kind}\n    name: {name}\n");
+        let mut text = format!(
+            "\
+- source:
+    kind: {kind}
+    name: {name}
+"
+        );
         if self.dice.chance(15)
             && let Some(home) = &thing.home
         {
