@@ -58,12 +58,16 @@ pub struct Library {
     pub files: Vec<SourceFile>,
 }
 
-/// All crates of the workspace, the root package first.
+/// Crates that only tests use.
+const OF_TESTS: [&str; 2] = ["random-cases", "testing"];
+
+/// All crates of the workspace but those of tests, the root package first.
 pub fn libraries() -> Vec<Library> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let crates = fs::read_dir(root.join("crates")).expect("crates").map(|entry| entry.expect("an entry"));
     let names: BTreeSet<_> = crates.map(|entry| entry.file_name().into_string().expect("a name")).collect();
-    let directories = names.into_iter().map(|name| format!("crates/{name}/src"));
+    let names = names.into_iter().filter(|name| !OF_TESTS.contains(&name.as_str()));
+    let directories = names.map(|name| format!("crates/{name}/src"));
     let read = |directory: String| {
         let files = files(&texts(&root.join(&directory)));
         assert!(!files.is_empty(), "{directory} has no files");

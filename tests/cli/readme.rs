@@ -85,7 +85,7 @@ fn ten_minutes_go_well() {
     assert!(home.path().join("rendered").is_dir());
 }
 
-/// The source files, without tests.
+/// The source files of all crates, without tests, each as `CRATE/PATH`.
 fn sources() -> BTreeMap<PathBuf, String> {
     fn walk(directory: &Path, files: &mut BTreeMap<PathBuf, String>) {
         for entry in fs::read_dir(directory).expect("a directory") {
@@ -97,47 +97,52 @@ fn sources() -> BTreeMap<PathBuf, String> {
             {
                 let text = fs::read_to_string(&path).expect("text");
                 let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_string();
-                files.insert(path.strip_prefix(root().join("src")).expect("below").to_path_buf(), code);
+                let below = path.strip_prefix(root().join("crates")).expect("below").iter();
+                files.insert(below.filter(|part| *part != "src").collect(), code);
             }
         }
     }
     let mut files = BTreeMap::new();
-    walk(&root().join("src"), &mut files);
+    walk(&root().join("crates"), &mut files);
     files.retain(|path, _| !path.components().any(|part| part.as_os_str() == "tests"));
     files
 }
 
 /// The rows of the table, and the constants that stand for them; of those without a row, why.
 const BOUNDS: &[(&str, &str, &str)] = &[
-    ("nested directories (bases, components, plugins)", "overlay/loading.rs", "MAX_NESTING"),
-    ("directories of a build, each path to one counted", "overlay/build/nesting.rs", "MAX_DIRECTORIES"),
-    ("manifests repeated through shared directories", "overlay/build/nesting.rs", "MAX_REPEATED"),
-    ("maps and lists in a text, nested", "yaml/events/mod.rs", "MAX_DEPTH"),
-    ("levels that patches and replacements create", "yaml/failure.rs", "MAX_DEPTH"),
-    ("inline values of a chart, nested", "overlay/helm/values.rs", "MAX_DEPTH"),
-    ("parts of a field path", "transform/value_path/parts.rs", "MAX_PARTS"),
-    ("names in a path of a transformer's configuration", "transform/field_spec/path.rs", "MAX_NAMES"),
-    ("anchors and aliases of a text", "yaml/parse/builder.rs", "MAX_COPIED"),
-    ("anchors and aliases of a text", "yaml/parse/builder.rs", "MAX_COPIED_FOR_BYTE"),
-    ("copies into resources, in a target", "resource/copied.rs", "MAX_COPIED"),
-    ("copies by a JSON patch", "patch/json_patch/operation.rs", "MAX_COPIED"),
+    ("nested directories (bases, components, plugins)", "overlay/overlay/loading.rs", "MAX_NESTING"),
+    (
+        "directories of a build, each path to one counted",
+        "overlay/overlay/build/nesting.rs",
+        "MAX_DIRECTORIES",
+    ),
+    ("manifests repeated through shared directories", "overlay/overlay/build/nesting.rs", "MAX_REPEATED"),
+    ("maps and lists in a text, nested", "text/yaml/events/mod.rs", "MAX_DEPTH"),
+    ("levels that patches and replacements create", "text/yaml/failure.rs", "MAX_DEPTH"),
+    ("inline values of a chart, nested", "overlay/overlay/helm/values.rs", "MAX_DEPTH"),
+    ("parts of a field path", "overlay/transform/value_path/parts.rs", "MAX_PARTS"),
+    ("names in a path of a transformer's configuration", "overlay/transform/field_spec/path.rs", "MAX_NAMES"),
+    ("anchors and aliases of a text", "text/yaml/parse/builder.rs", "MAX_COPIED"),
+    ("anchors and aliases of a text", "text/yaml/parse/builder.rs", "MAX_COPIED_FOR_BYTE"),
+    ("copies into resources, in a target", "overlay/resource/copied.rs", "MAX_COPIED"),
+    ("copies by a JSON patch", "merge/patch/json_patch/operation.rs", "MAX_COPIED"),
     ("an input file, or standard input", "files/tree.rs", "MAX_FILE_SIZE"),
-    ("what helm, a function or git prints", "overlay/process.rs", "MAX_OUTPUT"),
-    ("a file that comes over HTTP", "overlay/remote/http.rs", "MAX_SIZE"),
+    ("what helm, a function or git prints", "overlay/overlay/process.rs", "MAX_OUTPUT"),
+    ("a file that comes over HTTP", "overlay/overlay/remote/http.rs", "MAX_SIZE"),
     ("an answer of an API server", "cluster/exchange.rs", "MAX_ANSWER"),
     ("one object of an API server", "cluster/exchange.rs", "MAX_OBJECT"),
 ];
 
 /// Those of which nobody needs to know: what they bound.
 const INNER: &[(&str, &str)] = &[
-    ("files/memory.rs", "MAX_LINKS"),          // as the system
-    ("files/read_set.rs", "MAX_LINKS"),        // as the system
-    ("files/write/place.rs", "MAX_LINKS"),     // as the system
-    ("merge/kyaml/tuples.rs", "MAX_KEYS"),     // further keys have no meaning
-    ("overlay/function.rs", "MAX_VARIABLE"),   // of the system
-    ("schema/write.rs", "MAX_REFERENCES"),     // a circle
-    ("transform/config/crds.rs", "MAX_DEPTH"), // a circle, and told as one
-    ("yaml/emit/text.rs", "MAX_SIMPLE_KEY"),   // of YAML
+    ("files/memory.rs", "MAX_LINKS"),                  // as the system
+    ("files/read_set.rs", "MAX_LINKS"),                // as the system
+    ("files/write/place.rs", "MAX_LINKS"),             // as the system
+    ("merge/merge/kyaml/tuples.rs", "MAX_KEYS"),       // further keys have no meaning
+    ("overlay/overlay/function.rs", "MAX_VARIABLE"),   // of the system
+    ("merge/schema/write.rs", "MAX_REFERENCES"),       // a circle
+    ("overlay/transform/config/crds.rs", "MAX_DEPTH"), // a circle, and told as one
+    ("text/yaml/emit/text.rs", "MAX_SIMPLE_KEY"),      // of YAML
 ];
 
 /// The `MAX_...` constants: their file, name and what they are.

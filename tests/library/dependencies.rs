@@ -1,15 +1,15 @@
-//! What the library needs without features: nothing of a program, and nothing of a cluster.
+//! The packages that the library needs, and what is published.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// The packages that the library is made of.
-fn packages(features: &[&str]) -> BTreeSet<String> {
+/// The packages that a package of the workspace is made of.
+fn packages(package: &str, features: &[&str]) -> BTreeSet<String> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let cargo = std::env::var_os("CARGO").expect("cargo runs this");
     let output = Command::new(cargo)
         .args(["tree", "--manifest-path", manifest, "--locked", "--offline", "--edges", "normal,build"])
-        .args(["--prefix", "none", "--no-default-features"])
+        .args(["--prefix", "none", "--package", package, "--no-default-features"])
         .args(features)
         .output()
         .expect("cargo");
@@ -24,7 +24,7 @@ const OF_OTHERS: [&str; 10] =
 
 #[test]
 fn without_features_there_is_neither_a_client_nor_a_command_line() {
-    let packages = packages(&[]);
+    let packages = packages("kubectl-smp", &[]);
     assert!(packages.contains("kubectl-smp") && packages.contains("serde_json"), "{packages:?}");
     let wrong: Vec<_> = OF_OTHERS.iter().filter(|name| packages.contains(**name)).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
@@ -32,25 +32,41 @@ fn without_features_there_is_neither_a_client_nor_a_command_line() {
 
 #[test]
 fn with_all_features_there_are() {
-    let packages = packages(&["--all-features"]);
+    let packages = packages("kubectl-smp", &["--all-features"]);
     let missing: Vec<_> = OF_OTHERS.iter().filter(|name| !packages.contains(**name)).collect();
     assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
-fn what_is_published_is_what_the_program_is_built_from() {
+fn strategic_merge_patch_needs_no_files_expressions_or_runtime() {
+    let packages = packages("strategic-merge-patch", &[]);
+    assert!(packages.contains("serde_json") && packages.contains("kubectl-smp-text"), "{packages:?}");
+    let others =
+        ["cap-std", "cel", "kube-cel", "kubectl-smp-files", "regex", "rustix", "tempfile", "walkdir"];
+    let wrong: Vec<_> = OF_OTHERS.iter().chain(&others).filter(|name| packages.contains(**name)).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+/// The files of the archive of a package.
+fn published(package: &str) -> Vec<String> {
     let output = Command::new(std::env::var_os("CARGO").expect("cargo runs this"))
-        .args(["package", "--list", "--allow-dirty", "--offline", "--manifest-path"])
+        .args(["package", "--list", "--allow-dirty", "--offline", "--package", package, "--manifest-path"])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
         .output()
         .expect("cargo");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    let first = |line: &str| line.split(['/', '\\']).next().unwrap_or(line).to_string();
-    let folders: BTreeSet<_> = text.lines().filter(|line| line.contains(['/', '\\'])).map(first).collect();
-    assert_eq!(folders, ["book", "examples", "src"].map(String::from).into());
+    String::from_utf8(output.stdout).expect("UTF-8").lines().map(str::to_string).collect()
+}
+
+#[test]
+fn what_is_published_is_what_the_program_is_built_from() {
+    let files = published("kubectl-smp");
+    let folders: BTreeSet<_> = files.iter().filter_map(|file| file.split_once(['/', '\\'])).collect();
+    let folders: BTreeSet<_> = folders.into_iter().map(|(folder, _)| folder).collect();
+    assert_eq!(folders, ["book", "examples", "src"].into());
     for needed in ["build.rs", "Cargo.lock", "LICENSE", "README.md"] {
-        assert!(text.lines().any(|line| line == needed), "{needed}");
+        assert!(files.iter().any(|file| file == needed), "{needed}");
     }
-    assert!(text.contains("kubernetes.smpschema"), "{text}");
+    let files = published("strategic-merge-patch");
+    assert!(files.iter().any(|file| file.ends_with("kubernetes.smpschema")), "{files:?}");
 }
