@@ -16,7 +16,7 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Severity};
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::Node;
-use smp_validate::{ValidateOptions, Violation, ViolationRule, validate};
+use smp_validate::{CEL, ValidateOptions, Violation, validate};
 
 /// Whether objects are judged.
 #[derive(Debug, Args)]
@@ -129,8 +129,7 @@ pub(super) fn read_policies(path: &Path, sources: &SourceMap) -> Result<Vec<Node
 /// Checks that an API server can read the expressions of a policy.
 fn check_expressions(policy: &Node) -> Result<(), Diagnostic> {
     let found = validate(policy, &Schema::embedded(), &ValidateOptions::default());
-    let is_wrong =
-        |violation: &Violation| violation.rule == ViolationRule::Cel && violation.severity == Severity::Error;
+    let is_wrong = |violation: &Violation| violation.rule == CEL && violation.severity == Severity::Error;
     let Some(wrong) = found.into_iter().find(is_wrong) else { return Ok(()) };
     let name = policy.get_path(&["metadata", "name"]).and_then(Node::as_str).unwrap_or_default();
     Err(wrong.into_diagnostic().note(format!("an API server rejects the policy {name}")))

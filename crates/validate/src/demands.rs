@@ -7,8 +7,9 @@ use serde_json::{Number, Value as Json};
 use smol_str::SmolStr;
 
 use super::formats::has_format;
+use super::rule::ValidationRule;
+use super::rules;
 use super::scalar::{integer, text_of};
-use super::violation::ViolationRule;
 use smp_merge::schema::Constraints;
 use smp_text::gocompat::regexp;
 use smp_text::yaml::{Node, Resolved, Value};
@@ -31,7 +32,7 @@ pub(super) struct Demands {
 }
 
 /// A demand that is not met.
-pub(super) type Unmet = (ViolationRule, String);
+pub(super) type Unmet = (&'static ValidationRule, String);
 
 impl Demands {
     /// Compiles the text of constraints.
@@ -99,7 +100,7 @@ impl Demands {
             return None;
         }
         let words: Vec<String> = possible.iter().map(|value| format!("`{}`", plain_text(value))).collect();
-        Some((ViolationRule::Enum, format!("this must be one of {}", words.join(", "))))
+        Some((&rules::enumeration::RULE, format!("this must be one of {}", words.join(", "))))
     }
 
     fn scalar(&self, node: &Node, tell: &mut dyn FnMut(Unmet)) {
@@ -116,18 +117,18 @@ impl Demands {
         if own.min_length.is_some() || own.max_length.is_some() {
             let length = text.chars().count() as u64;
             if let Some(least) = own.min_length.filter(|least| length < *least) {
-                tell((ViolationRule::Bounds, format!("this must have at least {least} characters")));
+                tell((&rules::bounds::RULE, format!("this must have at least {least} characters")));
             }
             if let Some(most) = own.max_length.filter(|most| length > *most) {
-                tell((ViolationRule::Bounds, format!("this must have at most {most} characters")));
+                tell((&rules::bounds::RULE, format!("this must have at most {most} characters")));
             }
         }
         if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
             let pattern = own.pattern.as_deref().unwrap_or_default();
-            tell((ViolationRule::Pattern, format!("this must match the pattern `{pattern}`")));
+            tell((&rules::pattern::RULE, format!("this must match the pattern `{pattern}`")));
         }
         if let Some(format) = own.format.as_deref().filter(|format| !has_format(format, text)) {
-            tell((ViolationRule::Format, format!("this must have the format `{format}`")));
+            tell((&rules::format::RULE, format!("this must have the format `{format}`")));
         }
     }
 
@@ -135,7 +136,7 @@ impl Demands {
         let own = &self.own;
         if own.format.as_deref() == Some("int32") && integer(value).is_some_and(|n| i32::try_from(n).is_err())
         {
-            tell((ViolationRule::Bounds, "this must fit 32 bits".into()));
+            tell((&rules::bounds::RULE, "this must fit 32 bits".into()));
         }
         if let Some(least) = &own.minimum {
             let order = compare(value, least);
@@ -143,7 +144,7 @@ impl Demands {
                 || (own.exclusive_minimum && order == Some(std::cmp::Ordering::Equal))
             {
                 let word = if own.exclusive_minimum { "more than" } else { "at least" };
-                tell((ViolationRule::Bounds, format!("this must be {word} {least}")));
+                tell((&rules::bounds::RULE, format!("this must be {word} {least}")));
             }
         }
         if let Some(most) = &own.maximum {
@@ -152,18 +153,18 @@ impl Demands {
                 || (own.exclusive_maximum && order == Some(std::cmp::Ordering::Equal))
             {
                 let word = if own.exclusive_maximum { "less than" } else { "at most" };
-                tell((ViolationRule::Bounds, format!("this must be {word} {most}")));
+                tell((&rules::bounds::RULE, format!("this must be {word} {most}")));
             }
         }
         if let Some(step) = own.multiple_of.as_ref().filter(|step| !is_multiple(value, step)) {
-            tell((ViolationRule::Bounds, format!("this must be a multiple of {step}")));
+            tell((&rules::bounds::RULE, format!("this must be a multiple of {step}")));
         }
     }
 
     fn list(&self, list: &[Node], tell: &mut dyn FnMut(Unmet)) {
         self.size(list.len(), "entries", tell);
         if self.own.unique_items && has_equal_entries(list) {
-            tell((ViolationRule::DuplicateKey, "the entries of this list must all differ".into()));
+            tell((&rules::duplicate_key::RULE, "the entries of this list must all differ".into()));
         }
     }
 
@@ -175,10 +176,10 @@ impl Demands {
         };
         let count = count as u64;
         if let Some(least) = least.filter(|least| count < *least) {
-            tell((ViolationRule::Bounds, format!("this must have at least {least} {what}")));
+            tell((&rules::bounds::RULE, format!("this must have at least {least} {what}")));
         }
         if let Some(most) = most.filter(|most| count > *most) {
-            tell((ViolationRule::Bounds, format!("this must have at most {most} {what}")));
+            tell((&rules::bounds::RULE, format!("this must have at most {most} {what}")));
         }
     }
 
@@ -186,7 +187,7 @@ impl Demands {
         if self.has_unread_alternative() {
             return None;
         }
-        let told = |text: &str| Some((ViolationRule::Combination, text.to_string()));
+        let told = |text: &str| Some((&rules::combination::RULE, text.to_string()));
         if !self.all_of.iter().all(|part| part.holds(node)) {
             return told("this does not meet all that `allOf` of its definition demands");
         }

@@ -45,6 +45,7 @@ mod options;
 #[cfg(feature = "cel")]
 mod policy;
 mod quantity;
+mod rule;
 mod rules;
 mod scalar;
 #[cfg(feature = "cel")]
@@ -60,7 +61,11 @@ pub use options::ValidateOptions;
 #[cfg(feature = "cel")]
 pub use policy::AdmissionPolicies;
 pub use quantity::is_same_quantity;
-pub use violation::{Violation, ViolationRule};
+pub use rule::{ValidationRule, ViolationCause};
+pub use rules::{
+    CEL, DATA_KEY, IMAGE, NULL_VALUE, PATTERN, UNKNOWN_FIELD, UNKNOWN_KIND, VALIDATION_RULES, WRONG_TYPE,
+};
+pub use violation::Violation;
 
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::yaml::Node;

@@ -16,9 +16,10 @@ use self::created::{Created, OtherObject, labels, list, map_of, text};
 use self::matching::Match;
 use super::cel::{CelOutcome, Expression};
 use super::labels::selects;
+use super::rules;
 use super::server_fields::may_be_filled_in;
 use super::timed_cel::Variables;
-use super::violation::{Violation, ViolationRule};
+use super::violation::Violation;
 use smp_merge::schema::{Cursor, Gvk, Schema, Scope};
 use smp_text::diagnostic::Severity;
 use smp_text::path::FieldPath;
@@ -322,7 +323,7 @@ impl AdmissionPolicy {
     #[expect(clippy::unused_self, reason = "all that a policy says is said in one way")]
     fn violation(&self, created: &Created<'_>, message: String, severity: Severity) -> Violation {
         let at = created.object.span();
-        Violation::error(ViolationRule::Cel, FieldPath::root(), at, message).severity(severity)
+        Violation::error(&rules::cel::RULE, FieldPath::root(), at, message).severity(severity)
     }
 }
 

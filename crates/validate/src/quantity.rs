@@ -1,5 +1,9 @@
 //! Quantities: `500m`, `1.5Gi`, `1e3`, as `resource.ParseQuantity` of apimachinery reads them.
 
+use smol_str::SmolStr;
+
+use smp_text::yaml::Node;
+
 /// Units and what they multiply with: powers of two, then of ten.
 const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
 const DECIMAL: [(&str, i32); 10] =
@@ -34,12 +38,17 @@ impl Quantity {
         Some(Self(if text.starts_with('-') { -amount } else { amount }))
     }
 
+    /// Reads a scalar.
+    pub(super) fn of(value: &Node) -> Option<Self> {
+        Self::parse(value.as_str().or_else(|| value.scalar_text().map(SmolStr::as_str))?)
+    }
+
     pub(super) fn is_negative(self) -> bool {
         self.0 < 0
     }
 
-    pub(super) fn is_zero(self) -> bool {
-        self.0 == 0
+    pub(super) fn is_positive(self) -> bool {
+        self.0 > 0
     }
 
     /// Whether it has no fraction.

@@ -2,13 +2,14 @@
 
 use super::formats::{is_base64, is_micro_time, is_time};
 use super::quantity::Quantity;
-use super::violation::ViolationRule;
+use super::rule::ValidationRule;
+use super::rules::{format, wrong_type};
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::gocompat::time::parse_duration;
 use smp_text::yaml::Resolved;
 
 /// Why a scalar is not taken: the rule, and what the place needs.
-pub(super) type RefusedScalar = (ViolationRule, &'static str);
+pub(super) type RefusedScalar = (&'static ValidationRule, &'static str);
 
 const QUANTITY: &str = "a quantity such as `500m` or `1Gi`";
 
@@ -23,22 +24,21 @@ pub(super) fn decode(
     cursor: Cursor<'_>,
     format: Option<&str>,
 ) -> Result<(), RefusedScalar> {
-    use ViolationRule::{Format, WrongType};
     let check = |fits: bool, rule, wanted| if fits { Ok(()) } else { Err((rule, wanted)) };
     if let Some(special) = special(cursor) {
         return match (special, value) {
             ("api.resource.Quantity", Resolved::Str(text)) => {
-                check(Quantity::parse(text).is_some(), Format, QUANTITY)
+                check(Quantity::parse(text).is_some(), &format::RULE, QUANTITY)
             }
-            ("api.resource.Quantity", _) => check(is_number(value), WrongType, QUANTITY),
+            ("api.resource.Quantity", _) => check(is_number(value), &wrong_type::RULE, QUANTITY),
             ("util.intstr.IntOrString", _) => int_or_string(value),
             ("apis.meta.v1.Time", value) => time(value, is_time, "a time such as `2024-05-01T10:20:30Z`"),
             ("apis.meta.v1.MicroTime", value) => {
                 time(value, is_micro_time, "a time such as `2024-05-01T10:20:30.000000Z`")
             }
             ("apis.meta.v1.Duration", value) => match text_of(value) {
-                Some(text) => check(is_go_duration(text), Format, "a duration such as `1h30m`"),
-                None => Err((WrongType, "a string")),
+                Some(text) => check(is_go_duration(text), &format::RULE, "a duration such as `1h30m`"),
+                None => Err((&wrong_type::RULE, "a string")),
             },
             _ => plain(value, cursor.type_kind(), format),
         };
@@ -62,8 +62,8 @@ pub(super) fn text_of(value: Resolved<'_>) -> Option<&str> {
 fn time(value: Resolved<'_>, form: fn(&str) -> bool, wanted: &'static str) -> Result<(), RefusedScalar> {
     match text_of(value) {
         Some(text) if form(text) => Ok(()),
-        Some(_) => Err((ViolationRule::Format, wanted)),
-        None => Err((ViolationRule::WrongType, "a string")),
+        Some(_) => Err((&format::RULE, wanted)),
+        None => Err((&wrong_type::RULE, "a string")),
     }
 }
 
@@ -71,7 +71,7 @@ fn int_or_string(value: Resolved<'_>) -> Result<(), RefusedScalar> {
     match integer(value) {
         Some(number) if i32::try_from(number).is_ok() => Ok(()),
         _ if text_of(value).is_some() => Ok(()),
-        _ => Err((ViolationRule::WrongType, "an integer or a string")),
+        _ => Err((&wrong_type::RULE, "an integer or a string")),
     }
 }
 
@@ -87,15 +87,13 @@ pub(super) fn integer(value: Resolved<'_>) -> Option<i128> {
 }
 
 fn plain(value: Resolved<'_>, kind: TypeKind, format: Option<&str>) -> Result<(), RefusedScalar> {
-    let wrong = |wanted| Err((ViolationRule::WrongType, wanted));
+    let wrong = |wanted| Err((&wrong_type::RULE, wanted));
     match kind {
         TypeKind::Any => Ok(()),
         TypeKind::Object => wrong("a map"),
         TypeKind::Array => wrong("a list"),
         TypeKind::String => match text_of(value) {
-            Some(text) if format == Some("byte") && !is_base64(text) => {
-                Err((ViolationRule::Format, "base64"))
-            }
+            Some(text) if format == Some("byte") && !is_base64(text) => Err((&format::RULE, "base64")),
             Some(_) => Ok(()),
             None => wrong("a string"),
         },
@@ -127,7 +125,7 @@ fn in_range(number: i128, format: Option<&str>) -> bool {
 
 /// Whether a custom resource's field of a type takes this scalar, which is not null.
 pub(super) fn structural(value: Resolved<'_>, kind: TypeKind) -> Result<(), RefusedScalar> {
-    let wrong = |wanted| Err((ViolationRule::WrongType, wanted));
+    let wrong = |wanted| Err((&wrong_type::RULE, wanted));
     match kind {
         TypeKind::IntOrString if integer(value).is_some() || text_of(value).is_some() => Ok(()),
         TypeKind::IntOrString => wrong("an integer or a string"),

@@ -1,7 +1,8 @@
 //! Which kinds there are in which release: unknown ones, removed ones, deprecated ones.
 
 use super::options::{NEWEST, ValidateOptions};
-use super::violation::{Violation, ViolationRule};
+use super::rules;
+use super::violation::Violation;
 use super::walk::Decoding;
 use smp_merge::schema::{Gvk, Schema, is_built_in_group, kinds_of_group};
 use smp_text::diagnostic::Severity;
@@ -35,7 +36,7 @@ pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
             (FieldPath::root().field("apiVersion"), "the required field `apiVersion` is missing");
         let at = node.get("apiVersion").map_or(node.span(), Node::span);
         let help = (!versions.is_empty()).then(|| format!("there is {}", versions.join(", ")));
-        return Some(Violation::error(ViolationRule::MissingRequired, path, at, message).help(help));
+        return Some(Violation::error(&rules::missing_required::RULE, path, at, message).help(help));
     }
     let mut names: Vec<&str> = kinds.iter().map(|known| known.kind.as_str()).collect();
     names.dedup();
@@ -51,7 +52,7 @@ pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
         ("apiVersion", message, Some(format!("there is {}", versions.join(", "))))
     };
     let at = node.get(field).map_or(node.span(), Node::span);
-    Some(Violation::error(ViolationRule::UnknownKind, FieldPath::root().field(field), at, message).help(help))
+    Some(Violation::error(&rules::unknown_kind::RULE, FieldPath::root().field(field), at, message).help(help))
 }
 
 /// When an API version ended.
@@ -86,13 +87,13 @@ impl End {
         let is_after = |release: u32| (major, minor) >= (1, release);
         if let Some(removed) = self.removed.filter(|removed| is_after(*removed)) {
             let message = format!("{version} {name} was removed in Kubernetes 1.{removed}");
-            return Some(Violation::error(ViolationRule::RemovedApi, path, at, message).help(help));
+            return Some(Violation::error(&rules::removed_api::RULE, path, at, message).help(help));
         }
         let message = match self.removed {
             Some(removed) => format!("{version} {name} is deprecated, and removed in Kubernetes 1.{removed}"),
             None => format!("{version} {name} is deprecated"),
         };
-        let violation = Violation::error(ViolationRule::DeprecatedApi, path, at, message).help(help);
+        let violation = Violation::error(&rules::deprecated_api::RULE, path, at, message).help(help);
         is_after(self.deprecated).then(|| violation.severity(Severity::Warning))
     }
 }

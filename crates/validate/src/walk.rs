@@ -7,8 +7,9 @@ use super::defaults::filled;
 use super::demands::{Demands, equal_entry};
 use super::depth;
 use super::options::ValidateOptions;
+use super::rule::{RuleFault, Subject, ValidationRule};
 use super::scalar;
-use super::violation::{Violation, ViolationRule};
+use super::violation::Violation;
 use super::{lists, rules, unenforced};
 use smp_merge::schema::{Cursor, ListType, TypeKind};
 use smp_text::diagnostic::Severity;
@@ -71,12 +72,7 @@ pub(super) fn walk(
     let (steps, found) = (Vec::new(), Vec::new());
     let mut walk = SchemaWalk { decoding, options, object: node, steps, found, in_status: false };
     walk.value(node, cursor);
-    let mut faults = rules::Faults::default();
-    rules::name(node, &mut faults);
-    if decoding == Decoding::BuiltIn {
-        rules::spec(node, &mut faults);
-    }
-    walk.faults(faults.0);
+    walk.faults(rules::judge_object(node, decoding == Decoding::BuiltIn));
     walk.found
 }
 
@@ -85,7 +81,12 @@ impl<'n> SchemaWalk<'n> {
         self.steps.iter().map(WalkStep::element).collect()
     }
 
-    fn tell(&mut self, rule: ViolationRule, at: Span, message: impl Into<String>) -> &mut Violation {
+    fn tell(
+        &mut self,
+        rule: &'static ValidationRule,
+        at: Span,
+        message: impl Into<String>,
+    ) -> &mut Violation {
         let index = self.found.len();
         self.found.push(Violation::error(rule, self.path(), at, message));
         &mut self.found[index]
@@ -122,7 +123,7 @@ impl<'n> SchemaWalk<'n> {
     fn wrong_type(&mut self, node: &Node, wanted: &str) {
         let message = format!("this must be {wanted} and is {}", node.type_name());
         let help = help_for_type(node, wanted);
-        self.tell(ViolationRule::WrongType, node.span(), message).help = help;
+        self.tell(&rules::wrong_type::RULE, node.span(), message).help = help;
     }
 
     /// Null is absent for built-in kinds.
@@ -134,7 +135,7 @@ impl<'n> SchemaWalk<'n> {
         let text = cursor.constraints_text();
         if text.is_none_or(|text| !self.options.demands(text).own.nullable) {
             let message = format!("this must be {} and is null", wanted(cursor));
-            self.tell(ViolationRule::NullValue, node.span(), message).help =
+            self.tell(&rules::null_value::RULE, node.span(), message).help =
                 Some("leave the field out, or give it a value".into());
         }
     }
@@ -152,7 +153,7 @@ impl<'n> SchemaWalk<'n> {
         };
         match decoded {
             Ok(()) => true,
-            Err((ViolationRule::WrongType, wanted)) => {
+            Err((rule, wanted)) if rule == &rules::wrong_type::RULE => {
                 self.wrong_type(node, wanted);
                 false
             }
@@ -173,7 +174,7 @@ impl<'n> SchemaWalk<'n> {
         };
         for (rule, message) in unmet {
             let possible = demands.own.enumeration.iter().filter_map(serde_json::Value::as_str);
-            let possible: Vec<&str> = possible.filter(|_| rule == ViolationRule::Enum).collect();
+            let possible: Vec<&str> = possible.filter(|_| rule == &rules::enumeration::RULE).collect();
             let help = node.as_str().and_then(|text| suggestion(text, &possible));
             self.tell(rule, node.span(), message).help = help;
         }
@@ -190,7 +191,7 @@ impl<'n> SchemaWalk<'n> {
         for (pattern, why) in &demands.unread {
             let message = format!("the pattern `{pattern}` of the definition was not checked: {why}");
             if self.found.iter().all(|violation| violation.message != message) {
-                let violation = self.tell(ViolationRule::Pattern, node.span(), message);
+                let violation = self.tell(&rules::pattern::RULE, node.span(), message);
                 violation.severity = Severity::Note;
                 violation.help = Some("check the value by hand, or ask a server for a dry run".into());
             }
@@ -224,7 +225,7 @@ impl<'n> SchemaWalk<'n> {
                     (format!("the rule `{expression}` was not checked: {why}"), Severity::Warning)
                 }
             };
-            self.tell(ViolationRule::Cel, node.span(), message).severity = severity;
+            self.tell(&rules::cel::RULE, node.span(), message).severity = severity;
         }
     }
 
@@ -233,7 +234,7 @@ impl<'n> SchemaWalk<'n> {
     fn expressions(&mut self, node: &'n Node, _: Cursor<'n>, demands: &Demands) {
         let count = demands.own.rules.len();
         let message = format!("{count} rules of the definition were not checked: this program has no CEL");
-        self.tell(ViolationRule::Cel, node.span(), message).severity = Severity::Warning;
+        self.tell(&rules::cel::RULE, node.span(), message).severity = Severity::Warning;
     }
 
     fn map(&mut self, node: &'n Node, map: &'n Map, cursor: Cursor<'n>) {
@@ -307,7 +308,7 @@ impl<'n> SchemaWalk<'n> {
         let help = suggestion(name, &names).or_else(elsewhere).or_else(all);
         let path = self.path().field(name);
         let message = format!("there is no field `{name}` here");
-        let violation = Violation::error(ViolationRule::UnknownField, path, entry.key.meta.span, message);
+        let violation = Violation::error(&rules::unknown_field::RULE, path, entry.key.meta.span, message);
         self.found.push(violation.help(help));
     }
 
@@ -341,7 +342,7 @@ impl<'n> SchemaWalk<'n> {
             if missing && counts {
                 let path = self.path().field(name);
                 let message = format!("the required field `{name}` is missing");
-                let violation = Violation::error(ViolationRule::MissingRequired, path, node.span(), message);
+                let violation = Violation::error(&rules::missing_required::RULE, path, node.span(), message);
                 self.found.push(violation);
             }
         }
@@ -352,7 +353,7 @@ impl<'n> SchemaWalk<'n> {
         let Some(name) = cursor.type_name().filter(|_| self.decoding == Decoding::BuiltIn) else { return };
         let name = name.rsplit('.').next().unwrap_or_default();
         let is_whole = self.steps.is_empty();
-        let faults = rules::judge(name, rules::Subject { node, map, object: self.object, is_whole });
+        let faults = rules::judge(name, Subject { node, map, object: self.object, is_whole });
         let before = self.found.len();
         self.faults(faults);
         // A CronJob is taken, whatever the metadata of its jobs are; the jobs are not. Nobody looks at selectors of metrics.
@@ -364,7 +365,7 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    fn faults(&mut self, faults: Vec<rules::RuleFault>) {
+    fn faults(&mut self, faults: Vec<RuleFault>) {
         for fault in faults {
             let steps = self.path();
             let path = steps.elements().iter().chain(fault.path.elements()).cloned().collect();
@@ -416,7 +417,7 @@ impl<'n> SchemaWalk<'n> {
         let refused = self.decoding == Decoding::Structural
             || lists::refuses_equal_keys(self.object, self.last_field(), (cursor, &list[index]));
         self.steps.push(WalkStep::Entry { index, entry: &list[index], keys: cursor });
-        let violation = self.tell(ViolationRule::DuplicateKey, list[index].span(), message);
+        let violation = self.tell(&rules::duplicate_key::RULE, list[index].span(), message);
         if !refused {
             violation.severity = Severity::Warning;
             violation.help = Some("a server takes it, but not by server-side apply".into());

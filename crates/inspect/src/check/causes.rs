@@ -10,7 +10,7 @@ use smp_text::diagnostic::Diagnostic;
 use smp_text::path::{FieldPath, PathElement, is_within, pointer_to};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, Value};
-use smp_validate::ViolationRule;
+use smp_validate::ViolationCause;
 
 /// The steps that change names, and with them what refers to these.
 const RENAMING: [&str; 5] = ["namePrefix", "nameSuffix", "namespace", "nameHash", "nameReference"];
@@ -29,7 +29,7 @@ impl<'c> Causes<'c> {
     pub(super) fn told(
         &self,
         finding: Diagnostic,
-        rule: ViolationRule,
+        cause: ViolationCause,
         path: &FieldPath,
         resource: &Resource,
     ) -> Diagnostic {
@@ -40,16 +40,11 @@ impl<'c> Causes<'c> {
         } else {
             finding
         };
-        let cause = match rule {
-            ViolationRule::SelectorMismatch => Self::other_side(&way, resource),
-            ViolationRule::VolumeMount => lost_volume(history, &way),
-            ViolationRule::MissingRequired
-            | ViolationRule::ServicePorts
-            | ViolationRule::Handler
-            | ViolationRule::VolumeSource
-            | ViolationRule::EnvSource
-            | ViolationRule::SecretType => history.removed_at(&way),
-            _ => None,
+        let cause = match cause {
+            ViolationCause::Value => None,
+            ViolationCause::Removal => history.removed_at(&way),
+            ViolationCause::PodLabels => Self::other_side(&way, resource),
+            ViolationCause::PodVolume => lost_volume(history, &way),
         };
         match cause {
             Some(cause) => self.caused(finding, cause),

@@ -92,7 +92,10 @@ pub fn look_at(
             findings.extend(find(target).into_iter().map(|finding| by_rule(rule, finding)));
         }
     }
-    if RULES.iter().any(|rule| matches!(rule.finder, Finder::Schema) && selection.has(rule)) {
+    if RULES
+        .iter()
+        .any(|rule| matches!(rule.finder, Finder::Schema | Finder::Validation(_)) && selection.has(rule))
+    {
         let violations = rules::refused::find(target, options);
         // A patch that removes a required field is reported once, as what a server refuses.
         let missing = |finding: &Diagnostic| {

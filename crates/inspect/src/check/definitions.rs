@@ -11,7 +11,7 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::source::Span;
 use smp_text::yaml::{Node, Resolved, nearest};
-use smp_validate::ViolationRule;
+use smp_validate::UNKNOWN_KIND;
 
 /// A definition of the build.
 struct BuiltDefinition<'n> {
@@ -76,7 +76,7 @@ fn told(resource: &Resource, definitions: &[BuiltDefinition<'_>]) -> Option<Diag
         ("kind", message, format!("did you mean `{meant}`?"), at)
     };
     let place = resource.node().get(field).map_or(resource.node().span(), Node::span);
-    let finding = Diagnostic::error(ViolationRule::UnknownKind.diagnostic_code(), message);
+    let finding = Diagnostic::error(UNKNOWN_KIND.diagnostic_code(), message);
     let finding = finding.at(place).label(at, "the definition").resource(resource.id()).field(field);
     Some(finding.help(help))
 }

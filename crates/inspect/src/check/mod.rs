@@ -41,7 +41,7 @@ pub use self::fix::{FixedFile, fixed_files};
 pub use self::outside::{ControllerOutput, External, Outside};
 pub use self::refusals::{ObjectJudgement, Unfinished};
 pub use self::registry::{RULES, code_named, message_codes, nearest_code, rule_of};
-pub use self::rule::{Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleStanding};
+pub use self::rule::{ExampleFiles, Finder, Rule, RuleExample, RuleGroup, RuleReach, RuleStanding};
 pub use self::selection::RuleSelection;
 pub use self::silence::unsilenced;
 pub use self::target::CheckedTarget;

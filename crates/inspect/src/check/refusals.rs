@@ -8,7 +8,7 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Diagnostic, Severity};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, Value};
-use smp_validate::{ValidateOptions, Violation, ViolationRule, validate};
+use smp_validate::{PATTERN, UNKNOWN_KIND, ValidateOptions, Violation, validate};
 
 /// The version of configurations of kustomize's own plugins, which some directories hold alone.
 const PLUGINS: &str = "builtin";
@@ -51,8 +51,8 @@ impl ObjectJudgement<'_> {
         let told = |resource: &'r Resource| {
             let causes = &causes;
             self.violations(resource).into_iter().map(move |violation| {
-                let (rule, path) = (violation.rule, violation.path.clone());
-                causes.told(violation.into_diagnostic(), rule, &path, resource).resource(resource.id())
+                let (cause, path) = (violation.rule.cause, violation.path.clone());
+                causes.told(violation.into_diagnostic(), cause, &path, resource).resource(resource.id())
             })
         };
         patterns_once(resources.into_iter().flat_map(told).collect())
@@ -71,7 +71,7 @@ impl ObjectJudgement<'_> {
             let is_encrypted = node.get(SOPS).is_some();
             violations.retain(|violation| {
                 // Whoever decrypts an object does not change its kind.
-                let is_kept = !is_encrypted || violation.rule == ViolationRule::UnknownKind;
+                let is_kept = !is_encrypted || violation.rule == UNKNOWN_KIND;
                 is_kept && !is_plugin && !self.holds_place(node, violation)
             });
         }
@@ -99,7 +99,7 @@ fn is_collection(node: &Node, at: Span) -> bool {
 pub(super) fn patterns_once(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut seen = FxHashSet::default();
     found.retain(|diagnostic| {
-        let is_pattern = diagnostic.code() == ViolationRule::Pattern.diagnostic_code();
+        let is_pattern = diagnostic.code() == PATTERN.diagnostic_code();
         let is_note = is_pattern && diagnostic.severity() == Severity::Note;
         !is_note || seen.insert(diagnostic.message().to_string())
     });

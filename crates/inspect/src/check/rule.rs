@@ -2,6 +2,7 @@
 
 use super::target::CheckedTarget;
 use smp_text::diagnostic::{Code, Diagnostic, Severity};
+use smp_validate::ValidationRule;
 
 /// One thing that can be wrong, how it is found, and what is said about it.
 #[derive(Debug)]
@@ -42,26 +43,61 @@ impl Rule {
             RuleStanding::On => "on",
             RuleStanding::Off => "off unless selected",
         };
+        let documentation = match self.finder {
+            Finder::Validation(rule) => {
+                format!(" See the [Kubernetes documentation]({}).", rule.documentation)
+            }
+            _ => String::new(),
+        };
         // What a title says is not said again.
         let meaning = Some(self.code.meaning()).filter(|meaning| *meaning != self.name);
         let meaning = meaning.map(|meaning| format!("{meaning}\n\n")).unwrap_or_default();
         format!(
-            "# {}\n\n{meaning}`{}`, {}, {standing}\n\n{}\n\n## What to do\n\n{}\n\n## Wrong\n\n{}\n## Right\n\n{}",
+            "# {}\n\n{meaning}`{}`, {}, {standing}\n\n{}{documentation}\n\n## What to do\n\n{}\n\n## Wrong\n\n{}\n## Right\n\n{}",
             self.title(),
             self.code,
             self.severity.name(),
             self.why,
             self.code.remedy(),
-            shown(self.bad),
-            shown(self.good),
+            shown(&self.wrong_example()),
+            shown(&self.right_example()),
         )
+    }
+
+    /// Returns the files, by path, in which it finds something.
+    #[must_use]
+    pub fn wrong_example(&self) -> ExampleFiles {
+        match self.finder {
+            Finder::Validation(rule) => manifest(rule, rule.example.into()),
+            _ => self.bad.iter().map(|(path, text)| (*path, (*text).to_string())).collect(),
+        }
+    }
+
+    /// Returns the same files without the mistake.
+    #[must_use]
+    pub fn right_example(&self) -> ExampleFiles {
+        match self.finder {
+            Finder::Validation(rule) => manifest(rule, rule.fixed_example()),
+            _ => self.good.iter().map(|(path, text)| (*path, (*text).to_string())).collect(),
+        }
     }
 }
 
-fn shown(example: RuleExample) -> String {
-    let file = |(path, text): &(&str, &str)| format!("```yaml\n# {path}\n{text}```\n");
+/// A kustomization that lists a manifest, and the definition of its kind if it is a custom resource.
+fn manifest(of: &ValidationRule, object: String) -> ExampleFiles {
+    let definition = of.definition().map(|text| ("definition.yaml", text));
+    let list = if definition.is_some() { "definition.yaml, object.yaml" } else { "object.yaml" };
+    let kustomization = ("kustomization.yaml", format!("resources: [{list}]\n"));
+    [kustomization].into_iter().chain(definition).chain([("object.yaml", object)]).collect()
+}
+
+fn shown(example: &[(&str, String)]) -> String {
+    let file = |(path, text): &(&str, String)| format!("```yaml\n# {path}\n{text}```\n");
     example.iter().map(file).collect::<Vec<_>>().join("\n")
 }
+
+/// Files with their paths and texts.
+pub type ExampleFiles = Vec<(&'static str, String)>;
 
 /// Files by their paths; the target is the directory that they are in.
 pub type RuleExample = &'static [(&'static str, &'static str)];
@@ -128,8 +164,10 @@ pub enum Finder {
     Build,
     /// It looks at what was built of a target.
     Target(fn(&CheckedTarget<'_>) -> Vec<Diagnostic>),
-    /// `validate` finds it by the schema of the object.
+    /// It looks at what `validate` finds.
     Schema,
+    /// `validate` finds it.
+    Validation(&'static ValidationRule),
     /// It looks at what all targets have in common: see [`super::Conclusion`].
     Run,
 }

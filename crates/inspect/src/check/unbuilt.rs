@@ -14,7 +14,7 @@ use smp_text::diagnostic::{Diagnostic, Severity};
 use smp_text::path::PathElement;
 use smp_text::source::{SourceMap, is_kustomization};
 use smp_text::yaml::{Node, ParseOptions, parse_documents};
-use smp_validate::{ValidateOptions, Violation, ViolationRule};
+use smp_validate::{UNKNOWN_FIELD, UNKNOWN_KIND, ValidateOptions, Violation, WRONG_TYPE};
 
 /// What is found in all texts of a run but those that something was built of.
 pub(super) fn find(sources: &SourceMap, built: &FxHashSet<&Path>) -> Vec<Diagnostic> {
@@ -56,11 +56,8 @@ fn is_wrong_in_patches(violation: &Violation) -> bool {
         }
         _ => false,
     };
-    match violation.rule {
-        ViolationRule::UnknownField => !is_directive(),
-        // A patch with a target may be of any kind, such as `NotImportant`.
-        ViolationRule::UnknownKind => violation.help.is_some(),
-        ViolationRule::WrongType => violation.severity == Severity::Error,
-        _ => false,
-    }
+    // A patch with a target may be of any kind, such as `NotImportant`.
+    (violation.rule == UNKNOWN_KIND && violation.help.is_some())
+        || (violation.rule == UNKNOWN_FIELD && !is_directive())
+        || (violation.rule == WRONG_TYPE && violation.severity == Severity::Error)
 }

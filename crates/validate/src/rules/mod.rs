@@ -1,89 +1,226 @@
-//! What servers demand of built-in kinds and no schema says: a table of forms of fields, and rules of types.
+//! The validation rules: a file for each, all of them in one registry.
 //!
-//! Each file has the rules of one group of kinds. They are asked of every value of their type, wherever it stands, so
-//! that a pod's rules hold in each template. The walk knows where that is; rules tell paths from their value on.
+//! A file holds all that there is of its rule: the texts of its page, an example, and the checks that find what violates
+//! it. The checks run on each value of their type, wherever it is, so the rules of Pods hold in every template. Rules
+//! without checks are found by the walk over the schema.
 
-mod admission;
-mod autoscaling;
-mod container;
-mod definition;
-mod forms;
-mod metadata;
-mod network;
-mod pod;
-mod quota;
-mod rbac;
-mod selector;
-mod service;
-mod storage;
+mod access_modes;
+mod address;
+mod annotations;
+pub(super) mod bounds;
+mod budget;
+pub(super) mod cel;
+mod cluster_ip;
+pub(super) mod combination;
+mod container_name;
+mod data_key;
+mod definition_name;
+mod definition_schema;
+mod definition_versions;
+pub(super) mod deprecated_api;
+mod dns;
+pub(super) mod duplicate_key;
+pub(super) mod enumeration;
+mod env_name;
+mod env_source;
+mod field_name;
+mod finalizer;
+pub(super) mod format;
+mod handler;
+mod host;
+mod host_port;
+mod image;
+mod ingress_backend;
+mod ingress_path;
+mod job;
+mod label_value;
+mod limit_order;
+mod metric;
+pub(super) mod missing_required;
+mod mount_path;
+mod network_peer;
+pub(super) mod null_value;
+mod number;
+mod object_name;
+mod owner;
+pub(super) mod pattern;
+mod policy_rule;
+mod port;
+mod port_name;
+mod prelude;
+mod privilege;
+mod qualified_name;
+mod quantity;
+mod reference_name;
+pub(super) mod removed_api;
+mod replicas;
+mod request_over_limit;
+mod requirement;
+mod resource_name;
+mod restart_policy;
+mod role_ref;
+mod schedule;
+mod secret_type;
+mod selector_mismatch;
+mod service_ports;
+mod service_type;
+mod spread;
+mod storage_request;
+mod strategy;
 mod subject;
-mod volume;
-mod workload;
+mod toleration;
+pub(super) mod unknown_field;
+pub(super) mod unknown_kind;
+mod volume_mount;
+mod volume_source;
+mod webhook;
+pub(super) mod wrong_type;
 
 use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
 
-use self::forms::ValueForm;
-pub(super) use self::metadata::{name, spec};
-use self::subject::RuleOfType;
-pub(super) use self::subject::{Faults, RuleFault, Subject};
-use super::violation::ViolationRule;
+use super::rule::{Below, Check, Faults, RuleFault, Subject, ValidationRule, quoted};
+use super::scalar::integer;
+use smp_text::yaml::{Map, Node};
 
-/// What is demanded of a type.
-#[derive(Default)]
-struct OfType {
-    forms: Vec<(&'static str, ValueForm)>,
-    needed: Vec<&'static str>,
-    rules: Vec<RuleOfType>,
+macro_rules! registry {
+    ($($module:ident)*) => { &[$(&$module::RULE),*] };
 }
 
-static TYPES: LazyLock<FxHashMap<&'static str, OfType>> = LazyLock::new(|| {
-    let mut types: FxHashMap<&'static str, OfType> = FxHashMap::default();
-    for (name, field, form) in forms::FORMS {
-        types.entry(name).or_default().forms.push((field, *form));
-    }
-    for (name, field) in forms::NEEDED {
-        types.entry(name).or_default().needed.push(field);
-    }
-    let groups = [
-        admission::RULES,
-        autoscaling::RULES,
-        container::RULES,
-        definition::RULES,
-        metadata::RULES,
-        network::RULES,
-        pod::RULES,
-        quota::RULES,
-        rbac::RULES,
-        selector::RULES,
-        service::RULES,
-        storage::RULES,
-        volume::RULES,
-        workload::RULES,
-    ];
-    for (name, rule) in groups.into_iter().flatten() {
-        types.entry(name).or_default().rules.push(*rule);
+/// All rules, in the order of their pages.
+pub static VALIDATION_RULES: &[&ValidationRule] = registry! {
+    unknown_field wrong_type missing_required enumeration format null_value duplicate_key pattern bounds
+    combination cel unknown_kind removed_api deprecated_api object_name field_name reference_name
+    qualified_name label_value finalizer owner annotations image port port_name host_port number quantity
+    resource_name request_over_limit address dns env_name env_source container_name handler privilege
+    volume_source volume_mount mount_path toleration spread requirement selector_mismatch strategy job
+    restart_policy schedule replicas metric budget service_ports service_type cluster_ip host ingress_path
+    ingress_backend network_peer policy_rule role_ref subject webhook definition_name definition_schema
+    definition_versions data_key secret_type access_modes storage_request limit_order
+};
+
+/// The rule `cel`.
+pub static CEL: &ValidationRule = &cel::RULE;
+/// The rule `data-key`.
+pub static DATA_KEY: &ValidationRule = &data_key::RULE;
+/// The rule `image`.
+pub static IMAGE: &ValidationRule = &image::RULE;
+/// The rule `null-value`.
+pub static NULL_VALUE: &ValidationRule = &null_value::RULE;
+/// The rule `pattern`.
+pub static PATTERN: &ValidationRule = &pattern::RULE;
+/// The rule `unknown-field`.
+pub static UNKNOWN_FIELD: &ValidationRule = &unknown_field::RULE;
+/// The rule `unknown-kind`.
+pub static UNKNOWN_KIND: &ValidationRule = &unknown_kind::RULE;
+/// The rule `wrong-type`.
+pub static WRONG_TYPE: &ValidationRule = &wrong_type::RULE;
+
+/// A check of the values of a type.
+struct TypeCheck {
+    rule: &'static ValidationRule,
+    /// Empty for the value itself.
+    field: &'static str,
+    check: Check,
+}
+
+static TYPES: LazyLock<FxHashMap<&'static str, Vec<TypeCheck>>> = LazyLock::new(|| {
+    let mut types: FxHashMap<&'static str, Vec<TypeCheck>> = FxHashMap::default();
+    let all = VALIDATION_RULES.iter().flat_map(|rule| rule.checks.iter().map(move |row| (*rule, row)));
+    for (rule, (targets, check)) in all {
+        for target in targets.split(';') {
+            let mut words = target.split_whitespace();
+            let of_type = types.entry(words.next().unwrap_or_default()).or_default();
+            let mut fields = words.peekable();
+            if fields.peek().is_none() {
+                of_type.push(TypeCheck { rule, field: "", check: *check });
+            }
+            for field in fields {
+                of_type.push(TypeCheck { rule, field, check: *check });
+                if matches!(check, Check::FilledText(_)) {
+                    of_type.push(TypeCheck { rule: &missing_required::RULE, field, check: Check::Filled });
+                }
+            }
+        }
     }
     types
 });
 
-/// Asks all that is demanded of a type, by the last part of its name.
+/// Runs the checks of a type, by the last part of its name.
 pub(super) fn judge(type_name: &str, subject: Subject<'_>) -> Vec<RuleFault> {
-    let mut faults = Faults::default();
-    let Some(of_type) = TYPES.get(type_name) else { return faults.0 };
-    for (field, form) in &of_type.forms {
-        let Some(value) = subject.get(field) else { continue };
-        form.check(value, field, &mut faults);
+    let mut faults = Faults { rule: &missing_required::RULE, found: Vec::new() };
+    for TypeCheck { rule, field, check } in TYPES.get(type_name).into_iter().flatten() {
+        faults.rule = rule;
+        check.run(subject, field, &mut faults);
     }
-    for field in of_type.needed.iter().filter(|field| subject.get(field).is_none()) {
-        let message = format!("the required field `{field}` is missing");
-        faults.field(ViolationRule::MissingRequired, subject, field, message);
+    faults.found
+}
+
+/// Checks what objects have beside their types: names, and the `spec` of built-in kinds.
+pub(super) fn judge_object(object: &Node, is_built_in: bool) -> Vec<RuleFault> {
+    let mut faults = Faults { rule: &object_name::RULE, found: Vec::new() };
+    object_name::name(object, &mut faults);
+    faults.rule = &missing_required::RULE;
+    if is_built_in {
+        missing_required::spec(object, &mut faults);
     }
-    for rule in &of_type.rules {
-        rule(subject, &mut faults);
+    faults.found
+}
+
+impl Check {
+    fn run(self, of: Subject<'_>, field: &str, faults: &mut Faults) {
+        match self {
+            Self::Type(check) => check(of, faults),
+            Self::Field(check) => check(of, field, faults),
+            Self::Texts((form, wanted)) => {
+                let is_wrong = |entry: &Node| entry.as_str().is_some_and(|text| !form(text));
+                for (i, _) in of.list(field).iter().enumerate().filter(|(_, entry)| is_wrong(entry)) {
+                    faults.at(of, &[Below::Field(field), Below::Entry(i)], format!("this must be {wanted}"));
+                }
+            }
+            _ => {
+                if let Some(message) = self.problem(of.get(field), field) {
+                    faults.field(of, field, message);
+                }
+            }
+        }
     }
-    faults.0
+
+    /// Returns what is wrong with the value of a field.
+    fn problem(self, value: Option<&Node>, field: &str) -> Option<String> {
+        let text = value.and_then(Node::as_str);
+        let is_empty = text == Some("");
+        match self {
+            Self::Text((form, wanted)) | Self::FilledText((form, wanted)) => {
+                text.filter(|text| !is_empty && !form(text)).map(|_| format!("this must be {wanted}"))
+            }
+            Self::AnyText((form, wanted)) => {
+                text.filter(|text| !form(text)).map(|_| format!("this must be {wanted}"))
+            }
+            Self::Words(words) => text
+                .filter(|text| !words.contains(text))
+                .map(|_| format!("this must be one of {}", quoted(words))),
+            Self::Int(least, most) => int(value?.resolve().and_then(integer)?, least, most),
+            Self::Filled => is_empty.then(|| "this must not be empty".into()),
+            Self::Entries => {
+                let is_empty =
+                    value?.as_list().is_some_and(Vec::is_empty) || value?.as_map().is_some_and(Map::is_empty);
+                is_empty.then(|| "this needs an entry at least".into())
+            }
+            Self::Needed => value.is_none().then(|| format!("the required field `{field}` is missing")),
+            Self::Type(_) | Self::Field(_) | Self::Texts(_) => None,
+        }
+    }
+}
+
+fn int(number: i128, least: i64, most: i64) -> Option<String> {
+    match (least, most) {
+        _ if (i128::from(least)..=i128::from(most)).contains(&number) => None,
+        (0 | 1, 65535) => Some("this must be a port, from 1 to 65535".into()),
+        (least, i64::MAX) => Some(format!("this must be at least {least}")),
+        (least, most) => Some(format!("this must be from {least} to {most}")),
+    }
 }
 
 #[cfg(test)]

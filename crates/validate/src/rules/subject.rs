@@ -1,122 +1,49 @@
-//! The value that a rule is asked of, and how it tells what is wrong.
+use super::prelude::*;
+use crate::names::is_dns_subdomain;
 
-use crate::violation::ViolationRule;
-use smp_text::path::{FieldPath, PathElement};
-use smp_text::source::Span;
-use smp_text::yaml::{Map, Node, Resolved};
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "subject",
+        meaning: "A subject of a binding is incomplete.",
+        remedy: "Set `kind` and `name`; a ServiceAccount in a ClusterRoleBinding also needs its `namespace`.",
+    },
+    why: "A ClusterRoleBinding has no namespace in which the ServiceAccount could be found.",
+    documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects",
+    example: "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: web}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects:
+- {kind: ServiceAccount, name: default}
+",
+    fix: ("default", "default, namespace: shop"),
+    may_be_partial: true,
+    checks: &[("ClusterRoleBinding; RoleBinding", Check::Type(subjects))],
+    ..ValidationRule::DEFAULT
+};
 
-/// A value that rules are asked of.
-#[derive(Clone, Copy)]
-pub(crate) struct Subject<'n> {
-    pub(crate) node: &'n Node,
-    pub(crate) map: &'n Map,
-    /// The object that it is part of.
-    pub(crate) object: &'n Node,
-    /// Whether the value is the object.
-    pub(crate) is_whole: bool,
-}
-
-impl<'n> Subject<'n> {
-    /// The value of a field; null is absent.
-    pub(crate) fn get(self, field: &str) -> Option<&'n Node> {
-        self.map.get(field).filter(|value| !value.is_null())
-    }
-
-    pub(crate) fn text(self, field: &str) -> Option<&'n str> {
-        self.get(field)?.as_str()
-    }
-
-    /// The text of a field; empty where it is not there.
-    pub(crate) fn text_or_empty(self, field: &str) -> &'n str {
-        self.text(field).unwrap_or_default()
-    }
-
-    pub(crate) fn list(self, field: &str) -> &'n [Node] {
-        self.get(field).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    pub(crate) fn int(self, field: &str) -> Option<i64> {
-        match self.get(field)?.resolve()? {
-            Resolved::Int(value) => Some(value),
-            _ => None,
+fn subjects(of: Subject<'_>, faults: &mut Faults) {
+    for (i, subject) in of.list("subjects").iter().enumerate() {
+        let text = |field| text_of(subject, field);
+        let mut report =
+            |field, message| faults.at(of, &[Field("subjects"), Entry(i), Field(field)], message);
+        let is_account = text("kind") == "ServiceAccount";
+        if !is_account && !matches!(text("kind"), "User" | "Group") {
+            report("kind", "this must be `ServiceAccount`, `User` or `Group`");
+            continue;
+        }
+        if text("name").is_empty() {
+            report("name", "the name of the subject is missing");
+        } else if is_account && !is_dns_subdomain(text("name")) {
+            report("name", "the name of a service account has small letters, digits, `-` and `.`");
+        }
+        let group = if is_account { "" } else { "rbac.authorization.k8s.io" };
+        if !text("apiGroup").is_empty() && text("apiGroup") != group {
+            report("apiGroup", "this is not the group of the subject's kind");
+        }
+        if is_account && of.kind() == "ClusterRoleBinding" && text("namespace").is_empty() {
+            report("namespace", "a service account needs its namespace");
         }
     }
-
-    pub(crate) fn is_true(self, field: &str) -> bool {
-        is_true(self.get(field))
-    }
-
-    pub(crate) fn kind(self) -> &'n str {
-        self.object.get("kind").and_then(Node::as_str).unwrap_or_default()
-    }
-
-    /// The place of a field, or of the value where it is not there.
-    pub(crate) fn place(self, field: &str) -> Span {
-        self.get(field).map_or(self.node.span(), Node::span)
-    }
-}
-
-pub(crate) fn is_true(node: Option<&Node>) -> bool {
-    matches!(node.and_then(Node::resolve), Some(Resolved::Bool(true)))
-}
-
-/// What a rule has found, with the path from its value on.
-pub(crate) struct RuleFault {
-    pub(crate) rule: ViolationRule,
-    pub(crate) path: FieldPath,
-    pub(crate) at: Span,
-    pub(crate) message: String,
-}
-
-/// Collects what rules find.
-#[derive(Default)]
-pub(crate) struct Faults(pub(crate) Vec<RuleFault>);
-
-impl Faults {
-    /// Of a field, which may be missing.
-    pub(crate) fn field(
-        &mut self,
-        rule: ViolationRule,
-        of: Subject<'_>,
-        field: &str,
-        message: impl Into<String>,
-    ) {
-        self.below(rule, &[Below::Field(field)], of.place(field), message);
-    }
-
-    /// Of something below the value.
-    pub(crate) fn below(
-        &mut self,
-        rule: ViolationRule,
-        path: &[Below<'_>],
-        at: Span,
-        message: impl Into<String>,
-    ) {
-        let path = path.iter().map(|step| step.element()).collect();
-        self.0.push(RuleFault { rule, path, at, message: message.into() });
-    }
-}
-
-/// A step below the value of a rule.
-#[derive(Clone, Copy)]
-pub(crate) enum Below<'n> {
-    Field(&'n str),
-    Entry(usize),
-}
-
-impl Below<'_> {
-    fn element(self) -> PathElement {
-        match self {
-            Self::Field(name) => PathElement::Field(name.into()),
-            Self::Entry(index) => PathElement::Index(index),
-        }
-    }
-}
-
-/// A rule of a type.
-pub(crate) type RuleOfType = fn(Subject<'_>, &mut Faults);
-
-/// How many of the fields there are.
-pub(crate) fn count_of(subject: Subject<'_>, fields: &[&str]) -> usize {
-    fields.iter().filter(|field| subject.get(field).is_some()).count()
 }

@@ -1,6 +1,7 @@
 //! What an API server would refuse: a rule for each that `validate` has.
 
 use std::cell::LazyCell;
+use std::sync::LazyLock;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -11,7 +12,7 @@ use crate::check::causes::Causes;
 use crate::check::definitions;
 use crate::check::quoting::Quoting;
 use crate::check::refusals::{ObjectJudgement, Unfinished, patterns_once};
-use crate::check::rule::Rule;
+use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use smp_merge::schema::Cursor;
 use smp_overlay::resource::Resource;
@@ -19,67 +20,29 @@ use smp_text::diagnostic::Diagnostic;
 use smp_text::path::PathElement;
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map};
-use smp_validate::{ValidateOptions, Violation, ViolationRule};
+use smp_validate::{
+    DATA_KEY, IMAGE, NULL_VALUE, UNKNOWN_FIELD, VALIDATION_RULES, ValidateOptions, ValidationRule, Violation,
+    WRONG_TYPE,
+};
 
-/// The files of an example: a manifest, and the definition of its kind where it has one of its own.
-macro_rules! files {
-    ($object:expr) => {
-        &[("kustomization.yaml", "resources: [object.yaml]\n"), ("object.yaml", $object)]
-    };
-    ($object:expr, $spec:literal) => {
-        &[
-            ("kustomization.yaml", "resources: [definition.yaml, object.yaml]\n"),
-            (
-                "definition.yaml",
-                concat!(
-                    "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n",
-                    "metadata: {name: widgets.example.com}\nspec:\n  group: example.com\n",
-                    "  names: {kind: Widget, plural: widgets}\n  scope: Namespaced\n  versions:\n",
-                    "  - name: v1\n    served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n",
-                    "        type: object\n        properties:\n          spec: ",
-                    $spec,
-                    "\n"
-                ),
-            ),
-            ("object.yaml", $object),
-        ]
-    };
+/// The rules of `validate`, as `check` lists them.
+pub(in crate::check) static RULES: LazyLock<Vec<Rule>> =
+    LazyLock::new(|| VALIDATION_RULES.iter().copied().map(rule).collect());
+
+fn rule(of: &'static ValidationRule) -> Rule {
+    Rule {
+        code: of.diagnostic_code(),
+        name: of.text.meaning,
+        group: RuleGroup::WouldBeRefused,
+        severity: of.severity,
+        standing: RuleStanding::On,
+        reach: if of.may_be_partial { RuleReach::BuiltUsers } else { RuleReach::Users },
+        why: of.why,
+        bad: &[],
+        good: &[],
+        finder: Finder::Validation(of),
+    }
 }
-
-/// Declares rules, each with a manifest that breaks it and one that does not. Behind `of` stands the schema of the
-/// `spec` of a custom resource.
-macro_rules! refused {
-    ($($variant:ident $severity:ident $bad:expr => $good:expr $(, of $spec:literal)?;)*) => {
-        pub(super) static RULES: &[Rule] = &[$(
-            rule(
-                ViolationRule::$variant,
-                Severity::$severity,
-                files!($bad $(, $spec)?),
-                files!($good $(, $spec)?),
-            ),
-        )*];
-    };
-}
-
-mod access;
-mod names;
-mod network;
-mod pods;
-mod row;
-mod schema;
-mod storage;
-mod workloads;
-
-/// The rules, by what they are about.
-pub(in crate::check) static RULES: [&[Rule]; 7] = [
-    schema::RULES,
-    names::RULES,
-    pods::RULES,
-    workloads::RULES,
-    network::RULES,
-    access::RULES,
-    storage::RULES,
-];
 
 /// What the objects of a target violate.
 pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptions) -> Vec<Diagnostic> {
@@ -98,12 +61,14 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
         found.extend(told.map(|violation| {
             let (rule, at, path) = (violation.rule, violation.at, violation.path.clone());
             let finding = violation.into_diagnostic();
-            let finding = match rule {
-                ViolationRule::WrongType | ViolationRule::NullValue => values.retyped(finding, at, &quoting),
-                ViolationRule::UnknownField => values.respelled(finding, at, target),
-                _ => finding,
+            let finding = if rule == WRONG_TYPE || rule == NULL_VALUE {
+                values.retyped(finding, at, &quoting)
+            } else if rule == UNKNOWN_FIELD {
+                values.respelled(finding, at, target)
+            } else {
+                finding
             };
-            causes.told(finding, rule, &path, resource).resource(resource.id()).field(path)
+            causes.told(finding, rule.cause, &path, resource).resource(resource.id()).field(path)
         }));
     }
     patterns_once(found)
@@ -165,9 +130,7 @@ fn is_told_elsewhere(violation: &Violation) -> bool {
         Some(PathElement::Field(name)) => misspelled_directive::meant(name).is_some(),
         _ => false,
     };
-    match violation.rule {
-        ViolationRule::Image => violation.message.contains("no image"),
-        ViolationRule::UnknownField | ViolationRule::DataKey => is_directive(),
-        _ => false,
-    }
+    let rule = violation.rule;
+    (rule == IMAGE && violation.message.contains("no image"))
+        || ((rule == UNKNOWN_FIELD || rule == DATA_KEY) && is_directive())
 }

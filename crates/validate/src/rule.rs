@@ -1,0 +1,333 @@
+//! What a validation rule is, the values that its checks see, and the faults that they report.
+
+use std::fmt;
+
+use smp_text::diagnostic::{Code, RuleText, Severity};
+use smp_text::path::{FieldPath, PathElement};
+use smp_text::source::Span;
+use smp_text::yaml::{Entry, Map, Node, Resolved};
+
+/// Returns a Pod whose container has these fields.
+macro_rules! container {
+    ($fields:literal) => {
+        concat!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: web\n    image: nginx\n    ",
+            $fields,
+            "\n"
+        )
+    };
+}
+
+/// Returns a Pod with these fields.
+macro_rules! pod {
+    ($fields:literal) => {
+        concat!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: web, image: nginx}]\n  ",
+            $fields,
+            "\n"
+        )
+    };
+}
+
+pub(crate) use {container, pod};
+
+/// A requirement of the API server on the values of objects. Rules are compared by their names.
+///
+/// `check` makes the page of a rule, and its tests, from these fields.
+pub struct ValidationRule {
+    /// The name, what violates the rule in one sentence, and how to fix it.
+    pub text: RuleText,
+    /// The code of its findings, if it is one that other messages have as well.
+    pub shared_code: Option<Code>,
+    /// Why the API server rejects such objects, and what to know about it: a paragraph of Markdown.
+    pub why: &'static str,
+    /// The page of the Kubernetes documentation.
+    pub documentation: &'static str,
+    /// A manifest that violates the rule.
+    pub example: &'static str,
+    /// A part of that manifest, and what to replace it with to satisfy the rule.
+    pub fix: (&'static str, &'static str),
+    /// The schema of `spec` if the example is a custom resource of the kind `Widget`; empty otherwise.
+    pub custom_schema: &'static str,
+    /// The severity of most findings.
+    pub severity: Severity,
+    /// Which change caused a finding.
+    pub cause: ViolationCause,
+    /// Whether a base may violate it on its own, since overlays add what is missing.
+    pub may_be_partial: bool,
+    /// What it checks beside the schema. Each row names types by the last part of their names, separated by `;`; fields
+    /// of a type follow it after spaces.
+    pub(super) checks: &'static [(&'static str, Check)],
+}
+
+/// Which change caused a violation, where that is not the one that wrote the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViolationCause {
+    /// The one that wrote the value.
+    Value,
+    /// One that removed the value.
+    Removal,
+    /// One that changed labels of the Pod template.
+    PodLabels,
+    /// One that removed or renamed a volume of the Pod.
+    PodVolume,
+}
+
+impl ValidationRule {
+    /// The fields that few rules set.
+    pub(super) const DEFAULT: Self = Self {
+        text: RuleText { name: "", meaning: "", remedy: "" },
+        shared_code: None,
+        why: "",
+        documentation: "",
+        example: "",
+        fix: ("", ""),
+        custom_schema: "",
+        severity: Severity::Error,
+        cause: ViolationCause::Value,
+        may_be_partial: false,
+        checks: &[],
+    };
+
+    /// Returns its name for programs and comments, such as `unknown-field`.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        self.text.name
+    }
+
+    /// Returns the code of its findings.
+    #[must_use]
+    pub fn diagnostic_code(&'static self) -> Code {
+        self.shared_code.unwrap_or(Code::Rule(&self.text))
+    }
+
+    /// Returns the example with the fix.
+    #[must_use]
+    pub fn fixed_example(&self) -> String {
+        self.example.replacen(self.fix.0, self.fix.1, 1)
+    }
+
+    /// Returns the definition of the kind of the example, if that is a custom resource.
+    #[must_use]
+    pub fn definition(&self) -> Option<String> {
+        let definition = |spec: &str| {
+            format!(
+                "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {{name: \
+                 widgets.example.com}}\nspec:\n  group: example.com\n  names: {{kind: Widget, plural: widgets}}\n  \
+                 scope: Namespaced\n  versions:\n  - name: v1\n    served: true\n    storage: true\n    schema:\n      \
+                 openAPIV3Schema:\n        type: object\n        properties:\n          spec: {spec}\n"
+            )
+        };
+        Some(self.custom_schema).filter(|spec| !spec.is_empty()).map(definition)
+    }
+}
+
+impl fmt::Debug for ValidationRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code())
+    }
+}
+
+impl PartialEq for ValidationRule {
+    fn eq(&self, other: &Self) -> bool {
+        self.code() == other.code()
+    }
+}
+
+impl Eq for ValidationRule {}
+
+/// A form of strings, and its description.
+pub(super) type TextForm = (fn(&str) -> bool, &'static str);
+
+/// A check of the values of a type, or of some of its fields.
+#[derive(Clone, Copy)]
+pub(super) enum Check {
+    /// A function over the values of the type.
+    Type(fn(Subject<'_>, &mut Faults)),
+    /// A function over the values of the type, and the name of the field.
+    Field(fn(Subject<'_>, &str, &mut Faults)),
+    /// A string of this form. An empty one counts as absent.
+    Text(TextForm),
+    /// A string of this form.
+    AnyText(TextForm),
+    /// A string of this form. An empty one violates `missing-required`.
+    FilledText(TextForm),
+    /// A list of strings of this form.
+    Texts(TextForm),
+    /// One of these strings.
+    Words(&'static [&'static str]),
+    /// An integer within limits.
+    Int(i64, i64),
+    /// No empty string.
+    Filled,
+    /// No empty list or map.
+    Entries,
+    /// A field that is required although no schema says so.
+    Needed,
+}
+
+/// A value that rules check.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'n> {
+    pub(super) node: &'n Node,
+    pub(super) map: &'n Map,
+    /// The object that it is part of.
+    pub(super) object: &'n Node,
+    /// Whether the value is the object.
+    pub(super) is_whole: bool,
+}
+
+impl<'n> Subject<'n> {
+    /// Returns the value of a field; null is absent.
+    pub(super) fn get(self, field: &str) -> Option<&'n Node> {
+        self.map.get(field).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn text(self, field: &str) -> Option<&'n str> {
+        self.get(field)?.as_str()
+    }
+
+    pub(super) fn text_or_empty(self, field: &str) -> &'n str {
+        self.text(field).unwrap_or_default()
+    }
+
+    pub(super) fn list(self, field: &str) -> &'n [Node] {
+        self.get(field).and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the entries of a map, for their keys.
+    pub(super) fn entries(self, field: &str) -> &'n [Entry] {
+        self.get(field).and_then(Node::as_map).map(Map::entries).unwrap_or_default()
+    }
+
+    /// Returns the keys and values of a map.
+    pub(super) fn map(self, field: &str) -> impl Iterator<Item = (&'n str, &'n Node)> + use<'n> {
+        self.entries(field).iter().map(|entry| (entry.key.text.as_str(), &entry.value))
+    }
+
+    pub(super) fn int(self, field: &str) -> Option<i64> {
+        match self.get(field)?.resolve()? {
+            Resolved::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_true(self, field: &str) -> bool {
+        is_true(self.get(field))
+    }
+
+    /// Returns how many of the fields are present.
+    pub(super) fn count(self, fields: &[&str]) -> usize {
+        fields.iter().filter(|field| self.get(field).is_some()).count()
+    }
+
+    /// Returns the kind of the object.
+    pub(super) fn kind(self) -> &'n str {
+        text_of(self.object, "kind")
+    }
+
+    /// Returns the containers of a Pod, each with its list and its index.
+    pub(super) fn containers(self) -> impl Iterator<Item = (&'static str, usize, &'n Node)> {
+        let lists = ["initContainers", "containers", "ephemeralContainers"];
+        lists
+            .into_iter()
+            .flat_map(move |list| self.list(list).iter().enumerate().map(move |(i, c)| (list, i, c)))
+    }
+
+    /// Returns the location of a field, or of the value if the field is absent.
+    pub(super) fn place(self, field: &str) -> Span {
+        self.get(field).unwrap_or(self.node).span()
+    }
+}
+
+/// Returns the string in a field, or an empty one.
+pub(super) fn text_of<'n>(node: &'n Node, field: &str) -> &'n str {
+    node.get(field).and_then(Node::as_str).unwrap_or_default()
+}
+
+pub(super) fn is_true(node: Option<&Node>) -> bool {
+    matches!(node.and_then(Node::resolve), Some(Resolved::Bool(true)))
+}
+
+/// Returns whether a path is relative and stays in its directory.
+pub(super) fn is_relative_path(path: &str) -> bool {
+    !path.starts_with('/') && !path.split('/').any(|part| part == "..")
+}
+
+/// Returns words in backticks with commas between them.
+pub(super) fn quoted(words: &[&str]) -> String {
+    let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    words.join(", ")
+}
+
+/// A violation, with the path from the value that was checked.
+pub(super) struct RuleFault {
+    pub(super) rule: &'static ValidationRule,
+    pub(super) path: FieldPath,
+    pub(super) at: Span,
+    pub(super) message: String,
+}
+
+/// Collects the violations of a rule.
+pub(super) struct Faults {
+    /// The rule whose checks run.
+    pub(super) rule: &'static ValidationRule,
+    pub(super) found: Vec<RuleFault>,
+}
+
+impl Faults {
+    /// Reports a field, which may be absent.
+    pub(super) fn field(&mut self, of: Subject<'_>, field: &str, message: impl Into<String>) {
+        self.below(&[Below::Field(field)], of.place(field), message);
+    }
+
+    /// Reports the value itself.
+    pub(super) fn value(&mut self, of: Subject<'_>, message: impl Into<String>) {
+        self.below(&[], of.node.span(), message);
+    }
+
+    /// Reports a path below the value, at the last step of it that exists.
+    pub(super) fn at(&mut self, of: Subject<'_>, path: &[Below<'_>], message: impl Into<String>) {
+        let below = |node: &mut &'_ Node, step: &Below<'_>| {
+            *node = match step {
+                Below::Field(name) => node.get(name),
+                Below::Entry(index) => node.as_list()?.get(*index),
+            }?;
+            Some(node.span())
+        };
+        let at = path.iter().scan(of.node, below).last();
+        self.below(path, at.unwrap_or(of.node.span()), message);
+    }
+
+    /// Reports a path below the value at a location.
+    pub(super) fn below(&mut self, path: &[Below<'_>], at: Span, message: impl Into<String>) {
+        let path = path.iter().map(|step| step.element()).collect();
+        self.found.push(RuleFault { rule: self.rule, path, at, message: message.into() });
+    }
+
+    /// Reports lists that have `*` and other entries.
+    pub(super) fn stars(&mut self, of: Subject<'_>, fields: &[&str]) {
+        for field in fields {
+            let entries = of.list(field);
+            if entries.len() > 1 && entries.iter().any(|entry| entry.as_str() == Some("*")) {
+                self.field(of, field, "`*` stands for all and goes with no other entry");
+            }
+        }
+    }
+}
+
+/// A step below the value of a rule.
+#[derive(Clone, Copy)]
+pub(super) enum Below<'n> {
+    Field(&'n str),
+    Entry(usize),
+}
+
+impl Below<'_> {
+    fn element(self) -> PathElement {
+        match self {
+            Self::Field(name) => PathElement::Field(name.into()),
+            Self::Entry(index) => PathElement::Index(index),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+use super::prelude::*;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "access-modes",
+        meaning: "A volume or claim has no access mode, an unknown one, or some that do not go together.",
+        remedy: "Use `ReadWriteOnce`, `ReadOnlyMany` or `ReadWriteMany`, or `ReadWriteOncePod` alone.",
+    },
+    why: "The storage provider selects volumes by their access modes.",
+    documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes",
+    example: "\
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec:
+  accessModes: [ReadWriteOnce, ReadWriteOncePod]
+  resources: {requests: {storage: 1Gi}}
+",
+    fix: ("ReadWriteOnce, ReadWriteOncePod", "ReadWriteOncePod"),
+    may_be_partial: true,
+    checks: &[
+        (
+            "PersistentVolumeClaimSpec accessModes; PersistentVolumeSpec accessModes",
+            Check::Texts((is_mode, "`ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`")),
+        ),
+        ("PersistentVolumeClaimSpec", Check::Type(modes)),
+        ("PersistentVolumeSpec", Check::Type(modes_of_volume)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+fn is_mode(text: &str) -> bool {
+    matches!(text, "ReadWriteOnce" | "ReadOnlyMany" | "ReadWriteMany" | "ReadWriteOncePod")
+}
+
+fn modes(of: Subject<'_>, faults: &mut Faults) {
+    let modes = of.list("accessModes");
+    if modes.is_empty() {
+        faults.field(of, "accessModes", "there must be an access mode");
+    }
+    if modes.len() > 1 && modes.iter().any(|mode| mode.as_str() == Some("ReadWriteOncePod")) {
+        faults.field(of, "accessModes", "`ReadWriteOncePod` goes with no other mode");
+    }
+}
+
+/// Volumes within other objects need no mode.
+fn modes_of_volume(of: Subject<'_>, faults: &mut Faults) {
+    if of.kind() == "PersistentVolume" {
+        modes(of, faults);
+    }
+}

@@ -1,0 +1,62 @@
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use super::prelude::*;
+use crate::formats::is_cidr;
+use crate::names::is_dns_subdomain;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "address",
+        meaning: "An IP address or a network is invalid.",
+        remedy: "Write an IPv4 or IPv6 address, or a network such as `10.0.0.0/8`.",
+    },
+    why: "The API server parses these fields; host names are not resolved.",
+    documentation: "https://kubernetes.io/docs/concepts/services-networking/",
+    example: pod!("hostAliases: [{ip: 10.0.0.300, hostnames: [db]}]"),
+    fix: ("10.0.0.300", "10.0.0.30"),
+    checks: &[
+        ("ContainerPort hostIP", Check::Text(ADDRESS)),
+        ("EndpointAddress ip", Check::AnyText(ADDRESS)),
+        ("HostAlias ip", Check::FilledText(ADDRESS)),
+        ("ServiceSpec externalIPs", Check::Texts(ADDRESS)),
+        ("IPBlock cidr", Check::FilledText((is_cidr, NETWORK))),
+        ("IPBlock except; ServiceCIDRSpec cidrs", Check::Texts((is_cidr, NETWORK))),
+        ("ServiceSpec loadBalancerSourceRanges", Check::Texts((|text| is_cidr(text.trim()), NETWORK))),
+        ("EndpointSlice", Check::Type(slice)),
+        ("EndpointSubset", Check::Type(subset)),
+        ("ServiceCIDRSpec", Check::Type(networks)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+const ADDRESS: TextForm = (|text| text.parse::<IpAddr>().is_ok(), "an IP address");
+const NETWORK: &str = "a network such as `10.0.0.0/8`";
+
+fn slice(of: Subject<'_>, faults: &mut Faults) {
+    let is_address: fn(&str) -> bool = match of.text_or_empty("addressType") {
+        "IPv4" => |text| text.parse::<Ipv4Addr>().is_ok(),
+        "IPv6" => |text| text.parse::<Ipv6Addr>().is_ok(),
+        _ => is_dns_subdomain,
+    };
+    for (i, endpoint) in of.list("endpoints").iter().enumerate() {
+        let addresses = endpoint.get("addresses").and_then(Node::as_list);
+        for (k, address) in addresses.into_iter().flatten().enumerate() {
+            if !is_address(address.as_str().unwrap_or_default()) {
+                let path = [Field("endpoints"), Entry(i), Field("addresses"), Entry(k)];
+                faults.at(of, &path, "this is no address of `addressType`");
+            }
+        }
+    }
+}
+
+fn subset(of: Subject<'_>, faults: &mut Faults) {
+    if of.list("addresses").is_empty() && of.list("notReadyAddresses").is_empty() {
+        faults.field(of, "addresses", "there must be `addresses` or `notReadyAddresses`");
+    }
+}
+
+fn networks(of: Subject<'_>, faults: &mut Faults) {
+    if !(1..=2).contains(&of.list("cidrs").len()) {
+        faults.field(of, "cidrs", "there must be one network, or one of each family");
+    }
+}

@@ -1,0 +1,20 @@
+use super::prelude::*;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "bounds",
+        meaning: "A value of a custom resource is outside of the limits of its schema.",
+        remedy: "Change the value to be within the limit that the message names.",
+    },
+    why: "The CustomResourceDefinition limits numbers, lengths of strings, or counts of entries, by `maximum`, `maxLength` and the like.",
+    documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation",
+    example: "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: web}
+spec: {size: 30}
+",
+    fix: ("30", "3"),
+    custom_schema: "{type: object, properties: {size: {type: integer, maximum: 10}}}",
+    ..ValidationRule::DEFAULT
+};

@@ -1,0 +1,29 @@
+use rustc_hash::FxHashSet;
+
+use super::prelude::*;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "container-name",
+        meaning: "A container and an init container have the same name.",
+        remedy: "Rename one of the two.",
+    },
+    why: "Logs, `kubectl exec` and the status of a Pod identify containers by name.",
+    documentation: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
+    example: pod!("initContainers: [{name: web, image: busybox}]"),
+    fix: ("initContainers: [{name: web", "initContainers: [{name: prepare"),
+    checks: &[("PodSpec", Check::Type(names))],
+    ..ValidationRule::DEFAULT
+};
+
+/// Duplicates within one list are found by the schema.
+fn names(of: Subject<'_>, faults: &mut Faults) {
+    let init: FxHashSet<&str> = of.list("initContainers").iter().map(|c| text_of(c, "name")).collect();
+    for (i, container) in of.list("containers").iter().enumerate() {
+        let name = text_of(container, "name");
+        if !name.is_empty() && init.contains(name) {
+            let path = [Field("containers"), Entry(i), Field("name")];
+            faults.at(of, &path, "an init container has the same name");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+use super::prelude::*;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "definition-name",
+        meaning: "The name of a CustomResourceDefinition or APIService does not match its spec.",
+        remedy: "Name a CustomResourceDefinition `PLURAL.GROUP` and an APIService `VERSION.GROUP`.",
+    },
+    why: "The name guarantees that a group defines each plural once. A `namePrefix` breaks it.",
+    documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#create-a-customresourcedefinition",
+    example: "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+",
+    fix: ("widgets", "widgets.example.com"),
+    checks: &[
+        ("APIService", Check::Type(|of, faults| name(of, &["spec", "version"], "version", faults))),
+        (
+            "CustomResourceDefinition",
+            Check::Type(|of, faults| name(of, &["spec", "names", "plural"], "plural", faults)),
+        ),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+fn name(of: Subject<'_>, first: &[&str], called: &str, faults: &mut Faults) {
+    let text = |path: &[&str]| of.node.get_path(path).and_then(Node::as_str).unwrap_or_default();
+    let name = format!("{}.{}", text(first), text(&["spec", "group"]));
+    if of.is_whole && text(&["metadata", "name"]) != name {
+        let at = of.node.get_path(&["metadata", "name"]).unwrap_or(of.node).span();
+        let message = format!("the name must be the {called}, a dot and the group");
+        faults.below(&[Field("metadata"), Field("name")], at, message);
+    }
+}

@@ -1,0 +1,19 @@
+use super::prelude::*;
+use crate::names::is_env_name;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "env-name",
+        meaning: "The name of an environment variable is empty, or has `=` or a character that is not printable.",
+        remedy: "Use printable ASCII characters without `=`.",
+    },
+    why: "The container runtime passes variables as `NAME=value`.",
+    documentation: "https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/",
+    example: container!("env: [{name: \"MODE=A\", value: prod}]"),
+    fix: ("\"MODE=A\"", "MODE_A"),
+    checks: &[(
+        "EnvVar name",
+        Check::FilledText((is_env_name, "a name of printable characters without `=`")),
+    )],
+    ..ValidationRule::DEFAULT
+};

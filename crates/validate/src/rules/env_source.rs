@@ -1,0 +1,71 @@
+use super::prelude::*;
+use crate::quantity::Quantity;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "env-source",
+        meaning: "An environment variable has no source, several sources, or a source that does not exist.",
+        remedy: "Use either `value` or one entry under `valueFrom`.",
+    },
+    why: "A variable gets its value from one place. Only some fields of a Pod can be read by `fieldRef`.",
+    documentation: "https://kubernetes.io/docs/tasks/inject-data-application/environment-variable-expose-pod-information/",
+    example: container!(
+        "env:
+    - {name: NODE, value: none, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}"
+    ),
+    fix: ("value: none, valueFrom:", "valueFrom:"),
+    cause: ViolationCause::Removal,
+    may_be_partial: true,
+    checks: &[
+        ("EnvVar", Check::Type(variable)),
+        ("EnvVarSource", Check::Type(source)),
+        ("EnvFromSource", Check::Type(source_of_all)),
+        ("ResourceFieldSelector", Check::Type(divisor)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+fn variable(of: Subject<'_>, faults: &mut Faults) {
+    if of.get("valueFrom").is_some() && !of.text_or_empty("value").is_empty() {
+        faults.field(of, "valueFrom", "a variable has a value or `valueFrom`, not both");
+    }
+}
+
+/// The fields that `fieldRef` can read, beside labels and annotations.
+const FIELDS: &str = "metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName status.hostIP \
+                      status.hostIPs status.podIP status.podIPs";
+
+fn source(of: Subject<'_>, faults: &mut Faults) {
+    if of.count(&["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"]) != 1 {
+        faults.value(of, "`valueFrom` must have one source");
+    }
+    let path = of.get("fieldRef").map_or("", |field| text_of(field, "fieldPath"));
+    let is_entry = path.starts_with("metadata.annotations['") || path.starts_with("metadata.labels['");
+    if !path.is_empty() && !is_entry && !FIELDS.split(' ').any(|known| known == path) {
+        let message = "a variable cannot have the value of this field";
+        faults.at(of, &[Field("fieldRef"), Field("fieldPath")], message);
+    }
+}
+
+fn source_of_all(of: Subject<'_>, faults: &mut Faults) {
+    if of.count(&["configMapRef", "secretRef"]) != 1 {
+        faults.value(of, "this must have one source: `configMapRef` or `secretRef`");
+    }
+}
+
+fn divisor(of: Subject<'_>, faults: &mut Faults) {
+    let Some(divisor) = of.get("divisor").and_then(Node::scalar_text).filter(|text| *text != "0") else {
+        return;
+    };
+    let possible = match of.text_or_empty("resource") {
+        "limits.cpu" | "requests.cpu" => "1m, 1",
+        "limits.memory" | "requests.memory" | "limits.ephemeral-storage" | "requests.ephemeral-storage" => {
+            "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei"
+        }
+        _ => return,
+    };
+    let amount = Quantity::parse(divisor);
+    if !possible.split(", ").any(|text| Quantity::parse(text) == amount) {
+        faults.field(of, "divisor", format!("this must be one of {possible}"));
+    }
+}

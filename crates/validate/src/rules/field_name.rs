@@ -1,0 +1,61 @@
+use super::prelude::*;
+use crate::names::{is_dns_1035_label, is_dns_label};
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "field-name",
+        meaning: "A name within an object, such as that of a container or a volume, is not a DNS label.",
+        remedy: "Use lowercase letters, digits and `-`, at most 63 characters.",
+    },
+    why: "Such names become host names, or parts of the names of other objects.",
+    documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names",
+    example: "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  containers: [{name: Web_Server, image: nginx}]
+",
+    fix: ("Web_Server", "web-server"),
+    checks: &[
+        (
+            "EndpointAddress hostname; PodSpec hostname subdomain; ServicePort name; StatefulSetSpec serviceName",
+            Check::Text(LABEL),
+        ),
+        (
+            "Container name; DeviceRequest name; Endpoint hostname; EphemeralContainer name;
+        IngressClassParametersReference namespace; IngressServiceBackend name; PodResourceClaim name;
+        RuntimeClass handler; Volume name",
+            Check::FilledText(LABEL),
+        ),
+        (
+            "APIServiceSpec version; CustomResourceDefinitionNames plural; CustomResourceDefinitionVersion name",
+            Check::FilledText(LABEL_1035),
+        ),
+        ("CustomResourceDefinitionNames shortNames categories", Check::Texts(LABEL_1035)),
+        ("Variable name", Check::FilledText(IDENTIFIER)),
+        ("StatefulSetSpec", Check::Type(claims)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+const LABEL: TextForm = (is_dns_label, "a name of small letters, digits and `-`, of at most 63 characters");
+const LABEL_1035: TextForm =
+    (is_dns_1035_label, "a name of small letters, digits and `-` that begins with a letter");
+const IDENTIFIER: TextForm = (is_identifier, "a name of letters, digits and `_` that begins with no digit");
+
+fn is_identifier(text: &str) -> bool {
+    !text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// Checks the names of claims, which become names of volumes.
+fn claims(of: Subject<'_>, faults: &mut Faults) {
+    for (i, claim) in of.list("volumeClaimTemplates").iter().enumerate() {
+        let name = claim.get_path(&["metadata", "name"]).and_then(Node::as_str);
+        if name.is_some_and(|text| !is_dns_label(text)) {
+            let path = [Field("volumeClaimTemplates"), Entry(i), Field("metadata"), Field("name")];
+            faults.at(of, &path, format!("this must be {}", LABEL.1));
+        }
+    }
+}

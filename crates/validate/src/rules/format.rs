@@ -1,0 +1,24 @@
+use super::prelude::*;
+use crate::formats::is_time;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "format",
+        meaning: "A string does not have the required format: a time, a duration, base64 or an IP address.",
+        remedy: "Write the value in the format that the message names.",
+    },
+    why: "The API server cannot decode such a value. Values under `data` of a Secret are base64; plain text belongs under `stringData`.",
+    documentation: "https://kubernetes.io/docs/concepts/configuration/secret/#restriction-names-data",
+    example: "\
+apiVersion: v1
+kind: Secret
+metadata: {name: web}
+data: {password: \"secret!\"}
+",
+    fix: ("\"secret!\"", "c2VjcmV0"),
+    checks: &[(
+        "ObjectMeta creationTimestamp",
+        Check::Text((is_time, "a time such as `2024-05-01T10:20:30Z`")),
+    )],
+    ..ValidationRule::DEFAULT
+};

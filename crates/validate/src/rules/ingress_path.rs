@@ -1,0 +1,43 @@
+use super::prelude::*;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "ingress-path",
+        meaning: "A path of an Ingress is not absolute, or its `pathType` is empty.",
+        remedy: "Begin the path with `/`, and leave out `//`, `/./`, `/../` and `%2f`.",
+    },
+    why: "Paths of type `Exact` and `Prefix` are compared element by element, which needs a normalized absolute path.",
+    documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/#path-types",
+    example: "\
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web}
+spec:
+  rules:
+  - host: shop.example.com
+    http:
+      paths:
+      - {path: cart, pathType: Prefix, backend: {resource: {kind: Widget, name: web}}}
+",
+    fix: ("cart", "/cart"),
+    checks: &[("HTTPIngressPath", Check::Type(path))],
+    ..ValidationRule::DEFAULT
+};
+
+fn path(of: Subject<'_>, faults: &mut Faults) {
+    let (kind, path) = (of.text_or_empty("pathType"), of.text_or_empty("path"));
+    let is_exact = matches!(kind, "Exact" | "Prefix");
+    let has_odd_part = || {
+        ["//", "/./", "/../", "%2f", "%2F"].iter().any(|part| path.contains(part))
+            || ["/..", "/."].iter().any(|end| path.ends_with(end))
+    };
+    if is_exact || (kind == "ImplementationSpecific" && !path.is_empty()) {
+        if !path.starts_with('/') {
+            faults.field(of, "path", "this path must begin with `/`");
+        } else if is_exact && has_odd_part() {
+            faults.field(of, "path", "this path must not have `//`, `/./`, `/../` or `%2f`");
+        }
+    } else if kind.is_empty() && of.get("pathType").is_some() {
+        faults.field(of, "pathType", "this must be `Exact`, `Prefix` or `ImplementationSpecific`");
+    }
+}

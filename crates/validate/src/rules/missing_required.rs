@@ -1,0 +1,107 @@
+use super::prelude::*;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "missing-required",
+        meaning: "A required field is missing or empty.",
+        remedy: "Add the field, in the base or in every overlay.",
+    },
+    why: "The API server has no default for these fields. A base may lack what each of its overlays adds.",
+    documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/#required-fields",
+    example: container!("ports: [{name: http}]"),
+    fix: ("http", "http, containerPort: 80"),
+    cause: ViolationCause::Removal,
+    may_be_partial: true,
+    checks: &[
+        (
+            "
+        AWSElasticBlockStoreVolumeSource volumeID; AzureDiskVolumeSource diskName diskURI;
+        AzureFilePersistentVolumeSource secretName shareName; AzureFileVolumeSource secretName shareName;
+        CSINodeDriver name nodeID; CSIPersistentVolumeSource driver volumeHandle; CSIVolumeSource driver;
+        CertificateSigningRequestSpec signerName; CinderPersistentVolumeSource volumeID;
+        CinderVolumeSource volumeID; ConfigMapProjection name; ConfigMapVolumeSource name; Container image;
+        ContainerResizePolicy resourceName; ContainerResourceMetricSource name container;
+        CronJobSpec timeZone; CustomResourceColumnDefinition name jsonPath;
+        CustomResourceDefinitionNames kind; CustomResourceDefinitionVersion deprecationWarning;
+        CustomResourceSubresourceScale specReplicasPath statusReplicasPath;
+        FlexPersistentVolumeSource driver; FlexVolumeSource driver; GCEPersistentDiskVolumeSource pdName;
+        GlusterfsPersistentVolumeSource endpoints path; GlusterfsVolumeSource endpoints path;
+        GroupSubject name; HostPathVolumeSource path; ISCSIPersistentVolumeSource iqn targetPortal;
+        ISCSIVolumeSource iqn targetPortal; IngressClassSpec controller; JobSpec managedBy;
+        KeyToPath key path; LocalVolumeSource path; NFSVolumeSource server path;
+        ObjectFieldSelector fieldPath; OwnerReference apiVersion kind name uid;
+        PersistentVolumeClaimVolumeSource claimName; PodDNSConfigOption name;
+        PodSecurityContext seLinuxChangePolicy; PodSpec hostnameOverride; PortworxVolumeSource volumeID;
+        RBDPersistentVolumeSource image; RBDVolumeSource image; ResourceFieldSelector resource;
+        ResourceMetricSource name; SecretProjection name; SecretVolumeSource secretName;
+        ServiceAccountSubject namespace; ServiceAccountTokenProjection path;
+        ServiceReference name namespace; ServiceSpec trafficDistribution; Sysctl name;
+        TypedLocalObjectReference kind name; UserSubject name; VolumeAttachmentSpec attacher nodeName;
+        VolumeAttributesClass driverName; VolumeDevice name devicePath; VolumeMount name mountPath;
+        VsphereVirtualDiskVolumeSource volumePath
+    ",
+            Check::Filled,
+        ),
+        (
+            "
+        AggregationRule clusterRoleSelectors; CephFSPersistentVolumeSource monitors;
+        CephFSVolumeSource monitors; CustomResourceDefinitionSpec versions; Endpoint addresses;
+        HPAScalingRules policies; HTTPIngressRuleValue paths; NodeSelector nodeSelectorTerms;
+        NonResourcePolicyRule nonResourceURLs verbs; PodFailurePolicyOnExitCodesRequirement values;
+        PodSpec containers; PolicyRulesWithSubjects subjects; RBDPersistentVolumeSource monitors;
+        RBDVolumeSource monitors; ResourcePolicyRule apiGroups resources verbs; SuccessPolicy rules;
+        TopologySelectorLabelRequirement values; ValidatingAdmissionPolicyBindingSpec validationActions;
+        VolumeAttributesClass parameters; WebhookConversion conversionReviewVersions
+    ",
+            Check::Entries,
+        ),
+        (
+            "
+        AggregationRule clusterRoleSelectors; ConfigMapEnvSource name; ConfigMapKeySelector name;
+        ConfigMapProjection name; ConfigMapVolumeSource name; IngressClassSpec controller;
+        JobTemplateSpec spec; ParamKind apiVersion kind; PodTemplateSpec spec; ReplicaSetSpec template;
+        ReplicationControllerSpec template; SecretEnvSource name; SecretKeySelector name;
+        SecretProjection name; SecretVolumeSource secretName; VolumeNodeAffinity required;
+        ValidatingAdmissionPolicySpec matchConstraints
+    ",
+            Check::Needed,
+        ),
+        ("PodTemplate", Check::Type(pod_template)),
+        ("ValidatingAdmissionPolicySpec", Check::Type(validations)),
+        ("MutatingAdmissionPolicySpec; ValidatingAdmissionPolicySpec", Check::Type(resource_rules)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+/// Kinds that the API server rejects without a `spec`, although their schema does not require it.
+const WITH_SPEC: &str = "CronJob DaemonSet Deployment HorizontalPodAutoscaler Ingress IngressClass Job \
+                         PersistentVolume PersistentVolumeClaim Pod ReplicaSet ReplicationController Service \
+                         StatefulSet";
+
+/// Checks that an object of a built-in kind has the `spec` that its kind needs.
+pub(super) fn spec(object: &Node, faults: &mut Faults) {
+    let kind = text_of(object, "kind");
+    if WITH_SPEC.split(' ').any(|known| known == kind) && object.get("spec").is_none_or(Node::is_null) {
+        faults.below(&[Field("spec")], object.span(), "the required field `spec` is missing");
+    }
+}
+
+fn pod_template(of: Subject<'_>, faults: &mut Faults) {
+    if of.is_whole && of.get("template").is_none() {
+        faults.field(of, "template", "the template is missing");
+    }
+}
+
+fn validations(of: Subject<'_>, faults: &mut Faults) {
+    if of.list("validations").is_empty() && of.list("auditAnnotations").is_empty() {
+        faults.field(of, "validations", "a policy needs `validations` or `auditAnnotations`");
+    }
+}
+
+fn resource_rules(of: Subject<'_>, faults: &mut Faults) {
+    let Some(constraints) = of.get("matchConstraints") else { return };
+    if constraints.get("resourceRules").and_then(Node::as_list).is_none_or(Vec::is_empty) {
+        let path = [Field("matchConstraints"), Field("resourceRules")];
+        faults.below(&path, constraints.span(), "a policy needs the resources that it is about");
+    }
+}

@@ -1,0 +1,50 @@
+use super::prelude::*;
+use crate::rule::is_relative_path;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "mount-path",
+        meaning: "A path within a volume is absolute, or contains `..`.",
+        remedy: "Use a relative path without `..`, such as `conf/web.conf`.",
+    },
+    why: "Such a path could leave the volume.",
+    documentation: "https://kubernetes.io/docs/concepts/storage/volumes/#using-subpath",
+    example: container!(
+        "volumeMounts:
+    - {name: data, mountPath: /data, subPath: ../web}
+  volumes: [{name: data, emptyDir: {}}]"
+    ),
+    fix: ("../web", "web"),
+    checks: &[
+        (
+            "DownwardAPIVolumeFile path",
+            Check::AnyText((|path| !path.is_empty() && is_relative_path(path), RELATIVE)),
+        ),
+        ("KeyToPath path", Check::AnyText((is_relative_path, RELATIVE))),
+        ("Container; EphemeralContainer", Check::Type(mounts)),
+        ("HostPathVolumeSource", Check::Type(host_path)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+const RELATIVE: &str = "a relative path without `..`";
+
+fn mounts(of: Subject<'_>, faults: &mut Faults) {
+    for (i, mount) in of.list("volumeMounts").iter().enumerate() {
+        for field in ["subPath", "subPathExpr"] {
+            if !is_relative_path(text_of(mount, field)) {
+                faults.at(
+                    of,
+                    &[Field("volumeMounts"), Entry(i), Field(field)],
+                    format!("this must be {RELATIVE}"),
+                );
+            }
+        }
+    }
+}
+
+fn host_path(of: Subject<'_>, faults: &mut Faults) {
+    if of.text_or_empty("path").split('/').any(|part| part == "..") {
+        faults.field(of, "path", "this path must not have `..`");
+    }
+}

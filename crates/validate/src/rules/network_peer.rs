@@ -1,0 +1,67 @@
+use std::net::IpAddr;
+
+use super::prelude::*;
+use crate::formats::is_cidr;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "network-peer",
+        meaning: "A peer or port of a NetworkPolicy has fields that do not go together.",
+        remedy: "Use either `ipBlock` or selectors in a peer; `except` must be within `cidr`, and `endPort` needs `port`.",
+    },
+    why: "A peer is either a network or a selection of Pods.",
+    documentation: "https://kubernetes.io/docs/concepts/services-networking/network-policies/",
+    example: "\
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: web}
+spec:
+  podSelector: {}
+  ingress:
+  - from:
+    - {ipBlock: {cidr: 10.0.0.0/8}, podSelector: {}}
+",
+    fix: (", podSelector: {}", ""),
+    checks: &[
+        ("NetworkPolicyPeer", Check::Type(peer)),
+        ("NetworkPolicyPort", Check::Type(port)),
+        ("IPBlock", Check::Type(block)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+fn peer(of: Subject<'_>, faults: &mut Faults) {
+    let selects = of.count(&["podSelector", "namespaceSelector"]) > 0;
+    if selects == of.get("ipBlock").is_some() {
+        let message = "a peer is an `ipBlock`, or has a `podSelector`, a `namespaceSelector` or both";
+        faults.value(of, message);
+    }
+}
+
+fn port(of: Subject<'_>, faults: &mut Faults) {
+    let Some(end) = of.int("endPort") else { return };
+    if of.int("port").is_none_or(|port| port > end) {
+        faults.field(of, "endPort", "`endPort` needs a `port` that is a number and not larger");
+    }
+}
+
+/// Returns whether a network is one of IPv4, its address as a number, and the length of its prefix.
+fn network(text: &str) -> Option<(bool, u128, u32)> {
+    let (address, bits) = text.split_once('/').filter(|_| is_cidr(text))?;
+    let bits: u32 = bits.parse().ok()?;
+    match address.parse().ok()? {
+        IpAddr::V4(ip) => Some((true, u128::from(ip.to_bits()) << 96, bits)),
+        IpAddr::V6(ip) => Some((false, ip.to_bits(), bits)),
+    }
+}
+
+fn block(of: Subject<'_>, faults: &mut Faults) {
+    let Some((v4, whole, bits)) = network(of.text_or_empty("cidr")) else { return };
+    for (i, except) in of.list("except").iter().enumerate() {
+        let Some((own, part, own_bits)) = except.as_str().and_then(network) else { continue };
+        let same = bits == 0 || (whole ^ part) >> (128 - bits) == 0;
+        if own != v4 || own_bits <= bits || !same {
+            faults.at(of, &[Field("except"), Entry(i)], "this must be a part of the network of `cidr`");
+        }
+    }
+}

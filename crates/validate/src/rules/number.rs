@@ -1,0 +1,83 @@
+use super::prelude::*;
+use smp_text::yaml::Resolved;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "number",
+        meaning: "A number is outside of the range of its field.",
+        remedy: "Use a number in the range that the message names.",
+    },
+    why: "Counts and seconds cannot be negative, and some fields have narrower limits: file modes, weights, timeouts, user ids.",
+    documentation: "https://kubernetes.io/docs/reference/kubernetes-api/",
+    example: pod!("terminationGracePeriodSeconds: -30"),
+    fix: ("-30", "30"),
+    checks: &[
+    (
+        "ControllerRevision revision;
+        CronJobSpec startingDeadlineSeconds successfulJobsHistoryLimit failedJobsHistoryLimit;
+        DaemonSetSpec minReadySeconds;
+        DeploymentSpec replicas minReadySeconds revisionHistoryLimit progressDeadlineSeconds;
+        JobSpec parallelism completions activeDeadlineSeconds backoffLimit backoffLimitPerIndex maxFailedIndexes
+            ttlSecondsAfterFinished;
+        LeaseSpec leaseTransitions; PodDisruptionBudgetSpec minAvailable maxUnavailable;
+        PodSpec terminationGracePeriodSeconds;
+        Probe initialDelaySeconds periodSeconds timeoutSeconds successThreshold failureThreshold;
+        ReplicaSetSpec replicas minReadySeconds; ReplicationControllerSpec replicas;
+        RollingUpdateDaemonSet maxSurge maxUnavailable; RollingUpdateDeployment maxSurge maxUnavailable;
+        RollingUpdateStatefulSetStrategy partition; StatefulSetOrdinals start;
+        StatefulSetSpec replicas minReadySeconds; VolumeNodeResources count",
+        Check::Int(0, i64::MAX),
+    ),
+    (
+        "HPAScalingPolicy value;
+        HorizontalPodAutoscalerSpec minReplicas maxReplicas targetCPUUtilizationPercentage;
+        LeaseSpec leaseDurationSeconds; MetricTarget averageUtilization; Probe terminationGracePeriodSeconds;
+        TopologySpreadConstraint maxSkew minDomains",
+        Check::Int(1, i64::MAX),
+    ),
+    (
+        "ConfigMapVolumeSource defaultMode; DownwardAPIVolumeFile mode; DownwardAPIVolumeSource defaultMode;
+        KeyToPath mode; ProjectedVolumeSource defaultMode; SecretVolumeSource defaultMode",
+        Check::Int(0, 0o777),
+    ),
+    (
+        "PodSecurityContext runAsUser runAsGroup fsGroup; SecurityContext runAsUser runAsGroup",
+        Check::Int(0, 2_147_483_647),
+    ),
+    ("APIServiceSpec groupPriorityMinimum", Check::Int(1, 20_000)),
+    ("APIServiceSpec versionPriority", Check::Int(1, 1000)),
+    ("CertificateSigningRequestSpec expirationSeconds", Check::Int(600, i64::MAX)),
+    ("ClientIPConfig timeoutSeconds", Check::Int(1, 86_400)),
+    ("FlowSchemaSpec matchingPrecedence", Check::Int(1, 10_000)),
+    ("HPAScalingPolicy periodSeconds", Check::Int(1, 1800)),
+    ("HPAScalingRules stabilizationWindowSeconds", Check::Int(0, 3600)),
+    ("MutatingWebhook timeoutSeconds; ValidatingWebhook timeoutSeconds", Check::Int(1, 30)),
+    ("PodSpec activeDeadlineSeconds", Check::Int(1, 2_147_483_647)),
+    ("PreferredSchedulingTerm weight; WeightedPodAffinityTerm weight", Check::Int(1, 100)),
+    ("PriorityClass value", Check::Int(-2_147_483_648, 1_000_000_000)),
+    ("ServiceAccountTokenProjection expirationSeconds", Check::Int(600, 1 << 32)),
+    (
+        "PodDisruptionBudgetSpec minAvailable maxUnavailable; RollingUpdateDaemonSet maxSurge maxUnavailable;
+        RollingUpdateDeployment maxSurge maxUnavailable",
+        Check::AnyText((is_percentage, "a number or a percentage such as `25%`")),
+    ),
+    ("Container", Check::Type(successes)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+fn is_percentage(text: &str) -> bool {
+    let digits = text.strip_suffix('%').unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// Checks that only readiness probes have to succeed more than once.
+fn successes(of: Subject<'_>, faults: &mut Faults) {
+    for field in ["livenessProbe", "startupProbe"] {
+        let threshold = of.get(field).and_then(|probe| probe.get("successThreshold"));
+        if matches!(threshold.and_then(Node::resolve), Some(Resolved::Int(count)) if count > 1) {
+            let path = [Field(field), Field("successThreshold")];
+            faults.at(of, &path, "this must be 1: only a readiness probe may have another");
+        }
+    }
+}

@@ -1,0 +1,20 @@
+use super::prelude::*;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "pattern",
+        meaning: "A string of a custom resource does not match the pattern of its schema.",
+        remedy: "Change the value so that it matches the regular expression in the message.",
+    },
+    why: "The `pattern` in the CustomResourceDefinition is a regular expression, which the API server matches against the value.",
+    documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation",
+    example: "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {name: web}
+spec: {color: Red}
+",
+    fix: ("Red", "red"),
+    custom_schema: "{type: object, properties: {color: {type: string, pattern: '^[a-z]+$'}}}",
+    ..ValidationRule::DEFAULT
+};

@@ -1,0 +1,54 @@
+use super::prelude::*;
+use crate::scalar::integer;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "port",
+        meaning: "A port is not between 1 and 65535.",
+        remedy: "Use a number from 1 to 65535; `nodePort` is from 30000 to 32767 by default.",
+    },
+    why: "The API server checks the range of all ports of containers, Services, probes and network policies.",
+    documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports",
+    example: container!("ports: [{containerPort: 80800}]"),
+    fix: ("80800", "8080"),
+    checks: &[
+    (
+        "ContainerPort containerPort; GRPCAction port; HTTPGetAction port; NetworkPolicyPort port endPort;
+        ServicePort port; ServiceReference port; TCPSocketAction port",
+        Check::Int(1, 65535),
+    ),
+    (
+        "ContainerPort hostPort; ServiceBackendPort number; ServicePort targetPort; ServiceSpec healthCheckNodePort",
+        Check::Int(0, 65535),
+    ),
+    ("HTTPGetAction port; NetworkPolicyPort port; TCPSocketAction port", Check::AnyText((is_filled, "a port"))),
+    ("EndpointSubset", Check::Type(endpoint_ports)),
+    ("ServiceSpec", Check::Type(node_ports)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+fn is_filled(text: &str) -> bool {
+    !text.is_empty()
+}
+
+fn endpoint_ports(of: Subject<'_>, faults: &mut Faults) {
+    for (i, port) in of.list("ports").iter().enumerate() {
+        let number = port.get("port").and_then(Node::resolve).and_then(integer);
+        if number.is_some_and(|number| !(1..=65535).contains(&number)) {
+            let path = [Field("ports"), Entry(i), Field("port")];
+            faults.at(of, &path, "this must be a port, from 1 to 65535");
+        }
+    }
+}
+
+fn node_ports(of: Subject<'_>, faults: &mut Faults) {
+    for (i, port) in of.list("ports").iter().enumerate() {
+        let number =
+            port.get("nodePort").and_then(Node::scalar_text).and_then(|text| text.parse::<i64>().ok());
+        if number.is_some_and(|number| number != 0 && !(30000..=32767).contains(&number)) {
+            let message = "ports of the nodes are from 30000 to 32767, unless the server has another range";
+            faults.at(of, &[Field("ports"), Entry(i), Field("nodePort")], message);
+        }
+    }
+}

@@ -1,0 +1,41 @@
+use rustc_hash::FxHashSet;
+
+use super::prelude::*;
+use crate::names::is_port_name;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "port-name",
+        meaning: "The name of a port is invalid, or is not unique within its container or Service.",
+        remedy: "Use at most 15 lowercase letters, digits and `-` with at least one letter, and each name once.",
+    },
+    why: "Names of ports are IANA service names. Services and probes refer to ports by them.",
+    documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports",
+    example: container!("ports: [{name: Web_Port, containerPort: 80}]"),
+    fix: ("Web_Port", "web-port"),
+    checks: &[
+        (
+            "ContainerPort name; HTTPGetAction port; NetworkPolicyPort port; ServiceBackendPort name; TCPSocketAction port",
+            Check::Text((is_port_name, WANTED)),
+        ),
+        ("ServicePort targetPort", Check::Text((|text| text == "0" || is_port_name(text), WANTED))),
+        (
+            "Container",
+            Check::Type(|of, faults| names(of, "another port of this container has the same name", faults)),
+        ),
+        ("ServiceSpec", Check::Type(|of, faults| names(of, "another port has the same name", faults))),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+const WANTED: &str = "a name of small letters, digits and `-`, of at most 15 characters";
+
+fn names(of: Subject<'_>, message: &str, faults: &mut Faults) {
+    let mut seen = FxHashSet::default();
+    for (i, port) in of.list("ports").iter().enumerate() {
+        let name = text_of(port, "name");
+        if !name.is_empty() && !seen.insert(name) {
+            faults.at(of, &[Field("ports"), Entry(i), Field("name")], message);
+        }
+    }
+}

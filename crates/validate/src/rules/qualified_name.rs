@@ -1,0 +1,51 @@
+use super::label_value::LABELS;
+use super::prelude::*;
+use crate::names::is_qualified_name;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "qualified-name",
+        meaning: "The key of a label, annotation, taint or topology is not a qualified name.",
+        remedy: "Use a name such as `app` or `example.com/app`: letters, digits, `-`, `_` and `.`, with an optional DNS prefix and `/`.",
+    },
+    why: "Keys have at most 63 characters, begin and end with a letter or digit, and may have a DNS subdomain in front of a `/`.",
+    documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
+    example: "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web, labels: {\"the app\": web}}
+data: {mode: prod}
+",
+    fix: ("\"the app\":", "app:"),
+    checks: &[
+    ("ServicePort appProtocol", Check::FilledText(QUALIFIED)),
+    (
+        "MatchCondition name; PodAffinityTerm topologyKey; PodReadinessGate conditionType; PodSchedulingGate name;
+        ServiceSpec loadBalancerClass; Taint key; TopologySelectorLabelRequirement key;
+        TopologySpreadConstraint topologyKey",
+        Check::FilledText(QUALIFIED),
+    ),
+    ("Toleration key", Check::Text(QUALIFIED)),
+    ("LabelSelectorRequirement key; NodeSelectorRequirement key", Check::AnyText(QUALIFIED)),
+    // The API server lowers the letters before it checks these.
+    ("StorageClass provisioner", Check::FilledText((|text| is_qualified_name(&text.to_lowercase()), WANTED))),
+    (LABELS, Check::Field(|of, field, faults| keys(of, field, is_qualified_name, faults))),
+    (
+        "ObjectMeta annotations",
+        Check::Field(|of, field, faults| {
+            keys(of, field, |key| is_qualified_name(&key.to_ascii_lowercase()), faults);
+        }),
+    ),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+const WANTED: &str = "a name such as `app` or `example.com/app`";
+const QUALIFIED: TextForm = (is_qualified_name, WANTED);
+
+fn keys(of: Subject<'_>, field: &str, form: fn(&str) -> bool, faults: &mut Faults) {
+    for key in of.entries(field).iter().map(|entry| &entry.key).filter(|key| !form(&key.text)) {
+        let path = [Field(field), Field(&key.text)];
+        faults.below(&path, key.meta.span, format!("this key must be {WANTED}"));
+    }
+}

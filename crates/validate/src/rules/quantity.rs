@@ -1,0 +1,66 @@
+use super::prelude::*;
+use crate::quantity::Quantity;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "quantity",
+        meaning: "A quantity is negative, or is not whole where things are counted.",
+        remedy: "Use an amount of at least 0, and a whole number for devices and counts.",
+    },
+    why: "`500m` is half of a CPU, and there is no half of a device or an object.",
+    documentation: "https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/",
+    example: container!("resources: {limits: {memory: -1Gi}}"),
+    fix: ("-1Gi", "1Gi"),
+    checks: &[
+        (
+            "CSIStorageCapacity capacity; EmptyDirVolumeSource sizeLimit; Overhead podFixed;
+        ResourceQuotaSpec hard; ResourceRequirements limits requests",
+            Check::Field(amounts),
+        ),
+        ("ResourceRequirements", Check::Type(devices)),
+        ("ResourceQuotaSpec", Check::Type(counts)),
+        ("MetricTarget value averageValue", Check::Field(target)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+fn amounts(of: Subject<'_>, field: &str, faults: &mut Faults) {
+    let message = "an amount must not be negative";
+    let is_negative = |value: &Node| Quantity::of(value).is_some_and(Quantity::is_negative);
+    for (key, _) in of.map(field).filter(|(_, amount)| is_negative(amount)) {
+        faults.at(of, &[Field(field), Field(key)], message);
+    }
+    if of.get(field).is_some_and(is_negative) {
+        faults.field(of, field, message);
+    }
+}
+
+fn devices(of: Subject<'_>, faults: &mut Faults) {
+    for field in ["limits", "requests"] {
+        let is_wrong = |(name, amount): &(&str, &Node)| {
+            name.contains('/') && !Quantity::of(amount).is_none_or(Quantity::is_whole)
+        };
+        for (name, _) in of.map(field).filter(is_wrong) {
+            faults.at(of, &[Field(field), Field(name)], "this must be a whole number");
+        }
+    }
+}
+
+/// What a quota counts, beside `count/…`.
+const COUNTED: &str = "configmaps persistentvolumeclaims pods replicationcontrollers resourcequotas secrets services \
+                       services.loadbalancers services.nodeports";
+
+fn counts(of: Subject<'_>, faults: &mut Faults) {
+    for (name, amount) in of.map("hard") {
+        let is_count = name.starts_with("count/") || COUNTED.split(' ').any(|counted| counted == name);
+        if is_count && !Quantity::of(amount).is_none_or(Quantity::is_countable) {
+            faults.at(of, &[Field("hard"), Field(name)], "this must be a whole number");
+        }
+    }
+}
+
+fn target(of: Subject<'_>, field: &str, faults: &mut Faults) {
+    if of.get(field).and_then(Quantity::of).is_some_and(|amount| !amount.is_positive()) {
+        faults.field(of, field, "this must be more than 0");
+    }
+}

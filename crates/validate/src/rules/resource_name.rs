@@ -1,0 +1,69 @@
+use super::prelude::*;
+use crate::names::is_qualified_name;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "resource-name",
+        meaning: "A resource in requests, limits or a quota is unknown.",
+        remedy: "Use `cpu`, `memory`, `ephemeral-storage`, or the full name of an extended resource such as `nvidia.com/gpu`.",
+    },
+    why: "Names without a domain are those of Kubernetes itself, so a misspelled one cannot be an extended resource.",
+    documentation: "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
+    example: container!("resources: {limits: {gpu: 1}}"),
+    fix: ("gpu:", "nvidia.com/gpu:"),
+    checks: &[
+        ("ResourceRequirements", Check::Type(requirements)),
+        ("LimitRangeItem", Check::Type(limits)),
+        ("ResourceQuotaSpec", Check::Type(quota)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+/// What containers have without a domain in its name.
+fn is_of_containers(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage")
+        || name.starts_with("hugepages-")
+        || name.contains('/')
+}
+
+fn requirements(of: Subject<'_>, faults: &mut Faults) {
+    let message = "a resource is `cpu`, `memory`, `ephemeral-storage`, or one such as `example.com/device`";
+    for field in ["limits", "requests"] {
+        for (name, _) in of.map(field).filter(|(name, _)| *name != "storage" && !is_of_containers(name)) {
+            faults.at(of, &[Field(field), Field(name)], message);
+        }
+    }
+}
+
+fn limits(of: Subject<'_>, faults: &mut Faults) {
+    if !matches!(of.text("type"), Some("Pod" | "Container")) {
+        return;
+    }
+    let message =
+        "containers have `cpu`, `memory`, `ephemeral-storage`, and what is called as `example.com/device`";
+    for field in ["default", "defaultRequest", "max", "maxLimitRequestRatio", "min"] {
+        for (name, _) in of.map(field).filter(|(name, _)| !is_of_containers(name)) {
+            faults.at(of, &[Field(field), Field(name)], message);
+        }
+    }
+}
+
+/// What a quota counts or adds up, beside huge pages and names with a `/`.
+const IN_QUOTAS: &str = "configmaps cpu ephemeral-storage limits.cpu limits.ephemeral-storage limits.memory memory \
+                         persistentvolumeclaims pods replicationcontrollers requests.cpu requests.ephemeral-storage \
+                         requests.memory requests.storage resourcequotas secrets services services.loadbalancers \
+                         services.nodeports";
+
+fn is_in_quotas(name: &str) -> bool {
+    let pages = name.strip_prefix("requests.").unwrap_or(name);
+    let is_listed = IN_QUOTAS.split(' ').any(|known| known == name);
+    (is_listed || pages.starts_with("hugepages-") || name.contains('/')) && is_qualified_name(name)
+}
+
+fn quota(of: Subject<'_>, faults: &mut Faults) {
+    let message =
+        "there is no quota of this: it is one such as `pods`, `requests.cpu` or `count/deployments.apps`";
+    for (name, _) in of.map("hard").filter(|(name, _)| !is_in_quotas(name)) {
+        faults.at(of, &[Field("hard"), Field(name)], message);
+    }
+}

@@ -1,0 +1,48 @@
+use super::prelude::*;
+use crate::names::is_path_segment;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "role-ref",
+        meaning: "A binding does not refer to a role that it can bind.",
+        remedy: "Set `kind` to `Role` or `ClusterRole`, `name`, and `apiGroup: rbac.authorization.k8s.io`.",
+    },
+    why: "A ClusterRoleBinding binds ClusterRoles only. `apiGroup` has no version.",
+    documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
+    example: "\
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: web}
+roleRef: {apiGroup: rbac.authorization.k8s.io/v1, kind: Role, name: reader}
+subjects:
+- {kind: User, name: jo}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: reader}
+rules:
+- {apiGroups: [\"\"], resources: [pods], verbs: [get]}
+",
+    fix: ("apiGroup: rbac.authorization.k8s.io/v1", "apiGroup: rbac.authorization.k8s.io"),
+    may_be_partial: true,
+    checks: &[("ClusterRoleBinding; RoleBinding", Check::Type(binding))],
+    ..ValidationRule::DEFAULT
+};
+
+fn binding(of: Subject<'_>, faults: &mut Faults) {
+    let Some(role) = of.get("roleRef") else { return };
+    if !matches!(text_of(role, "apiGroup"), "" | "rbac.authorization.k8s.io") {
+        let path = [Field("roleRef"), Field("apiGroup")];
+        faults.at(of, &path, "this must be `rbac.authorization.k8s.io`");
+    }
+    let is_cluster = of.kind() == "ClusterRoleBinding";
+    if !matches!((text_of(role, "kind"), is_cluster), ("ClusterRole", _) | ("Role", false)) {
+        let message =
+            if is_cluster { "this must be `ClusterRole`" } else { "this must be `Role` or `ClusterRole`" };
+        faults.at(of, &[Field("roleRef"), Field("kind")], message);
+    }
+    if !is_path_segment(text_of(role, "name")) {
+        let path = [Field("roleRef"), Field("name")];
+        faults.at(of, &path, "the name of the role is missing, or has `/` or `%`");
+    }
+}

@@ -1,0 +1,86 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::prelude::*;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "secret-type",
+        meaning: "A Secret lacks a key that its type requires, or the value has another format.",
+        remedy: "Add the key, or use the type `Opaque`.",
+    },
+    why: "Consumers of such Secrets rely on the keys: `tls.crt` and `tls.key`, `.dockerconfigjson`, `username`. Logins of registries are JSON.",
+    documentation: "https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
+    example: "\
+apiVersion: v1
+kind: Secret
+metadata: {name: web}
+type: kubernetes.io/basic-auth
+stringData: {user: jo}
+",
+    fix: ("user:", "username:"),
+    cause: ViolationCause::Removal,
+    may_be_partial: true,
+    checks: &[("Secret", Check::Type(keys)), ("Secret", Check::Type(logins))],
+    ..ValidationRule::DEFAULT
+};
+
+/// The annotation that names the service account of a token.
+const ACCOUNT: &str = "kubernetes.io/service-account.name";
+
+fn keys(of: Subject<'_>, faults: &mut Faults) {
+    let has = |key: &str| of.map("data").chain(of.map("stringData")).any(|(own, _)| own == key);
+    let needed: &[&str] = match of.text_or_empty("type") {
+        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
+        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+        "kubernetes.io/dockercfg" => &[".dockercfg"],
+        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
+            let message = "a secret of this type must have the key `username` or `password`";
+            return faults.field(of, "type", message);
+        }
+        "kubernetes.io/service-account-token" => return account(of, faults),
+        _ => return,
+    };
+    for key in needed.iter().filter(|key| !has(key)) {
+        let message = format!("a secret of this type must have the key `{key}`");
+        faults.below(&[Field("data"), Field(key)], of.place("type"), message);
+    }
+}
+
+fn account(of: Subject<'_>, faults: &mut Faults) {
+    let account = of.node.get_path(&["metadata", "annotations", ACCOUNT]);
+    if account.is_none_or(|account| account.is_null() || account.as_str() == Some("")) {
+        let path = [Field("metadata"), Field("annotations"), Field(ACCOUNT)];
+        let message = format!("a secret of this type must have the annotation `{ACCOUNT}`");
+        faults.below(&path, of.place("type"), message);
+    }
+}
+
+/// Checks that logins of registries are JSON.
+fn logins(of: Subject<'_>, faults: &mut Faults) {
+    let key = match of.text_or_empty("type") {
+        "kubernetes.io/dockerconfigjson" => ".dockerconfigjson",
+        "kubernetes.io/dockercfg" => ".dockercfg",
+        _ => return,
+    };
+    // Go reads null as an object without fields.
+    let is_object = |text: &[u8]| serde_json::from_slice::<Option<serde_json::Map<_, _>>>(text).is_ok();
+    let value = |field: &str| of.get(field)?.get(key);
+    // `stringData` wins over `data`.
+    let (field, is_valid) = if let Some(value) = value("stringData") {
+        ("stringData", value.as_str().is_none_or(|text| is_object(text.as_bytes())))
+    } else {
+        // Invalid base64 is reported by `format`.
+        let decoded = value("data").and_then(Node::as_str).and_then(decoded);
+        ("data", decoded.is_none_or(|text| is_object(&text)))
+    };
+    if !is_valid {
+        faults.at(of, &[Field(field), Field(key)], format!("`{key}` must be an object of JSON"));
+    }
+}
+
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let text: String = text.chars().filter(|c| !matches!(c, '\n' | '\r')).collect();
+    STANDARD.decode(text).ok()
+}

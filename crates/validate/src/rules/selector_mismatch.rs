@@ -1,0 +1,72 @@
+use super::prelude::*;
+use crate::labels::holds;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "selector-mismatch",
+        meaning: "The selector of a workload does not match the labels of its Pod template.",
+        remedy: "Use the same labels in both. A patch or `labels:` entry that changes one side must change the other.",
+    },
+    why: "A workload would never find the Pods that it creates. The selector of most workloads cannot be changed later.",
+    documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#selector",
+    example: "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: site}}
+    spec: {containers: [{name: web, image: nginx}]}
+",
+    fix: ("site", "web"),
+    cause: ViolationCause::PodLabels,
+    may_be_partial: true,
+    checks: &[
+        ("DaemonSetSpec; DeploymentSpec; ReplicaSetSpec; StatefulSetSpec", Check::Type(selector)),
+        ("ReplicationControllerSpec", Check::Type(plain_selector)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+fn template_labels(of: Subject<'_>) -> Option<&Map> {
+    of.get("template")?.get("metadata")?.get("labels")?.as_map()
+}
+
+fn has_label(labels: Option<&Map>, key: &str, value: &Node) -> bool {
+    labels.and_then(|labels| labels.get(key)).is_some_and(|own| own == value)
+}
+
+fn mismatch(of: Subject<'_>, path: &[Below<'_>], key: &str, faults: &mut Faults) {
+    if of.get("template").is_some() {
+        faults.at(of, path, format!("the labels of the template do not match the selector at `{key}`"));
+    }
+}
+
+fn selector(of: Subject<'_>, faults: &mut Faults) {
+    let Some(selector) = of.get("selector") else { return };
+    let labels = template_labels(of);
+    let matched = selector.get("matchLabels").and_then(Node::as_map);
+    let wanted = selector.get("matchExpressions").and_then(Node::as_list);
+    if matched.is_none_or(Map::is_empty) && wanted.is_none_or(Vec::is_empty) {
+        return faults.field(of, "selector", "an empty selector would select all pods");
+    }
+    for (key, _) in matched.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
+        mismatch(of, &[Field("selector"), Field("matchLabels"), Field(key)], key, faults);
+    }
+    for (i, expression) in wanted.into_iter().flatten().enumerate().filter(|(_, e)| !holds(labels, e)) {
+        let path = [Field("selector"), Field("matchExpressions"), Entry(i)];
+        mismatch(of, &path, text_of(expression, "key"), faults);
+    }
+}
+
+/// A controller without a selector gets that of its template.
+fn plain_selector(of: Subject<'_>, faults: &mut Faults) {
+    let labels = template_labels(of);
+    if of.map("selector").next().is_none() && labels.is_none_or(Map::is_empty) {
+        return faults.field(of, "selector", "the selector or the labels of the template are missing");
+    }
+    for (key, _) in of.map("selector").filter(|(k, v)| !has_label(labels, k, v)) {
+        mismatch(of, &[Field("selector"), Field(key)], key, faults);
+    }
+}

@@ -1,0 +1,53 @@
+use rustc_hash::FxHashSet;
+use smol_str::SmolStr;
+
+use super::prelude::*;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "service-ports",
+        meaning: "A Service has no ports, a port twice, or several ports without names.",
+        remedy: "Add the missing port or name. Only headless Services and those of type `ExternalName` may have no ports.",
+    },
+    why: "Endpoints and Ingresses tell several ports of a Service apart by their names.",
+    documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#multi-port-services",
+    example: "\
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  ports:
+  - {port: 80}
+  - {name: metrics, port: 9090}
+",
+    fix: ("port:", "name: http, port:"),
+    cause: ViolationCause::Removal,
+    may_be_partial: true,
+    checks: &[("ServiceSpec", Check::Type(ports)), ("EndpointSubset; ServiceSpec", Check::Type(names))],
+    ..ValidationRule::DEFAULT
+};
+
+fn ports(of: Subject<'_>, faults: &mut Faults) {
+    let ports = of.list("ports");
+    let is_headless = of.text("clusterIP") == Some("None");
+    if ports.is_empty() && !is_headless && of.text("type") != Some("ExternalName") {
+        faults.field(of, "ports", "the service has no ports");
+    }
+    let mut numbers = FxHashSet::default();
+    for (i, port) in ports.iter().enumerate() {
+        let text = |field| port.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
+        let key = (text("port"), text("protocol").unwrap_or("TCP"));
+        if key.0.is_some() && !numbers.insert(key) {
+            faults.at(of, &[Field("ports"), Entry(i), Field("port")], "this port is there twice");
+        }
+    }
+}
+
+fn names(of: Subject<'_>, faults: &mut Faults) {
+    let ports = of.list("ports");
+    for (i, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
+        if port.get("name").and_then(Node::scalar_text).is_none_or(SmolStr::is_empty) {
+            faults.at(of, &[Field("ports"), Entry(i), Field("name")], "each of several ports needs a name");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+use super::prelude::*;
+use crate::names::is_dns_subdomain;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "service-type",
+        meaning: "A Service has fields that its type does not allow.",
+        remedy: "Change `type`, or remove the field.",
+    },
+    why: "`nodePort` needs the type `NodePort` or `LoadBalancer`, `externalName` the type `ExternalName`. A patch that changes the type must remove the fields of the old one.",
+    documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#publishing-services-service-types",
+    example: "\
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  type: ClusterIP
+  ports: [{port: 80, nodePort: 30080}]
+",
+    fix: ("ClusterIP", "NodePort"),
+    checks: &[("ServiceSpec", Check::Type(node_ports)), ("ServiceSpec", Check::Type(fields))],
+    ..ValidationRule::DEFAULT
+};
+
+/// Returns whether a type is one that is reached from within the cluster only.
+fn is_plain(name: &str) -> bool {
+    matches!(name, "" | "ClusterIP" | "ExternalName")
+}
+
+fn node_ports(of: Subject<'_>, faults: &mut Faults) {
+    for (i, port) in of.list("ports").iter().enumerate().filter(|_| is_plain(of.text_or_empty("type"))) {
+        if port.get("nodePort").and_then(Node::scalar_text).is_some_and(|port| port != "0") {
+            let message = "a port of the nodes needs the type `NodePort` or `LoadBalancer`";
+            faults.at(of, &[Field("ports"), Entry(i), Field("nodePort")], message);
+        }
+    }
+}
+
+fn fields(of: Subject<'_>, faults: &mut Faults) {
+    let name = of.text_or_empty("type");
+    let target = of.text_or_empty("externalName");
+    if name == "ExternalName" && !is_dns_subdomain(target.trim_end_matches('.')) {
+        let message = "a service of type `ExternalName` needs the name of a host";
+        faults.field(of, "externalName", message);
+    }
+    let balanced = ["loadBalancerClass", "loadBalancerSourceRanges"];
+    for field in balanced.into_iter().filter(|field| name != "LoadBalancer" && has_content(of, field)) {
+        faults.field(of, field, format!("`{field}` needs the type `LoadBalancer`"));
+    }
+    let is_external = has_content(of, "externalTrafficPolicy") && of.list("externalIPs").is_empty();
+    if is_plain(name) && is_external {
+        let message = "`externalTrafficPolicy` needs the type `NodePort` or `LoadBalancer`";
+        faults.field(of, "externalTrafficPolicy", message);
+    }
+}
+
+fn has_content(of: Subject<'_>, field: &str) -> bool {
+    of.get(field).is_some_and(|value| {
+        value.as_str() != Some("") && value.as_list().is_none_or(|list| !list.is_empty())
+    })
+}

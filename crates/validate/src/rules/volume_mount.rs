@@ -1,0 +1,41 @@
+use rustc_hash::FxHashSet;
+
+use super::prelude::*;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "volume-mount",
+        meaning: "A container mounts a volume that the Pod does not have.",
+        remedy: "Correct the name, or add the volume. The message names the change that removed or renamed it, if there is one.",
+    },
+    why: "Mounts refer to `volumes` of the same Pod, or to `volumeClaimTemplates` of a StatefulSet.",
+    documentation: "https://kubernetes.io/docs/concepts/storage/volumes/#background",
+    example: container!(
+        "volumeMounts: [{name: date, mountPath: /data}]
+  volumes: [{name: data, emptyDir: {}}]"
+    ),
+    fix: ("date", "data"),
+    cause: ViolationCause::PodVolume,
+    may_be_partial: true,
+    checks: &[("PodSpec", Check::Type(mounts))],
+    ..ValidationRule::DEFAULT
+};
+
+fn mounts(of: Subject<'_>, faults: &mut Faults) {
+    let mut volumes: FxHashSet<&str> = of.list("volumes").iter().map(|v| text_of(v, "name")).collect();
+    let claims = of.object.get_path(&["spec", "volumeClaimTemplates"]).and_then(Node::as_list);
+    let name = |claim| Node::get_path(claim, &["metadata", "name"]).and_then(Node::as_str);
+    volumes.extend(claims.into_iter().flatten().filter_map(name));
+    for (list, i, container) in of.containers() {
+        for field in ["volumeMounts", "volumeDevices"] {
+            let mounts = container.get(field).and_then(Node::as_list);
+            for (k, mount) in mounts.into_iter().flatten().enumerate() {
+                let name = text_of(mount, "name");
+                if !name.is_empty() && !volumes.contains(name) {
+                    let path = [Field(list), Entry(i), Field(field), Entry(k), Field("name")];
+                    faults.at(of, &path, "the pod has no volume of this name");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+use super::prelude::*;
+use crate::names::is_dns_subdomain;
+
+pub(crate) static RULE: ValidationRule = ValidationRule {
+    text: RuleText {
+        name: "webhook",
+        meaning: "A webhook of an admission configuration is incomplete.",
+        remedy: "Add the field that the message names.",
+    },
+    why: "Names of webhooks have a domain, URLs begin with `https://`, `sideEffects` and `admissionReviewVersions` must be set.",
+    documentation: "https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/",
+    example: "\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: web}
+webhooks:
+- name: check.example.com
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  clientConfig: {url: \"http://example.com\"}
+  rules: [{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+",
+    fix: ("\"http://example.com\"", "\"https://example.com\""),
+    checks: &[
+        ("MutatingWebhook; ValidatingWebhook", Check::Type(webhook)),
+        ("WebhookClientConfig", Check::Type(client)),
+        ("NamedRuleWithOperations; RuleWithOperations", Check::Type(operations)),
+    ],
+    ..ValidationRule::DEFAULT
+};
+
+fn webhook(of: Subject<'_>, faults: &mut Faults) {
+    let name = of.text_or_empty("name");
+    if !is_dns_subdomain(name) || name.split('.').count() < 3 {
+        faults.field(of, "name", "the name of a webhook has three parts at least: `name.example.com`");
+    }
+    if !matches!(of.text_or_empty("sideEffects"), "None" | "NoneOnDryRun") {
+        faults.field(of, "sideEffects", "this must be `None` or `NoneOnDryRun`");
+    }
+    let is_known = |entry: &Node| matches!(entry.as_str(), Some("v1" | "v1beta1"));
+    if !of.list("admissionReviewVersions").iter().any(is_known) {
+        faults.field(of, "admissionReviewVersions", "there must be `v1` or `v1beta1`");
+    }
+}
+
+fn client(of: Subject<'_>, faults: &mut Faults) {
+    if of.count(&["url", "service"]) != 1 {
+        faults.value(of, "there must be a `url` or a `service`");
+    }
+    if of.text("url").is_some_and(|url| !url.starts_with("https://")) {
+        faults.field(of, "url", "the URL of a webhook begins with `https://`");
+    }
+}
+
+fn operations(of: Subject<'_>, faults: &mut Faults) {
+    for field in ["apiGroups", "apiVersions", "operations", "resources"] {
+        if of.list(field).is_empty() {
+            faults.field(of, field, format!("a rule needs `{field}`"));
+        }
+    }
+    faults.stars(of, &["apiGroups", "apiVersions", "operations"]);
+    // The core group has an empty name; nothing else has.
+    for field in ["apiVersions", "resources"] {
+        for (i, _) in of.list(field).iter().enumerate().filter(|(_, entry)| entry.as_str() == Some("")) {
+            faults.at(of, &[Field(field), Entry(i)], "this must not be empty");
+        }
+    }
+}
