@@ -1,3 +1,5 @@
+use super::prelude::*;
+
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "cel",
@@ -28,7 +30,6 @@ spec: {least: 3, most: 2}
 const EXPRESSION: TextForm = (is_expression, "an expression of CEL");
 
 #[cfg(feature = "cel")]
-use super::prelude::*;
 use crate::cel::may_be_expression as is_expression;
 
 /// Accepts all expressions: without CEL none can be checked.
