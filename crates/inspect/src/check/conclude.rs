@@ -12,7 +12,7 @@ use super::config::{CheckConfig, ConfiguredBaseline};
 use super::findings::{CheckReport, main_place};
 use super::registry::{RULES, rule_of};
 use super::rule::{Finder, Rule, RuleReach};
-use super::rules::{self, dangling_reference, unreferenced_file, unused_silence};
+use super::rules::{self, dangling_reference, external_reference, unreferenced_file, unused_silence};
 use super::selection::RuleSelection;
 use super::silence::Silences;
 use super::target::CheckedTarget;
@@ -42,11 +42,18 @@ pub struct TargetFindings {
     /// The files of which something is in it.
     files: FxHashSet<PathBuf>,
     config: Arc<CheckConfig>,
+    /// Where the external objects are declared that its references lead to.
+    externals: FxHashSet<Span>,
     /// The rules that were asked; none of a target that does not build.
     asked: Option<RuleSelection>,
 }
 
 impl TargetFindings {
+    fn empty(target: &Path, config: Arc<CheckConfig>, asked: Option<RuleSelection>) -> Self {
+        let (entries, files, externals) = Default::default();
+        Self { target: target.to_path_buf(), findings: Vec::new(), entries, files, config, externals, asked }
+    }
+
     /// Whether all of another target is in this one, and more.
     fn is_built_over(&self, other: &Self) -> bool {
         let more = self.entries.len() + self.files.len() > other.entries.len() + other.files.len();
@@ -63,8 +70,7 @@ impl TargetFindings {
     #[must_use]
     pub fn of_failure(target: &Path, problem: &Diagnostic, config: Arc<CheckConfig>) -> Self {
         let findings = std::iter::once(problem).chain(problem.others()).cloned().collect();
-        let (entries, files) = (FxHashSet::default(), FxHashSet::default());
-        Self { target: target.to_path_buf(), findings, entries, files, config, asked: None }
+        Self { findings, ..Self::empty(target, config, None) }
     }
 }
 
@@ -112,8 +118,12 @@ pub fn look_at(
     let places = target.built.resources.writers().iter().flat_map(|writer| places_of(writer));
     let entries = places.filter_map(|span| file_place(span, target.sources)).collect();
     let files = files_of(target);
-    let asked = Some(selection.clone());
-    TargetFindings { target: target.path.to_path_buf(), findings, entries, files, config, asked }
+    let asks_names =
+        [&dangling_reference::RULE, &external_reference::RULE].iter().any(|rule| selection.has(rule));
+    let externals =
+        if asks_names { dangling_reference::used_externals(target) } else { FxHashSet::default() };
+    let empty = TargetFindings::empty(target.path, config, Some(selection.clone()));
+    TargetFindings { findings, entries, files, externals, ..empty }
 }
 
 /// The files of which something is in what was built.
@@ -238,9 +248,8 @@ impl Conclusion<'_> {
         let told = |(target, (of, mut findings)): (&Path, (&TargetFindings, Vec<Diagnostic>))| {
             let selection = of.config.rules.clone().then(self.selection);
             findings.retain(|finding| selection.tells(finding.code()));
-            let (target, config) = (target.to_path_buf(), Arc::clone(&of.config));
-            let (entries, files) = (FxHashSet::default(), FxHashSet::default());
-            TargetFindings { target, findings, entries, files, config, asked: Some(selection) }
+            let empty = TargetFindings::empty(target, Arc::clone(&of.config), Some(selection));
+            TargetFindings { findings, ..empty }
         };
         by_target.into_iter().map(told).collect()
     }
@@ -309,7 +318,7 @@ impl Silencing {
             let unused = entries.filter(|entry| !self.used.contains(&entry.at) && of.is_asked(entry.code));
             found.extend(unused.map(|entry| unused_silence::unused_entry(entry.at)));
             if of.is_asked(dangling_reference::RULE.code) {
-                let unused = config.outside.external.iter().filter(|external| !external.is_used());
+                let unused = config.outside.external.iter().filter(|external| !of.externals.contains(&external.at));
                 found.extend(unused.map(|external| unused_silence::unused_external(external.at)));
             }
         }
@@ -320,6 +329,8 @@ impl Silencing {
 /// Of what it can be said that it silences nothing.
 struct Unsilenced {
     configs: Vec<Arc<CheckConfig>>,
+    /// Where the external objects are declared that references lead to.
+    externals: FxHashSet<Span>,
     /// The rules that were asked of some target; none when a target did not build, of which nobody knows.
     asked: Vec<RuleSelection>,
 }
@@ -329,7 +340,8 @@ impl Unsilenced {
         let asked: Option<Vec<RuleSelection>> = all.iter().map(|one| one.asked.clone()).collect();
         let mut asked = asked.unwrap_or_default();
         asked.dedup();
-        Self { configs: all.iter().map(|one| Arc::clone(&one.config)).collect(), asked }
+        let externals = all.iter().flat_map(|one| &one.externals).copied().collect();
+        Self { configs: all.iter().map(|one| Arc::clone(&one.config)).collect(), externals, asked }
     }
 
     fn is_asked(&self, code: Code) -> bool {

@@ -1,7 +1,6 @@
 //! `.smp.yaml`: what a directory and all below it say of checks.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 
 use regex::Regex;
 use serde::Deserialize;
@@ -174,8 +173,8 @@ impl Section {
         for entry in self.external {
             let (kind, name) = (needed(&entry.kind, "kind")?, pattern(&entry.name)?);
             let namespace = Some(entry.namespace).filter(|own| !own.is_empty()).map(SmolStr::from);
-            let (at, is_used) = (entry.kind.span, AtomicBool::new(false));
-            config.outside.external.push(External { kind, name, namespace, at, is_used });
+            let at = entry.kind.span;
+            config.outside.external.push(External { kind, name, namespace, at });
         }
         for entry in self.controllers {
             let (kind, makes) = (needed(&entry.kind, "kind")?, needed(&entry.makes, "makes")?);

@@ -1,7 +1,5 @@
 //! What is there though no build makes it: what others make, and what controllers make of objects.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use regex::Regex;
 use smol_str::SmolStr;
 
@@ -26,24 +24,15 @@ pub struct External {
     pub(super) namespace: Option<SmolStr>,
     /// Where it is said.
     pub(super) at: Span,
-    /// Whether somebody asked for what it speaks of.
-    pub(super) is_used: AtomicBool,
 }
 
 impl External {
-    /// Whether it speaks of an object.
+    /// Returns whether it declares an object.
     #[must_use]
     pub fn is(&self, kind: &str, namespace: &str, name: &str) -> bool {
-        let is = self.kind == kind
+        self.kind == kind
             && self.name.is_match(name)
-            && self.namespace.as_deref().is_none_or(|own| own == namespace);
-        self.is_used.fetch_or(is, Ordering::Relaxed);
-        is
-    }
-
-    /// Whether anything of what it speaks of was missed.
-    pub(super) fn is_used(&self) -> bool {
-        self.is_used.load(Ordering::Relaxed)
+            && self.namespace.as_deref().is_none_or(|own| own == namespace)
     }
 }
 

@@ -1,15 +1,18 @@
 //! A name that leads nowhere, and was most likely meant to lead to something of the build.
 
+use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
 
 use crate::check::causes::Causes;
 use crate::check::controllers::{is_everywhere, similar_everywhere};
 use crate::check::names::is_slip;
 use crate::check::objects::{FoundObject, Objects};
+use crate::check::outside::External;
 use crate::check::reference::ObjectReference;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
+use smp_text::source::Span;
 use smp_text::yaml::{Node, nearest};
 
 pub(in crate::check) static RULE: Rule = Rule {
@@ -63,17 +66,37 @@ pub(super) fn missing<'t, 'c>(
     missing.map(|reference| (reference, meant(reference, &names.objects)))
 }
 
-/// Whether a reference leads to nothing that is known.
+/// Returns whether a reference leads to nothing that is known.
 fn is_missing(reference: &ObjectReference<'_>, objects: &Objects<'_>, target: &CheckedTarget<'_>) -> bool {
-    let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
-    let is_there = !matches!(
-        objects.find(kind, if is_cluster_wide(kind) { "" } else { namespace }, name),
-        FoundObject::Absent
-    );
-    // Each that speaks of it is used.
-    let is_external =
-        || target.outside.external.iter().filter(|external| external.is(kind, namespace, name)).count() > 0;
-    !is_there && !is_everywhere(kind, name) && !is_external() && !is_claimed(reference, objects)
+    is_absent(reference, objects)
+        && externals_of(reference, target).next().is_none()
+        && !is_claimed(reference, objects)
+}
+
+/// Returns whether neither the build nor every cluster has the object of a reference.
+fn is_absent(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
+    let (kind, name) = (reference.kind.as_str(), reference.text());
+    let namespace = if is_cluster_wide(kind) { "" } else { &reference.namespace };
+    matches!(objects.find(kind, namespace, name), FoundObject::Absent) && !is_everywhere(kind, name)
+}
+
+/// Returns the declarations of external objects that a reference leads to.
+fn externals_of<'c>(
+    reference: &ObjectReference<'_>,
+    target: &CheckedTarget<'c>,
+) -> impl Iterator<Item = &'c External> {
+    let all = target.outside.external.iter();
+    all.filter(|external| external.is(&reference.kind, &reference.namespace, reference.text()))
+}
+
+/// Returns where the external objects are declared that references of a target lead to.
+pub(in crate::check) fn used_externals(target: &CheckedTarget<'_>) -> FxHashSet<Span> {
+    if target.outside.external.is_empty() {
+        return FxHashSet::default();
+    }
+    let names = target.names();
+    let absent = names.references.iter().filter(|reference| is_absent(reference, &names.objects));
+    absent.flat_map(|reference| externals_of(reference, target)).map(|external| external.at).collect()
 }
 
 /// Whether kinds that are named are outside of namespaces.
