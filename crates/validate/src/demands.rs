@@ -163,7 +163,7 @@ impl Demands {
 
     fn list(&self, list: &[Node], tell: &mut dyn FnMut(Unmet)) {
         self.size(list.len(), "entries", tell);
-        if self.own.unique_items && has_equal_entries(list) {
+        if self.own.unique_items && equal_entries(list).next().is_some() {
             tell((&rules::duplicate_key::RULE, "the entries of this list must all differ".into()));
         }
     }
@@ -284,13 +284,9 @@ fn is_multiple(value: Resolved<'_>, step: &Number) -> bool {
     }
 }
 
-/// Whether two entries are the same data.
-pub(super) fn has_equal_entries(list: &[Node]) -> bool {
-    equal_entry(list).is_some()
-}
-
-/// The first entry that is the same data as one before it.
-pub(super) fn equal_entry(list: &[Node]) -> Option<usize> {
+/// Returns the indices of entries that are the same data as one before them.
+pub(super) fn equal_entries(list: &[Node]) -> impl Iterator<Item = usize> {
     let mut seen = rustc_hash::FxHashSet::default();
-    list.iter().position(|entry| !seen.insert(entry.to_json_value().to_string()))
+    let is_seen = move |entry: &Node| !seen.insert(entry.to_json_value().to_string());
+    list.iter().map(is_seen).enumerate().filter_map(|(index, is_seen)| is_seen.then_some(index))
 }

@@ -63,9 +63,11 @@ pub use policy::AdmissionPolicies;
 pub use quantity::is_same_quantity;
 pub use rule::{ValidationRule, ViolationCause};
 pub use rules::{
-    CEL, DATA_KEY, IMAGE, NULL_VALUE, PATTERN, UNKNOWN_FIELD, UNKNOWN_KIND, VALIDATION_RULES, WRONG_TYPE,
+    CEL, DATA_KEY, DUPLICATE_KEY, IMAGE, MISSING_REQUIRED, NULL_VALUE, PATTERN, UNKNOWN_FIELD, UNKNOWN_KIND,
+    VALIDATION_RULES, WRONG_TYPE,
 };
 pub use violation::Violation;
+pub use walk::type_violations;
 
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::yaml::Node;

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::defaults::filled;
-use super::demands::{Demands, equal_entry};
+use super::demands::{Demands, equal_entries};
 use super::depth;
 use super::options::ValidateOptions;
 use super::rule::{RuleFault, Subject, ValidationRule};
@@ -27,6 +27,8 @@ pub(super) enum Decoding {
     BuiltIn,
     /// By the structural schema of a definition, which validates.
     Structural,
+    /// By the types of the schema alone, without constraints and rules. Null is absent.
+    Types,
 }
 
 /// A step from a value to one below it, without taking memory.
@@ -63,7 +65,7 @@ pub(super) fn walk(
 ) -> Vec<Violation> {
     let with_defaults;
     let node = match decoding {
-        Decoding::BuiltIn => node,
+        Decoding::BuiltIn | Decoding::Types => node,
         Decoding::Structural => {
             with_defaults = filled(node, cursor);
             &with_defaults
@@ -76,9 +78,25 @@ pub(super) fn walk(
     walk.found
 }
 
+/// Returns what the types of a schema rule out, whoever reads the object: unknown fields, other types, missing fields,
+/// and values that are in a set twice. Paths have the indices of entries.
+#[must_use]
+pub fn type_violations(node: &Node, cursor: Cursor<'_>) -> Vec<Violation> {
+    let options = ValidateOptions::default();
+    let (decoding, options) = (Decoding::Types, &options);
+    let (steps, found) = (Vec::new(), Vec::new());
+    let mut walk = SchemaWalk { decoding, options, object: node, steps, found, in_status: false };
+    walk.value(node, cursor);
+    walk.found
+}
+
 impl<'n> SchemaWalk<'n> {
     fn path(&self) -> FieldPath {
-        self.steps.iter().map(WalkStep::element).collect()
+        let element = match self.decoding {
+            Decoding::Types => WalkStep::position,
+            Decoding::BuiltIn | Decoding::Structural => WalkStep::element,
+        };
+        self.steps.iter().map(element).collect()
     }
 
     fn tell(
@@ -129,7 +147,7 @@ impl<'n> SchemaWalk<'n> {
     /// Null is absent for built-in kinds.
     fn null(&mut self, node: &Node, cursor: Cursor<'n>) {
         let typed = cursor.type_kind() != TypeKind::Any && !cursor.preserves_unknown_fields();
-        if self.decoding == Decoding::BuiltIn || self.in_status || !typed {
+        if self.decoding != Decoding::Structural || self.in_status || !typed {
             return;
         }
         let text = cursor.constraints_text();
@@ -150,6 +168,7 @@ impl<'n> SchemaWalk<'n> {
                 scalar::decode(value, cursor, demands.as_ref().and_then(|d| d.own.format.as_deref()))
             }
             Decoding::Structural => scalar::structural(value, cursor.type_kind()),
+            Decoding::Types => scalar::decode(value, cursor, None),
         };
         match decoded {
             Ok(()) => true,
@@ -157,6 +176,7 @@ impl<'n> SchemaWalk<'n> {
                 self.wrong_type(node, wanted);
                 false
             }
+            Err(_) if self.decoding == Decoding::Types => true,
             Err((rule, wanted)) => {
                 self.tell(rule, node.span(), format!("this must be {wanted}"));
                 false
@@ -165,12 +185,13 @@ impl<'n> SchemaWalk<'n> {
     }
 
     fn demands(&mut self, node: &'n Node, cursor: Cursor<'n>) {
-        let Some(text) = cursor.constraints_text().filter(|_| !self.in_status) else { return };
+        let is_skipped = self.in_status || self.decoding == Decoding::Types;
+        let Some(text) = cursor.constraints_text().filter(|_| !is_skipped) else { return };
         let demands = self.options.demands(text);
         let unmet = match self.decoding {
             Decoding::BuiltIn if node.as_str() == Some("") && self.is_empty_free() => Vec::new(),
-            Decoding::BuiltIn => demands.enumeration(node).into_iter().collect(),
             Decoding::Structural => demands.unmet(node),
+            Decoding::BuiltIn | Decoding::Types => demands.enumeration(node).into_iter().collect(),
         };
         for (rule, message) in unmet {
             let possible = demands.own.enumeration.iter().filter_map(serde_json::Value::as_str);
@@ -247,7 +268,7 @@ impl<'n> SchemaWalk<'n> {
                 self.unknown(entry, cursor);
                 continue;
             }
-            let status = self.steps.is_empty() && name == "status";
+            let status = self.steps.is_empty() && name == "status" && self.decoding != Decoding::Types;
             self.in_status |= status;
             self.steps.push(WalkStep::Field { name, of: cursor });
             self.field(&entry.value, below);
@@ -263,10 +284,9 @@ impl<'n> SchemaWalk<'n> {
     /// The metadata of a custom resource are those of any object. Its definition may say more of names.
     fn field(&mut self, value: &'n Node, cursor: Cursor<'n>) {
         let outside = self.decoding;
-        if cursor.type_name().is_some_and(|name| name.ends_with(".meta.v1.ObjectMeta")) {
-            if self.decoding == Decoding::Structural {
-                self.names(value, cursor);
-            }
+        let is_metadata = || cursor.type_name().is_some_and(|name| name.ends_with(".meta.v1.ObjectMeta"));
+        if self.decoding == Decoding::Structural && is_metadata() {
+            self.names(value, cursor);
             self.decoding = Decoding::BuiltIn;
         }
         self.value(value, cursor);
@@ -294,6 +314,7 @@ impl<'n> SchemaWalk<'n> {
         match self.decoding {
             _ if cursor.preserves_unknown_fields() => true,
             Decoding::BuiltIn => is_open(),
+            Decoding::Types => is_open() || cursor.is_embedded_resource(),
             Decoding::Structural => free_fields(),
         }
     }
@@ -308,7 +329,10 @@ impl<'n> SchemaWalk<'n> {
         let help = suggestion(name, &names).or_else(elsewhere).or_else(all);
         let path = self.path().field(name);
         let message = format!("there is no field `{name}` here");
-        let violation = Violation::error(&rules::unknown_field::RULE, path, entry.key.meta.span, message);
+        let is_made = self.decoding == Decoding::Types && entry.key.meta.span.is_none();
+        // A key that an operation made has no location; its value has.
+        let at = if is_made { entry.value.span().at_start() } else { entry.key.meta.span };
+        let violation = Violation::error(&rules::unknown_field::RULE, path, at, message);
         self.found.push(violation.help(help));
     }
 
@@ -336,9 +360,13 @@ impl<'n> SchemaWalk<'n> {
         for name in cursor.required_fields() {
             let missing = match map.get(name) {
                 None => true,
-                Some(value) => self.decoding == Decoding::BuiltIn && value.is_null(),
+                Some(value) => self.decoding != Decoding::Structural && value.is_null(),
             };
-            let counts = self.decoding == Decoding::Structural || !unenforced::is_free(cursor, name);
+            let counts = match self.decoding {
+                Decoding::Structural => true,
+                Decoding::BuiltIn => !unenforced::is_free(cursor, name),
+                Decoding::Types => cursor.field(name).default().is_none(),
+            };
             if missing && counts {
                 let path = self.path().field(name);
                 let message = format!("the required field `{name}` is missing");
@@ -380,11 +408,12 @@ impl<'n> SchemaWalk<'n> {
             self.value(entry, element);
             self.steps.pop();
         }
+        let is_typed = self.decoding == Decoding::Types;
         match cursor.list_type() {
             _ if self.in_status => {}
-            Some(ListType::Map) => self.equal_keys(list, cursor),
+            Some(ListType::Map) if !is_typed => self.equal_keys(list, cursor),
             Some(ListType::Set) => {
-                if let Some(index) = equal_entry(list) {
+                for index in equal_entries(list).take(if is_typed { usize::MAX } else { 1 }) {
                     self.equal_entries(list, index, cursor, "this is in the set twice".into());
                 }
             }
@@ -472,11 +501,17 @@ fn help_for_type(node: &Node, wanted: &str) -> Option<String> {
 }
 
 impl WalkStep<'_> {
+    /// Returns the field or the index.
+    fn position(&self) -> PathElement {
+        match self {
+            Self::Field { name, .. } => PathElement::Field((*name).into()),
+            Self::Entry { index, .. } => PathElement::Index(*index),
+        }
+    }
+
+    /// Returns the field, or the keys of the entry if it has some.
     fn element(&self) -> PathElement {
-        let (index, entry, list) = match self {
-            Self::Field { name, .. } => return PathElement::Field((*name).into()),
-            Self::Entry { index, entry, keys } => (*index, entry, keys),
-        };
+        let Self::Entry { entry, keys: list, .. } = self else { return self.position() };
         let names: Vec<&str> = match list.patch_merge_key() {
             _ if list.list_type() == Some(ListType::Map) => list.list_map_keys().collect(),
             Some(key) => key.split(',').map(str::trim).collect(),
@@ -487,7 +522,7 @@ impl WalkStep<'_> {
         let key = |name: &&str| Some((SmolStr::from(*name), value(name)?));
         match names.iter().map(key).collect::<Option<Vec<_>>>() {
             Some(keys) if !keys.is_empty() => PathElement::Key(keys),
-            _ => PathElement::Index(index),
+            _ => self.position(),
         }
     }
 }

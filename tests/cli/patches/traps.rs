@@ -153,7 +153,7 @@ fn below_an_entry_that_moved_away_there_is_the_next_one() {
     let containers = "/spec/template/spec/containers";
     let patch = format!("[{{op: move, from: {containers}/0, path: {containers}/0/x}}]");
     let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", &patch]);
-    assert!(patched.contains("name: first") && said.contains("the schema has no field `x` here"), "{said}");
+    assert!(patched.contains("name: first") && said.contains("there is no field `x` here"), "{said}");
     assert!(said.contains("web.yaml:11:"), "what an operation moved has a place: {said}");
 }
 
@@ -258,7 +258,7 @@ fn what_is_read_as_no_string_is_warned_of() {
     let files = folder(&[("a.yaml", WEB), ("b.yaml", &WEB.replace("- name: web", "- name: Y"))]);
     let (patch, said) = succeed(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
     assert!(patch.contains("name: true"), "{patch}");
-    assert!(said.contains("the schema wants a string here, and this is a boolean"), "{said}");
+    assert!(said.contains("this must be a string and is a boolean"), "{said}");
 }
 
 #[test]
@@ -355,7 +355,7 @@ fn warnings_are_about_what_the_patch_brings() {
     assert_eq!(said, "");
     let large = "{spec: {replicas: 9223372036854775808}}";
     let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", large]);
-    assert!(said.contains("too large for the whole number"), "{said}");
+    assert!(said.contains("an integer that is not so large"), "{said}");
 }
 
 #[test]

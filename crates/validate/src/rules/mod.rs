@@ -104,8 +104,12 @@ pub static VALIDATION_RULES: &[&ValidationRule] = registry! {
 pub static CEL: &ValidationRule = &cel::RULE;
 /// The rule `data-key`.
 pub static DATA_KEY: &ValidationRule = &data_key::RULE;
+/// The rule `duplicate-key`.
+pub static DUPLICATE_KEY: &ValidationRule = &duplicate_key::RULE;
 /// The rule `image`.
 pub static IMAGE: &ValidationRule = &image::RULE;
+/// The rule `missing-required`.
+pub static MISSING_REQUIRED: &ValidationRule = &missing_required::RULE;
 /// The rule `null-value`.
 pub static NULL_VALUE: &ValidationRule = &null_value::RULE;
 /// The rule `pattern`.
