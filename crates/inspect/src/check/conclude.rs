@@ -318,7 +318,8 @@ impl Silencing {
             let unused = entries.filter(|entry| !self.used.contains(&entry.at) && of.is_asked(entry.code));
             found.extend(unused.map(|entry| unused_silence::unused_entry(entry.at)));
             if of.is_asked(dangling_reference::RULE.code) {
-                let unused = config.outside.external.iter().filter(|external| !of.externals.contains(&external.at));
+                let unused =
+                    config.outside.external.iter().filter(|external| !of.externals.contains(&external.at));
                 found.extend(unused.map(|external| unused_silence::unused_external(external.at)));
             }
         }
