@@ -13,8 +13,8 @@ use super::prune::{TOOLS, parent_name, say};
 use super::report::print_json;
 use super::{Failure, Outcome, render};
 use smp_cluster::{
-    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySetView, Cluster, Object, OrphanedParent,
-    PruneFailure, SetsOf,
+    self, ApplySetEvent, ApplySetOptions, ApplySetTooling, ApplySetView, Cluster, Object, ObjectFailure,
+    OrphanedParent, SetsOf,
 };
 use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_line};
 use smp_text::source::SourceMap;
@@ -240,7 +240,7 @@ fn options(parent: &str, tooling: ApplySetTooling) -> ApplySetOptions {
     options
 }
 
-fn ended(failures: &[PruneFailure], what: &str, sources: &SourceMap) -> ExitCode {
+fn ended(failures: &[ObjectFailure], what: &str, sources: &SourceMap) -> ExitCode {
     if failures.is_empty() {
         return ExitCode::SUCCESS;
     }

@@ -12,7 +12,7 @@ use super::wait::name;
 use super::{Failure, render};
 use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, Cascade, KeptObject, LeftSet, Object,
-    PruneFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
+    ObjectFailure, PruneMode, PruneOptions, PruneSummary, RemainingObject,
 };
 use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
 use smp_text::source::SourceMap;
@@ -221,7 +221,7 @@ fn stays(kept: &KeptObject) -> Diagnostic {
     }
 }
 
-fn failed(failure: &PruneFailure) -> Diagnostic {
+fn failed(failure: &ObjectFailure) -> Diagnostic {
     failure.problem.clone().note(format!("at {}", failure.object))
 }
 

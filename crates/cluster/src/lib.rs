@@ -47,15 +47,15 @@ pub use apply::{
 };
 pub use applyset::{
     ApplySetEvent, ApplySetListing, ApplySetOptions, ApplySetRun, ApplySetTooling, ApplySetView, GroupKind,
-    KeptObject, OrphanedParent, PruneFailure, PruneMode, PruneOptions, PruneSummary, SetsOf, adopt,
-    applysets, check_holding_kind, check_parent_name, orphan, view,
+    KeptObject, OrphanedParent, PruneMode, PruneOptions, PruneSummary, SetsOf, adopt, applysets,
+    check_holding_kind, check_parent_name, orphan, view,
 };
 pub use cascade::Cascade;
 pub use client::Cluster;
 pub use conflict::{ApplyConflict, FieldConflict};
 pub use delete::{
-    Absent, DELETE_TIMEOUT, DeleteEvent, DeleteFailure, DeleteOptions, DeleteSummary, DoneWhen,
-    RemainingObject, TakenAlong, delete, deletion_order,
+    Absent, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen, RemainingObject, TakenAlong,
+    delete, deletion_order,
 };
 pub use deploy::{DeployEvent, DeployOptions, DeploySummary, LeftSet, deploy};
 pub use diff::{DiffOptions, DiffReport, ObjectDiff, diff, removals};
@@ -66,7 +66,7 @@ pub use live::live_objects;
 pub use lock::locked_schemas;
 pub use mapping::Mapping;
 pub use openapi::{FetchedFrom, LiveSchema};
-pub use plan::{Object, planned_without_server};
+pub use plan::{Object, ObjectFailure, planned_without_server};
 pub use ready::{
     FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict, WaitedObject,
     WarningEvent, check_awaited_kinds, wait_until_ready,

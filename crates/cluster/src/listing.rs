@@ -39,9 +39,16 @@ impl ListForm {
     pub(super) const WHOLE: Self = Self { accept: JSON, page: 100 };
 }
 
-/// The objects that lists had, by the path of their collection and their name; none for those that were missing.
+/// An object of a collection that was listed.
 #[derive(Debug)]
-pub(super) struct Listed<T>(FxHashMap<(String, SmolStr), Option<T>>);
+pub(super) enum ListedObject<T> {
+    Absent,
+    Present(T),
+}
+
+/// The objects that lists covered, by the path of their collection and their name.
+#[derive(Debug)]
+pub(super) struct Listed<T>(FxHashMap<(String, SmolStr), ListedObject<T>>);
 
 impl<T> Default for Listed<T> {
     fn default() -> Self {
@@ -79,21 +86,22 @@ impl<T> Listed<T> {
             let Some((path, targets, mut found)) = list? else { continue };
             for target in targets {
                 let name = &target.object.name;
-                let object = found.remove(name).map(|object| keep(target, object));
+                let object = found.remove(name);
+                let object = object.map_or(ListedObject::Absent, |o| ListedObject::Present(keep(target, o)));
                 listed.0.insert((path.clone(), name.clone()), object);
             }
         }
         Ok(listed)
     }
 
-    /// An object, if it is there; none if no list covered it.
-    pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<Option<T>> {
+    /// An object; none if no list covered it.
+    pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<ListedObject<T>> {
         self.0.remove(&(collection(target)?, target.object.name.clone()))
     }
 
     /// As [`Listed::take`], and it stays.
-    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<Option<&T>> {
-        self.0.get(&(collection(target)?, target.object.name.clone())).map(Option::as_ref)
+    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&ListedObject<T>> {
+        self.0.get(&(collection(target)?, target.object.name.clone()))
     }
 }
 

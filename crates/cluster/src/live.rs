@@ -24,8 +24,7 @@ pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) 
 }
 
 async fn live_object(cluster: &Cluster, target: &PlannedObject<'_>) -> Result<Option<Node>> {
-    let Some(mapping) = target.mapping.as_ref().filter(|_| target.served) else { return Ok(None) };
-    let path = mapping.path(&target.object.namespace, &target.object.name);
+    let Some(path) = target.served_path() else { return Ok(None) };
     let answer =
         cluster.find(&Ask::object(path)).await.map_err(|problem| problem.resource(target.resource.id()))?;
     answer.map(|answer| cluster.read_with(|body| target.read(body), &answer)).transpose()

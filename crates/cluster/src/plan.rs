@@ -48,6 +48,16 @@ impl Object {
     }
 }
 
+/// An object that a step failed on.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ObjectFailure {
+    /// The object.
+    pub object: Object,
+    /// The error.
+    pub problem: Diagnostic,
+}
+
 /// The manager of kubectl's own applies, which keep the configuration that was applied last in an annotation. Of
 /// others it would say what is not true.
 pub(super) const KUBECTL: &str = "kubectl";
@@ -67,6 +77,16 @@ pub(super) struct PlannedObject<'r> {
 }
 
 impl PlannedObject<'_> {
+    /// The path of the object; none if its kind is not known.
+    pub(super) fn path(&self) -> Option<String> {
+        Some(self.mapping.as_ref()?.path(&self.object.namespace, &self.object.name))
+    }
+
+    /// The path of the object; none if the server does not have its kind yet.
+    pub(super) fn served_path(&self) -> Option<String> {
+        self.path().filter(|_| self.served)
+    }
+
     /// A problem of the object, at the start of its manifest.
     pub(super) fn located(&self, problem: Diagnostic) -> Diagnostic {
         problem.resource(self.resource.id()).at(self.resource.node().span().at_start())

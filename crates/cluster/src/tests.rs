@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::fake::{Fake, Reply, not_found, object, ok};
 use super::{
-    Absent, ApplySummary, Cluster, ConnectOptions, DeleteOptions, DiffOptions, Event, LiveSchema,
-    ServerSideApplyOptions, apply, delete, diff,
+    Absent, ApplySummary, Cluster, ConnectOptions, DeleteOptions, DeployOptions, DiffOptions, Event,
+    LiveSchema, ServerSideApplyOptions, WaitOptions, apply, delete, deploy, diff,
 };
 use smp_merge::schema::SchemaSource;
 use smp_merge::schema::{Gvk, Schema};
@@ -734,5 +734,27 @@ fn what_a_proxy_does_not_find_was_not_deleted() {
         let options = DeleteOptions { absent: Absent::Ignored, ..DeleteOptions::default() };
         let summary = delete(&fake.connect(), &config_maps(1), &options, &mut |_| {}).expect("a summary");
         assert_eq!((summary.absent.len(), summary.failures.len()), (absent, failed), "{body}");
+    }
+}
+
+#[test]
+fn deploy_waits_only_if_all_objects_were_applied() {
+    for is_applied in [true, false] {
+        let fake = Fake::start(move |request| {
+            Some(match request {
+                "GET /api" => ok(CORE),
+                patch if patch.starts_with("PATCH") && !is_applied => {
+                    (403, "", r#"{"message":"forbidden"}"#.into())
+                }
+                list if list.contains("fieldSelector=") => {
+                    ok(r#"{"metadata":{"resourceVersion":"1"},"items":[{"metadata":{"name":"c0"}}]}"#)
+                }
+                other => object(other),
+            })
+        });
+        let options = DeployOptions { wait: Some(WaitOptions::default()), ..DeployOptions::default() };
+        let summary = deploy(&fake.connect(), &mut config_maps(1), &options, &mut |_| {}).expect("answers");
+        assert_eq!((summary.is_success(), summary.waited.is_some()), (is_applied, is_applied));
+        assert_eq!(fake.take().iter().any(|request| request.contains("fieldSelector=")), is_applied);
     }
 }

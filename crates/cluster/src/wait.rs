@@ -2,35 +2,16 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
 use tokio::time::Instant;
 
 use super::client::Cluster;
 use super::exchange::Ask;
-use super::json::or_default;
+use super::failure::not_understood;
+use super::json;
 use super::mapping::definition_path;
+use super::status::{conditions, says};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-
-#[derive(Debug, Deserialize)]
-struct Definition {
-    #[serde(default, deserialize_with = "or_default")]
-    status: Status,
-}
-
-#[derive(Debug, Default, Deserialize)]
-struct Status {
-    #[serde(default, deserialize_with = "or_default")]
-    conditions: Vec<Condition>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Condition {
-    #[serde(rename = "type")]
-    kind: String,
-    status: String,
-    #[serde(default)]
-    message: String,
-}
+use smp_text::yaml::Node;
 
 /// How far a CRD is.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,18 +22,17 @@ enum Progress {
     Refused(String),
 }
 
-impl Definition {
-    fn progress(&self) -> Progress {
-        let is = |kind, status| move |c: &&Condition| c.kind == kind && c.status == status;
-        let conditions = || self.status.conditions.iter();
-        if conditions().any(|c| is("Established", "True")(&c)) {
-            return Progress::Established;
-        }
-        match conditions().find(is("NamesAccepted", "False")) {
-            Some(condition) => Progress::Refused(condition.message.clone()),
-            None => Progress::Waiting,
-        }
+/// The progress of a CRD by its conditions.
+///
+/// # Errors
+/// The conditions are malformed.
+fn progress(definition: &Node) -> std::result::Result<Progress, String> {
+    let conditions = conditions(definition)?;
+    if says(&conditions, "Established", "True") {
+        return Ok(Progress::Established);
     }
+    let refused = conditions.iter().find(|one| one.kind == "NamesAccepted" && one.status == "False");
+    Ok(refused.map_or(Progress::Waiting, |one| Progress::Refused(one.message.into())))
 }
 
 /// The first and the longest pause between two looks.
@@ -64,7 +44,9 @@ impl Cluster {
         let ask = Ask::get(definition_path(name));
         let (start, mut pause) = (Instant::now(), PAUSES.0);
         loop {
-            match self.get_json::<Definition>(&ask).await?.progress() {
+            let definition = self.read_with(json::read_object, &self.answer(&ask).await?)?;
+            let progress = progress(&definition);
+            match progress.map_err(|error| not_understood(&self.endpoint, &ask.path, &error))? {
                 Progress::Established => return Ok(()),
                 Progress::Refused(reason) => {
                     let message = format!("the server does not accept its names: {reason}");
@@ -102,8 +84,8 @@ mod tests {
             ),
         ];
         for (text, want) in table {
-            let definition: Definition = serde_json::from_str(text).expect(text);
-            assert_eq!(definition.progress(), want, "{text}");
+            let definition = json::read(text.as_bytes()).expect(text);
+            assert_eq!(progress(&definition), Ok(want), "{text}");
         }
     }
 }

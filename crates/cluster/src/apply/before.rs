@@ -5,12 +5,13 @@ use serde_json::Value;
 use super::events::ApplyChange;
 use super::migrate::{applied_by, client_side_appliers, own_entry};
 use super::options::DryRun;
-use super::unapplied::Unapplied;
+use super::report::Unapplied;
 use crate::applyset::id::PART_OF;
 use crate::client::Cluster;
 use crate::exchange::Ask;
 use crate::failure::not_understood;
 use crate::json;
+use crate::listing::ListedObject;
 use crate::mapping::encode;
 
 /// An object as it was.
@@ -30,8 +31,11 @@ impl Before {
     }
 
     /// From what a list had of it.
-    pub(super) fn listed(metadata: Option<Value>) -> Self {
-        metadata.map_or(Self::Absent, Self::Present)
+    pub(super) fn listed(object: ListedObject<Value>) -> Self {
+        match object {
+            ListedObject::Absent => Self::Absent,
+            ListedObject::Present(metadata) => Self::Present(metadata),
+        }
     }
 
     /// Asks for one object. What the server cannot tell, such as whoever may not read, stays unknown: applying will

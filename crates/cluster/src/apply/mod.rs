@@ -14,7 +14,6 @@ mod request;
 mod run;
 mod steps;
 mod takeover;
-mod unapplied;
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;

@@ -11,10 +11,9 @@ use super::before::Before;
 use super::events::ApplyChange;
 use super::migrate::{KEEPER, client_side_appliers, kept_annotation, migration};
 use super::options::{DryRun, LastApplied, ServerSideApplyOptions};
-use super::report::ApplyOutcome;
+use super::report::{ApplyOutcome, Unapplied};
 use super::request::{APPLY, ApplyRequest, Force, patch_request};
 use super::takeover::kubectl_would_get;
-use super::unapplied::Unapplied;
 use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
 use crate::exchange::{Answer, Ask, JSON_PATCH};
@@ -63,7 +62,7 @@ impl OneObject<'_> {
             return Ok(self.unchecked("CustomResourceDefinition"));
         }
         let unknown = || Unapplied::Problem(self.cluster.unknown_kind(&self.target.object.gvk));
-        let path = self.path().ok_or_else(unknown)?;
+        let path = self.target.path().ok_or_else(unknown)?;
         let before = match known {
             Some(before) => before,
             None if !self.target.served => Before::Absent,
@@ -161,11 +160,6 @@ impl OneObject<'_> {
             None => true,
             Some(rest) => kubectl_would_get(self.cluster, self.target, body, &rest).await,
         }
-    }
-
-    fn path(&self) -> Option<String> {
-        let mapping = self.target.mapping.as_ref()?;
-        Some(mapping.path(&self.target.object.namespace, &self.target.object.name))
     }
 
     async fn ask(&self, ask: &Ask) -> Result<Answer, Unapplied> {

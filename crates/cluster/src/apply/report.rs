@@ -5,6 +5,7 @@ use smol_str::SmolStr;
 
 use super::events::{AppliedObject, ApplyChange, ApplyFailure, ApplyReport, ApplySummary, Event};
 use crate::conflict::ApplyConflict;
+use crate::failure::Refusal;
 use crate::plan::{Object, ObjectPlan};
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
@@ -29,6 +30,14 @@ pub(super) enum ApplyOutcome {
     Skipped,
     /// It was sent, and the answer was not waited for.
     Unknown,
+}
+
+/// Why an object is not applied.
+pub(super) enum Unapplied {
+    /// There was no answer.
+    Unanswered(Diagnostic),
+    Refused(Refusal),
+    Problem(Diagnostic),
 }
 
 /// CRDs that custom resources cannot be sent for, and why.

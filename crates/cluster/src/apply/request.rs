@@ -36,10 +36,9 @@ pub(crate) struct ApplyRequest<'a> {
 impl ApplyRequest<'_> {
     /// The request for an object; none when its resource is not known.
     pub(crate) fn ask(&self, target: &PlannedObject<'_>, body: Vec<u8>) -> Option<Ask> {
-        let mapping = target.mapping.as_ref()?;
         let path = format!(
             "{}?fieldManager={}&force={}&fieldValidation={}{}",
-            mapping.path(&target.object.namespace, &target.object.name),
+            target.path()?,
             encode(self.field_manager),
             self.force == Force::Yes,
             self.field_validation.name(),

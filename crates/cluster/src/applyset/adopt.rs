@@ -4,7 +4,7 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use super::claim::SetWork;
-use super::events::{ApplySetEvent, ApplySetOptions, PruneFailure, SetReport};
+use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
 use super::hold::SetHold;
 use super::id::PART_OF;
 use super::parent::SetParent;
@@ -14,7 +14,7 @@ use crate::apply::patch_request;
 use crate::client::Cluster;
 use crate::exchange::{Ask, MERGE_PATCH, in_order};
 use crate::mapping::Mapping;
-use crate::plan::{Object, ObjectPlan};
+use crate::plan::{Object, ObjectFailure, ObjectPlan};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
@@ -30,7 +30,7 @@ pub fn adopt(
     options: &ApplySetOptions,
     resources: &[Resource],
     report: SetReport<'_>,
-) -> Result<Vec<PruneFailure>> {
+) -> Result<Vec<ObjectFailure>> {
     cluster.wait(async {
         let at = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
         let parent = SetParent { at, tooling: options.tooling };
@@ -50,7 +50,7 @@ pub fn adopt(
             match outcome {
                 Ok(()) => report(ApplySetEvent::Adopted(object)),
                 Err(problem) => {
-                    let failure = PruneFailure { object: object.clone(), problem };
+                    let failure = ObjectFailure { object: object.clone(), problem };
                     report(ApplySetEvent::Failed(&failure));
                     failures.push(failure);
                 }

@@ -7,8 +7,7 @@ use super::tooling::ApplySetTooling;
 use crate::apply::PARALLEL;
 use crate::cascade::Cascade;
 use crate::delete::{DoneWhen, RemainingObject};
-use crate::plan::Object;
-use smp_text::diagnostic::Diagnostic;
+use crate::plan::{Object, ObjectFailure};
 
 /// Which set, and under which name it is kept.
 #[derive(Debug, Clone)]
@@ -84,7 +83,7 @@ pub enum ApplySetEvent<'e> {
     /// An object that is no longer among those that are applied stays, and in the set.
     Kept(&'e KeptObject),
     /// An object could not be deleted.
-    Failed(&'e PruneFailure),
+    Failed(&'e ObjectFailure),
     /// Something worth knowing.
     Warning(&'e str),
     /// Something for those who want to know all.
@@ -103,16 +102,6 @@ pub struct KeptObject {
     pub way_out: Option<String>,
 }
 
-/// An object that could not be worked on.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct PruneFailure {
-    /// The object.
-    pub object: Object,
-    /// What went wrong.
-    pub problem: Diagnostic,
-}
-
 /// What came of pruning.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -126,7 +115,7 @@ pub struct PruneSummary {
     /// Those that stay.
     pub kept: Vec<KeptObject>,
     /// Those that could not be deleted.
-    pub failures: Vec<PruneFailure>,
+    pub failures: Vec<ObjectFailure>,
     /// Those that were not tried: something before them failed, or the run was stopped.
     pub skipped: Vec<Object>,
 }

@@ -27,9 +27,7 @@ mod tooling;
 
 pub use adopt::adopt;
 pub use catalogue::{ApplySetListing, ApplySetView, SetsOf, applysets, parent_of, view};
-pub use events::{
-    ApplySetEvent, ApplySetOptions, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary,
-};
+pub use events::{ApplySetEvent, ApplySetOptions, KeptObject, PruneMode, PruneOptions, PruneSummary};
 pub use holding::check_holding_kind;
 pub use orphan::{OrphanedParent, orphan};
 pub use parent_ref::check_parent_name;

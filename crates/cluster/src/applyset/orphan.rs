@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::catalogue::no_set;
 use super::claim::{CLAIM, RENEW, SetWork};
-use super::events::{ApplySetEvent, ApplySetOptions, PruneFailure, SetReport};
+use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
 use super::hold::{SetHold, StillHeld};
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, TOOLING};
 use super::members::{MemberQuery, SetMember, collections, members, undefined};
@@ -17,6 +17,7 @@ use crate::apply::patch_request;
 use crate::client::Cluster;
 use crate::exchange::{Ask, JSON_PATCH, MERGE_PATCH};
 use crate::mapping::Mapping;
+use crate::plan::ObjectFailure;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::path::push_step;
 
@@ -39,7 +40,7 @@ pub fn orphan(
     options: &ApplySetOptions,
     parent_becomes: OrphanedParent,
     report: SetReport<'_>,
-) -> Result<Vec<PruneFailure>> {
+) -> Result<Vec<ObjectFailure>> {
     cluster.wait(async {
         let at = ParentRef::resolve(cluster, &options.parent).await?;
         let parent = SetParent { at, tooling: options.tooling };
@@ -70,7 +71,7 @@ async fn unlabelled(
     hold: &mut SetHold,
     options: &ApplySetOptions,
     report: SetReport<'_>,
-) -> Result<Vec<PruneFailure>> {
+) -> Result<Vec<ObjectFailure>> {
     let kinds = hold.scope().kinds.iter();
     let mappings: Vec<Mapping> =
         kinds.filter_map(|kind| cluster.mapping_of(&kind.group, &kind.kind)).collect();
@@ -85,7 +86,7 @@ async fn unlabelled(
         match take_label_off(cluster, member, &id, options.tooling.field_manager()).await {
             Ok(()) => report(ApplySetEvent::Orphaned(&member.object)),
             Err(problem) => {
-                let failure = PruneFailure { object: member.object.clone(), problem };
+                let failure = ObjectFailure { object: member.object.clone(), problem };
                 report(ApplySetEvent::Failed(&failure));
                 failures.push(failure);
             }

@@ -13,9 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::claim::{RENEW, SetWork};
-use super::events::{
-    ApplySetEvent, KeptObject, PruneFailure, PruneMode, PruneOptions, PruneSummary, SetReport,
-};
+use super::events::{ApplySetEvent, KeptObject, PruneMode, PruneOptions, PruneSummary, SetReport};
 use super::hold::{SetHold, StillHeld};
 use super::holding::{HoldingKind, Needed, reason_to_stay};
 use super::members::{SetMember, label};
@@ -25,7 +23,7 @@ use crate::contents::Leaving;
 use crate::delete::{DeleteEvent, DoneWhen, DyingObject, Patient, RemainingObject, gone, identity};
 use crate::exchange::{Ask, in_order};
 use crate::json;
-use crate::plan::{Object, Phase};
+use crate::plan::{Object, ObjectFailure, Phase};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// Members in the order in which they are deleted: those of one step side by side. Custom resources go before the
@@ -316,7 +314,7 @@ impl PruneRun<'_> {
     }
 
     fn fail(&mut self, member: &SetMember, problem: Diagnostic, report: SetReport<'_>) {
-        let failure = PruneFailure { object: member.object.clone(), problem };
+        let failure = ObjectFailure { object: member.object.clone(), problem };
         report(ApplySetEvent::Failed(&failure));
         self.summary.failures.push(failure);
     }

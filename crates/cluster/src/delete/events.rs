@@ -1,7 +1,6 @@
 //! What happens when objects are deleted, as data.
 
-use crate::plan::Object;
-use smp_text::diagnostic::Diagnostic;
+use crate::plan::{Object, ObjectFailure};
 
 /// Receives the events of a run.
 pub(crate) type DeleteReport<'r> = &'r mut (dyn FnMut(DeleteEvent<'_>) + Send);
@@ -13,7 +12,7 @@ pub enum DeleteEvent<'e> {
     /// The server took the deletion of an object, or would take it.
     Deleted(&'e Object),
     /// An object was not deleted.
-    Failed(&'e DeleteFailure),
+    Failed(&'e ObjectFailure),
     /// About a second has passed; these are still there.
     Waiting(&'e [RemainingObject]),
     /// Objects that are not to be deleted go with one that is about to be.
@@ -32,16 +31,6 @@ pub struct TakenAlong {
     pub count: Option<usize>,
     /// The names of some of them, or why they are not known.
     pub what: String,
-}
-
-/// An object that was not deleted.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct DeleteFailure {
-    /// The object.
-    pub object: Object,
-    /// Why not.
-    pub problem: Diagnostic,
 }
 
 /// An object whose deletion was taken, and that is still there.
@@ -63,7 +52,7 @@ pub struct DeleteSummary {
     /// Those that were not there, where that is no failure.
     pub absent: Vec<Object>,
     /// Those that were not deleted.
-    pub failures: Vec<DeleteFailure>,
+    pub failures: Vec<ObjectFailure>,
     /// Those that were still there when the time was over.
     pub remaining: Vec<RemainingObject>,
     /// Those that were not tried: the run was stopped, the server did not answer any more, or something that may need them

@@ -22,9 +22,9 @@ use super::apply::{ApplyStep, DryRun, GONE, steps};
 use super::client::Cluster;
 use super::exchange::in_order;
 use super::kubeconfig::ConnectOptions;
-use super::plan::{Object, ObjectPlan, Phase};
+use super::plan::{Object, ObjectFailure, ObjectPlan, Phase};
 use events::DeleteReport;
-pub use events::{DeleteEvent, DeleteFailure, DeleteSummary, RemainingObject, TakenAlong};
+pub use events::{DeleteEvent, DeleteSummary, RemainingObject, TakenAlong};
 pub(super) use gone::{DyingObject, Patient, gone};
 pub(super) use one::identity;
 use one::{Deletion, absent, delete_one};
@@ -200,7 +200,7 @@ impl DeleteRun<'_> {
 
     fn fail(&mut self, index: usize, problem: Diagnostic, report: DeleteReport<'_>) {
         let target = &self.plan.targets[index];
-        let failure = DeleteFailure { object: target.object.clone(), problem: target.located(problem) };
+        let failure = ObjectFailure { object: target.object.clone(), problem: target.located(problem) };
         report(DeleteEvent::Failed(&failure));
         self.summary.failures.push(failure);
     }

@@ -34,10 +34,7 @@ pub(super) async fn delete_one(
     target: &PlannedObject<'_>,
     options: &DeleteOptions,
 ) -> Deletion {
-    let Some(mapping) = target.mapping.as_ref().filter(|_| target.served) else {
-        return unserved(cluster, target);
-    };
-    let path = mapping.path(&target.object.namespace, &target.object.name);
+    let Some(path) = target.served_path() else { return unserved(cluster, target) };
     let uid = match sent(cluster, &Ask::metadata(path.as_str())).await {
         Err(deletion) => return deletion,
         Ok(answer) => match identity(&answer) {

@@ -20,7 +20,7 @@ pub(super) async fn taken_along<'p>(
     let names = planned.map(|object| content_key(&object.gvk, &object.namespace, &object.name)).collect();
     let leaving = Leaving { names, ..Leaving::default() };
     let mut all = Vec::new();
-    for target in targets.filter(|target| target.served) {
+    for target in targets {
         let (count, what) = match contents(cluster, target, &leaving).await {
             Ok(None) => continue,
             Ok(Some(Ok(held))) if held.is_empty() => continue,
@@ -39,12 +39,11 @@ async fn contents(
     target: &PlannedObject<'_>,
     leaving: &Leaving,
 ) -> Result<Option<WhatIsHeld>> {
-    let Some(mapping) = target.mapping.as_ref() else { return Ok(None) };
     let is_namespace = target.object.gvk.group.is_empty() && target.object.gvk.kind == "Namespace";
     if !is_namespace && !target.object.gvk.is_crd() {
         return Ok(None);
     }
-    let path = mapping.path(&target.object.namespace, &target.object.name);
+    let Some(path) = target.served_path() else { return Ok(None) };
     let Some(answer) = cluster.find(&Ask::object(path)).await? else { return Ok(None) };
     if is_namespace {
         return namespace_contents(cluster, &target.object.name, leaving).await.map(Some);

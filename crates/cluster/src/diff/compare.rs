@@ -18,6 +18,7 @@ use crate::conflict::ApplyConflict;
 use crate::exchange::{Answer, Ask};
 use crate::failure::{Refusal, not_understood};
 use crate::json;
+use crate::listing::ListedObject;
 use crate::mapping::encode;
 use crate::plan::{Object, ObjectPlan, PlannedObject};
 use crate::secret;
@@ -68,17 +69,16 @@ type LiveObject = std::result::Result<Option<Vec<u8>>, Refusal>;
 impl CompareOne<'_> {
     pub(super) async fn compare(&self) -> std::result::Result<Compared, Stop> {
         let (cluster, object) = (self.run.cluster, &self.target.object);
-        let Some(mapping) = self.target.mapping.as_ref().filter(|_| self.target.served) else {
+        let Some(path) = self.target.served_path() else {
             return if self.run.plan.defined.contains_key(&object.gvk) {
                 Ok(self.addition())
             } else {
                 Err(self.stop(cluster.unknown_kind(&object.gvk)))
             };
         };
-        let path = mapping.path(&object.namespace, &object.name);
         let body = self.target.body(&self.run.options.field_manager).map_err(|problem| self.stop(problem))?;
         let known = self.run.known.get(self.target);
-        if let Some(Some(known)) = known
+        if let Some(ListedObject::Present(known)) = known
             && self.run.known.stays(self.target, known)
         {
             return self.unchanged(&path, &known.json);
@@ -127,10 +127,13 @@ impl CompareOne<'_> {
     async fn beside_known(
         &self,
         path: &str,
-        known: Option<&KnownObject>,
+        known: &ListedObject<KnownObject>,
         body: Vec<u8>,
     ) -> (Result<LiveObject>, Result<DryRunAnswer>) {
-        let known = known.map(|known| known.json.as_slice());
+        let known = match known {
+            ListedObject::Absent => None,
+            ListedObject::Present(known) => Some(known.json.as_slice()),
+        };
         let dry_run = self.dry_run(self.annotated(known, body)).await;
         let merged = dry_run.as_ref().ok().and_then(|run| run.answer.as_ref().ok());
         let is_same = merged.is_none_or(|merged| known.and_then(version) == version(&merged.body));

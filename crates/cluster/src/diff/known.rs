@@ -9,7 +9,7 @@ use super::report::DiffOptions;
 use super::settled::is_settled;
 use crate::client::Cluster;
 use crate::exchange::unordered;
-use crate::listing::{ListForm, Listed};
+use crate::listing::{ListForm, Listed, ListedObject};
 use crate::mapping::Mapping;
 use crate::plan::{ObjectPlan, PlannedObject};
 use smp_text::diagnostic::Result;
@@ -54,7 +54,9 @@ impl KnownObjects {
     ) -> Result<FxHashSet<String>> {
         let collections: FxHashSet<(&Mapping, &str)> = targets
             .iter()
-            .filter(|target| self.listed.get(target).flatten().is_some_and(|object| object.is_settled))
+            .filter(|target| {
+                matches!(self.listed.get(target), Some(ListedObject::Present(object)) if object.is_settled)
+            })
             .filter_map(|target| Some((target.mapping.as_ref()?, target.object.namespace.as_str())))
             .collect();
         if collections.is_empty() {
@@ -71,7 +73,7 @@ impl KnownObjects {
     }
 
     /// What was told of an object; none when nothing was.
-    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<Option<&KnownObject>> {
+    pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&ListedObject<KnownObject>> {
         self.listed.get(target)
     }
 

@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 use tokio::time::Instant;
 
 use super::events::WarningEvent;
-use crate::status::time;
+use crate::status::{conditions, says, time};
 use smp_text::yaml::{Node, Resolved};
 
 /// What is known of the Pods, ReplicaSets and events of some namespaces, by their identities.
@@ -257,9 +257,8 @@ fn trouble(pod: &Node, before: Option<Trouble>, now: Instant) -> Option<Trouble>
 }
 
 fn is_ready(pod: &Node) -> bool {
-    let conditions = pod.get_path(&["status", "conditions"]).and_then(Node::as_list);
-    let says = |c: &Node| text(c, &["type"]) == Some("Ready") && text(c, &["status"]) == Some("True");
-    conditions.into_iter().flatten().any(says) || text(pod, &["status", "phase"]) == Some("Succeeded")
+    conditions(pod).is_ok_and(|conditions| says(&conditions, "Ready", "True"))
+        || text(pod, &["status", "phase"]) == Some("Succeeded")
 }
 
 #[cfg(test)]

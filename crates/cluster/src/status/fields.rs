@@ -72,12 +72,12 @@ fn number(value: &Node) -> Option<i64> {
 
 /// An entry of `status.conditions`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StatusCondition<'n> {
-    pub(super) kind: &'n str,
+pub(crate) struct StatusCondition<'n> {
+    pub(crate) kind: &'n str,
     /// True, False or Unknown; anything else says nothing.
-    pub(super) status: &'n str,
+    pub(crate) status: &'n str,
     pub(super) reason: &'n str,
-    pub(super) message: &'n str,
+    pub(crate) message: &'n str,
     /// The generation that it is of, where it says so.
     pub(super) observed: Option<i64>,
 }
@@ -86,7 +86,7 @@ pub(super) struct StatusCondition<'n> {
 ///
 /// # Errors
 /// They are no list of maps with texts.
-pub(super) fn conditions(object: &Node) -> Result<Vec<StatusCondition<'_>>, String> {
+pub(crate) fn conditions(object: &Node) -> Result<Vec<StatusCondition<'_>>, String> {
     let Some(list) = field(object, &["status", "conditions"])? else { return Ok(Vec::new()) };
     let list = list.as_list().ok_or("status.conditions is no list")?;
     list.iter().filter(|entry| !entry.is_null()).map(condition).collect()
@@ -108,6 +108,6 @@ fn condition(entry: &Node) -> Result<StatusCondition<'_>, String> {
 }
 
 /// Whether a condition has a status.
-pub(super) fn says(conditions: &[StatusCondition<'_>], kind: &str, status: &str) -> bool {
+pub(crate) fn says(conditions: &[StatusCondition<'_>], kind: &str, status: &str) -> bool {
     conditions.iter().any(|condition| condition.kind == kind && condition.status == status)
 }

@@ -47,8 +47,8 @@ use std::time::SystemTime;
 
 pub use condition::READY;
 pub(super) use condition::ReadyRule;
-pub(super) use fields::time;
-use fields::{StatusCondition, conditions, field, generation, observed};
+use fields::{StatusCondition, field, generation, observed};
+pub(super) use fields::{conditions, says, time};
 use object_status::Ruled;
 pub use object_status::{ObjectStatus, Readiness, WithoutStatus};
 
