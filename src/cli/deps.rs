@@ -16,7 +16,7 @@ use smp_inspect::explain::{
     TargetReads, reads_of, reads_to_argocd, reads_to_json, reads_to_lines, reads_to_make,
 };
 use smp_overlay::overlay::{Builder, RemoteReference};
-use smp_text::diagnostic::{Diagnostic, Severity, quoted_path, unreadable};
+use smp_text::diagnostic::{Diagnostic, quoted_path, unreadable};
 use smp_text::source::SourceMap;
 
 /// Build overlays and list what the builds read.

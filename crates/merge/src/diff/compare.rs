@@ -96,7 +96,10 @@ pub enum ListPairing {
     /// Entry by entry: the step to each, and its position in both lists.
     Entries(Vec<(PathElement, [Option<usize>; 2])>),
     /// As one value, which is the same or not.
-    Whole { same: bool },
+    Whole {
+        /// Both lists are equal.
+        same: bool,
+    },
 }
 
 impl ListPairing {
@@ -105,6 +108,7 @@ impl ListPairing {
         Self::named(align::entries([new, old], association)?, association)
     }
 
+    /// Entries that are already paired; none where the association does not tell them apart.
     pub fn named(rows: Vec<Aligned<2>>, association: &Association) -> Option<Self> {
         let row = |Aligned { name, at: [new, old] }| Some((association.element(&name)?, [old, new]));
         rows.into_iter().map(row).collect::<Option<_>>().map(Self::Entries)
