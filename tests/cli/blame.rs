@@ -214,10 +214,7 @@ fn each_step_is_told() {
     let reference = origin(&all, "Deployment", &format!("{}/valueFrom/configMapKeyRef/name", env("CM")));
     assert_eq!(reference, "\"p-cfg-4h2mbtbbt6\" - nameReference < \"cfg\" base/web.yaml:18:47 resources[0]");
     let name = origin(&all, "ConfigMap", "/metadata/name");
-    assert!(
-        name.starts_with("\"p-cfg-4h2mbtbbt6\" - nameHash < \"p-cfg\" prod/kustomization.yaml:3:13"),
-        "{name}"
-    );
+    insta::assert_snapshot!(name, @r#""p-cfg-4h2mbtbbt6" - nameHash < "p-cfg" prod/kustomization.yaml:3:13 namePrefix < "cfg" base/kustomization.yaml:3:9 configMapGenerator[0]"#);
 }
 
 #[test]
@@ -254,14 +251,76 @@ fn the_text_is_what_build_prints() {
     let output = run(home.path(), &["blame", "prod", "deploy/web"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0), "{stderr}");
-    assert!(stderr.contains("deployment.apps/p-web"), "{stderr}");
+    insta::assert_snapshot!(stderr, @r"
+    warning[deprecated-field]: `vars` is deprecated
+     --> base/kustomization.yaml:5:1
+      |
+    5 | vars:
+      | ^^^^
+      |
+      = help: use `replacements` instead
+    warning[deprecated-field]: `patchesStrategicMerge` is deprecated
+     --> component/kustomization.yaml:3:1
+      |
+    3 | patchesStrategicMerge:
+      | ^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: use `patches` instead, each file as `path: FILE`
+    warning[unmatched-image]: no image is called `other`, so this entry changes nothing
+      --> prod/kustomization.yaml:21:9
+       |
+    21 | - name: other
+       |         ^^^^^
+       |
+       = help: images are named as in the manifests, without tag
+    error[no-match]: nothing that was built is `deploy/web`
+     |
+     = help: did you mean `deployment.apps/p-web`?
+    warning: 3 warnings
+    ");
     let story = printed(
         home.path(),
         &["why", "prod", "deployment/p-web:spec.template.spec.containers[name=app].image"],
     );
-    assert!(story.contains("is nginx:1.29\n     at prod/kustomization.yaml:24:11\n"), "{story}");
+    insta::assert_snapshot!(story, @r#"
+    /spec/template/spec/containers/0/image
+      is nginx:1.29
+         at prod/kustomization.yaml:24:11
+            24 |   newTag: "1.29"
+         by images[1] prod/kustomization.yaml:24:11
+      was nginx:1.25
+         at base/web.yaml:12:16
+            12 |         image: nginx:1.25
+         by resources[0] base/kustomization.yaml:1:13
+    "#);
     let output = run(home.path(), &["blame", "prod", "deployment/p-web:spec.replicsa"]);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean `spec.replicas`"));
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
+    warning[deprecated-field]: `vars` is deprecated
+     --> base/kustomization.yaml:5:1
+      |
+    5 | vars:
+      | ^^^^
+      |
+      = help: use `replacements` instead
+    warning[deprecated-field]: `patchesStrategicMerge` is deprecated
+     --> component/kustomization.yaml:3:1
+      |
+    3 | patchesStrategicMerge:
+      | ^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: use `patches` instead, each file as `path: FILE`
+    warning[unmatched-image]: no image is called `other`, so this entry changes nothing
+      --> prod/kustomization.yaml:21:9
+       |
+    21 | - name: other
+       |         ^^^^^
+       |
+       = help: images are named as in the manifests, without tag
+    error[no-match]: `deployment/p-web` has no field `spec.replicsa`
+     |
+     = help: did you mean `spec.replicas`?
+    warning: 3 warnings
+    ");
 }
 
 #[test]
@@ -327,7 +386,7 @@ fn comments_are_in_no_text() {
     let home = folder(&[("app/texts.yaml", TEXTS), ("app/kustomization.yaml", "resources: [texts.yaml]")]);
     let (built, blamed) = (printed(home.path(), &["build", "app"]), printed(home.path(), &["blame", "app"]));
     let line = blamed.lines().find(|line| line.starts_with("  literal: ")).expect("the text");
-    assert!(line.starts_with("  literal: |") && line.ends_with("  # app/texts.yaml:7:5"), "{blamed}");
+    insta::assert_snapshot!(line, @"  literal: |                                         # app/texts.yaml:7:5");
     assert_eq!(blamed.matches("  # app/texts.yaml:").count(), 13, "{blamed}");
     fs::write(home.path().join("app/texts.yaml"), &blamed).expect("written");
     assert_eq!(printed(home.path(), &["build", "app"]), built, "{blamed}");
@@ -590,5 +649,12 @@ fn live_objects_are_told_in_the_margin() {
         assert!(text.lines().any(is_there), "{line}\n{text}");
     }
     let story = printed(home.path(), &["blame", ".", "configmap/web:data.b", "--live", "--server", &server]);
-    assert!(story.ends_with("  live other, managed by later, first\n"), "{story}");
+    insta::assert_snapshot!(story, @r"
+    /data/b
+      is 2
+         at all.yaml:4:19
+            4 | data: {a: '1', b: '2', c: '3'}
+         by resources[0] kustomization.yaml:1:13
+      live other, managed by later, first
+    ");
 }

@@ -119,26 +119,20 @@ fn resources_are_named_as_for_kubectl() {
         assert_eq!(found, want, "{words}");
     }
     let story = printed(home.path(), &["blame", "prod", "deploy/web-s:spec.replicas"]);
-    assert!(
-        story.contains(
-            "\
-Deployment.apps web-s in namespace shop
-/spec/replicas
-  is 1
-"
-        ),
-        "{story}"
-    );
-    assert!(
-        story.contains(
-            "\
-Deployment.apps web-s in namespace other
-/spec/replicas
-  is 2
-"
-        ),
-        "{story}"
-    );
+    insta::assert_snapshot!(story, @r"
+    Deployment.apps web-s in namespace other
+    /spec/replicas
+      is 2
+         at prod/all.yaml:16:18
+            16 | spec: {replicas: 2}
+         by resources[0] prod/kustomization.yaml:1:13
+    Deployment.apps web-s in namespace shop
+    /spec/replicas
+      is 1
+         at prod/all.yaml:5:13
+            5 |   replicas: 1
+         by resources[0] prod/kustomization.yaml:1:13
+    ");
     let as_kubectl = printed(home.path(), &["blame", "-k", "prod", "deploy/web-s:spec.replicas"]);
     assert_eq!(as_kubectl, story);
     assert_eq!(printed(home.path(), &["blame", "-k", "prod"]), printed(home.path(), &["blame", "prod"]));
@@ -170,7 +164,7 @@ fn the_nearest_names_are_proposed() {
         assert!(found == want || (words == "web-s" && found.contains("/web-s`?")), "{words}: {found}");
     }
     let hashed = help(home.path(), &["blame", "prod", "configmap/cfg:data.a"]);
-    assert!(hashed.starts_with("did you mean `configmap/cfg-s-"), "{hashed}");
+    insta::assert_snapshot!(hashed, @"did you mean `configmap/cfg-s-2k564h24bc`?");
     let fields = [
         ("spec.template.spec.contaners", "did you mean `spec.template.spec.containers`?"),
         (
@@ -222,7 +216,21 @@ fn removed_fields_are_found() {
     );
     let entry = "deploy/shop/web-s:spec.template.spec.containers[name=side]";
     let story = printed(home.path(), &["blame", "prod", entry, "--removed"]);
-    assert!(story.contains("containers/1/image\n") && !story.contains("paused"), "{story}");
+    insta::assert_snapshot!(story, @r"
+    /spec/template/spec/containers/1/name
+      removed by patches[0] prod/kustomization.yaml:5:5
+      was side
+         at prod/all.yaml:11:16
+            11 |       - {name: side, image: busy}
+         by resources[0] prod/kustomization.yaml:1:13
+    /spec/template/spec/containers/1/image
+      removed by patches[0] prod/kustomization.yaml:5:5
+      was busy
+         at prod/all.yaml:11:29
+            11 |       - {name: side, image: busy}
+         by resources[0] prod/kustomization.yaml:1:13
+    ");
+    assert!(!story.contains("paused"), "{story}");
     let narrowed = |path: &str| -> Vec<Value> {
         let words = format!("deploy/shop/web-s:{path}");
         let text = printed(home.path(), &["blame", "prod", &words, "--removed", "-o", "json"]);
@@ -306,5 +314,9 @@ patches:
     let output = run(home, &["blame", "deleted", "configmap/c"]);
     let said = String::from_utf8(output.stderr).expect("text");
     assert!(output.status.code() == Some(1) && output.stdout.is_empty(), "{said}");
-    assert!(said.contains("`configmap/c` was deleted on the way") && said.contains("--removed"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[no-match]: `configmap/c` was deleted on the way
+     |
+     = help: `patches[1]` deleted it: add `--removed` to see what it was
+    ");
 }

@@ -62,7 +62,21 @@ fn warnings_end_well_and_errors_do_not() {
 fn each_form_has_all_findings() {
     let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
     let told = |form| stdout(&run(home.path(), &["check", "-o", form]));
-    assert!(told("text").starts_with("warning[unmatched-image]: "));
+    insta::assert_snapshot!(told("text"), @r"
+    warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing
+     --> kustomization.yaml:3:9
+      |
+    3 | - name: ngnix
+      |         ^^^^^
+      |
+     ::: pod.yaml:6:24
+      |
+    6 |   - {name: web, image: nginx}
+      |                        ----- perhaps this one is meant
+      |
+      = target: .
+      = help: did you mean `nginx`?
+    ");
     let sarif: Value = serde_json::from_str(&told("sarif")).expect("JSON");
     let result = &sarif["runs"][0]["results"][0];
     let place = &result["locations"][0]["physicalLocation"];
@@ -71,13 +85,27 @@ fn each_form_has_all_findings() {
     assert_eq!(place["region"]["startLine"], 3);
     let index = usize::try_from(result["ruleIndex"].as_u64().expect("a number")).expect("small");
     assert_eq!(sarif["runs"][0]["tool"]["driver"]["rules"][index]["id"], "unmatched-image");
-    assert!(
-        told("junit").contains("<testcase classname=\".\" name=\"unmatched-image kustomization.yaml:3:9\">")
-    );
-    assert!(told("short").starts_with("kustomization.yaml:3:9: warning[unmatched-image]: "));
+    insta::assert_snapshot!(told("junit"), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="kubectl smp check" tests="1" failures="1">
+      <testsuite name="." tests="1" failures="1">
+        <testcase classname="." name="unmatched-image kustomization.yaml:3:9">
+          <failure type="warning" message="no image is called `ngnix`, so this entry changes nothing">kustomization.yaml:3:9
+    did you mean `nginx`?</failure>
+        </testcase>
+      </testsuite>
+    </testsuites>
+    "#);
+    insta::assert_snapshot!(told("short"), @"kustomization.yaml:3:9: warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing");
     assert_eq!(told("short").lines().count(), 1);
-    assert!(told("github").starts_with("::warning file=kustomization.yaml,line=3,"));
-    assert!(told("markdown").contains("| warning | `kustomization.yaml:3:9` |"));
+    insta::assert_snapshot!(told("github"), @"::warning file=kustomization.yaml,line=3,endLine=3,col=9,endColumn=14,title=unmatched-image::no image is called `ngnix`, so this entry changes nothing%0Adid you mean `nginx`?");
+    insta::assert_snapshot!(told("markdown"), @r"
+    **kubectl smp check**: 1 finding in 1 target: 0 errors, 1 warning
+
+    | | where | what | code |
+    |---|---|---|---|
+    | warning | `kustomization.yaml:3:9` | no image is called <code>ngnix</code>, so this entry changes nothing<br>did you mean <code>nginx</code>? | `unmatched-image` |
+    ");
 }
 
 #[test]
@@ -250,7 +278,11 @@ fn a_missing_baseline_is_an_error_that_names_the_flag() {
     let output = run(home, &["check", "--baseline", "known.json"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
-    assert!(said.contains("known.json does not exist") && said.contains(UPDATE), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[io]: the baseline known.json does not exist
+     |
+     = help: create it with `--update-baseline`, or correct the path
+    ");
     assert!(!home.join("known.json").exists());
     let none = run(home, &["check", UPDATE]);
     assert_eq!(none.status.code(), Some(2), "there is none to update");
@@ -265,7 +297,10 @@ fn a_baseline_of_a_target_that_does_not_build_is_left_alone() {
     fs::write(home.join("kustomization.yaml"), "resources: [none.yaml]\n").expect("written");
     let output = run(home, &["check", "--baseline", "known.json", UPDATE]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("was not updated"));
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
+    warning: the baseline was not updated, since not all targets build
+    error: 1 finding in 1 target: 1 error, 0 warnings
+    ");
     assert_eq!(fs::read_to_string(home.join("known.json")).expect("read"), written);
 }
 
@@ -332,7 +367,15 @@ fn configurations_name_baselines_and_require_reasons() {
     let missing = run(home, &["check", "a"]);
     let said = String::from_utf8_lossy(&missing.stderr);
     assert_eq!(missing.status.code(), Some(2));
-    assert!(said.contains("a/.smp.yaml:1") && said.contains(UPDATE), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[io]: the baseline a/known/a.json does not exist
+     --> a/.smp.yaml:1:19
+      |
+    1 | check: {baseline: known/a.json}
+      |                   ^^^^^^^^^^^^
+      |
+      = help: create it with `--update-baseline`, or correct the path
+    ");
     assert_eq!(found(home, &["a", "b", "c", UPDATE]).0, ["unmatched-image c/kustomization.yaml:3"]);
     assert_eq!(found(home, &["a", "b"]).0, [""; 0]);
     assert_eq!(found(&home.join("a"), &["."]).0, [""; 0]);
@@ -439,11 +482,23 @@ patches:
 "
     );
     let base = read("base/kustomization.yaml");
-    assert!(base.starts_with("# ours\nlabels:\n") && base.contains("app: web # stays"), "{base}");
+    insta::assert_snapshot!(base, @r"
+    # ours
+    labels:
+    - includeSelectors: true
+      pairs:
+        app: web # stays
+    resources: [pod.yaml]
+    ");
     // What would change the output stays, and is named.
     let left = run(home, &["check", "json", "--fix"]);
     let said = String::from_utf8_lossy(&left.stderr);
-    assert!(said.contains("`patchesJson6902` was not replaced") && said.contains("`vars` cannot"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    note: json/kustomization.yaml: `vars` cannot be replaced; write `replacements`
+    note: json/kustomization.yaml: `patchesJson6902` was not replaced, since the output would not certainly stay the same
+    note: no fixable findings
+    error: 3 findings in 1 target: 1 error, 2 warnings
+    ");
     assert_eq!(read("json/kustomization.yaml"), json);
     let fine = run(home, &["check", "fine", "--fix"]);
     let said = String::from_utf8_lossy(&fine.stderr);
@@ -477,7 +532,17 @@ patches: [{path: patch.yaml}]
     let built = run(home, &["build"]);
     let said = String::from_utf8_lossy(&built.stderr);
     assert!(built.status.success(), "{said}");
-    assert!(said.contains("removes `selector`") && said.contains("patch.yaml:6:3"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    warning[missing-field]: the patch removes `selector`, which is required
+     --> patch.yaml:6:3
+      |
+    6 |   selector: null
+      |   ^^^^^^^^
+      |
+      = resource: Deployment.apps web
+      = field: spec.selector
+      = help: take the deletion out of the patch; an API server refuses the object without the field
+    ");
     assert!(!said.contains("`replicas`"), "{said}");
     assert_eq!(run(home, &["build", "--strict"]).status.code(), Some(1));
     assert_eq!(found(home, &["."]).0, ["missing-required patch.yaml:6"], "reported once");
@@ -793,11 +858,24 @@ fn policy_with_a_syntax_error_is_an_error_at_the_policy() {
     let output = run(home.path(), &["check", "app", "--policies", "policies"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{said}");
-    assert!(said.contains("policies/policy.yaml:13:") && said.contains("few.example.com"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[cel]: this must be an expression of CEL
+      --> policies/policy.yaml:13:17
+       |
+    13 |   - expression: object.spec.replicas <=
+       |                 ^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = field: spec.validations[0].expression
+       = note: an API server rejects the policy few.example.com
+    ");
     let output = run(home.path(), &["check", "both", "-o", "short"]);
     let said = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("policy.yaml:13:") && !said.contains("expecting"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    app/web.yaml:1:1: warning[cel]: the policy few.example.com was not checked: its expression is invalid: Syntax error: mismatched input '<EOF>'
+    both/policy.yaml:13:17: error[cel]: this must be an expression of CEL
+    ");
+    assert!(!said.contains("expecting"), "{said}");
 }
 
 #[cfg(feature = "cel")]
@@ -816,7 +894,7 @@ fn policies_are_asked_that_are_built_or_named() {
     assert_eq!(found(home, &["app"]).0, [""; 0]);
     let (told, status) = found(home, &["app", "--policies", "policies"]);
     assert_eq!((told.len(), status), (1, Some(1)), "{told:?}");
-    assert!(told[0].starts_with("cel app/web.yaml:"), "{told:?}");
+    insta::assert_snapshot!(told[0], @"cel app/web.yaml:1");
     assert_eq!(found(home, &["both"]).0, told);
     assert_eq!(run(home, &["check", "app", "--policies", "empty"]).status.code(), Some(2));
     assert_eq!(run(home, &["check", "app", "--policies", "other"]).status.code(), Some(2), "no policy");
@@ -1256,5 +1334,12 @@ spc: 1
     let sarif = told("sarif");
     assert!(sarif.contains("\"k/a%5Cb%60%7C%1B%5B31m%E2%80%AE%0D.yaml\""), "{sarif}");
     let markdown = told("markdown");
-    assert!(markdown.contains("<code>k/a&#92;b&#96;&#124;&#92;x1b&#91;31m"), "{markdown}");
+    insta::assert_snapshot!(markdown, @r"
+    **kubectl smp check**: 2 findings in 1 target: 2 errors, 0 warnings
+
+    | | where | what | code |
+    |---|---|---|---|
+    | error | <code>k/a&#92;b&#96;&#124;&#92;x1b&#91;31m&#92;u202e&#92;r.yaml:1:1</code> | Deployment.apps w: spec: the required field <code>spec</code> is missing | `missing-required` |
+    | error | <code>k/a&#92;b&#96;&#124;&#92;x1b&#91;31m&#92;u202e&#92;r.yaml:4:1</code> | Deployment.apps w: spc: there is no field <code>spc</code> here<br>did you mean <code>spec</code>? | `unknown-field` |
+    ");
 }

@@ -139,7 +139,21 @@ fn every_file_is_told_once() {
     let again = deps(home.path(), &["overlays/prod", "base", "overlays/prod/kustomization.yaml"]);
     assert_eq!(again, want, "of several targets together");
     let within = deps(&home.path().join("overlays/prod"), &[]);
-    assert!(within.starts_with("../../base/base.yaml\n") && within.contains("\nweb.yaml\n"), "{within}");
+    insta::assert_snapshot!(within, @r"
+    ../../base/base.yaml
+    ../../base/kustomization.yaml
+    ../../parts/c/kustomization.yaml
+    crd.json
+    data.txt
+    fields.yaml
+    kustomization.yaml
+    patch.yaml
+    prefix.yaml
+    replacement.yaml
+    types.json
+    values.env
+    web.yaml
+    ");
 }
 
 #[test]
@@ -384,7 +398,17 @@ base/kustomization.yaml
 "
     );
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("web.yaml") && said.contains("1 of 2 targets failed: overlays/prod"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[io]: `web.yaml` cannot be read: no such file or directory
+     --> overlays/prod/kustomization.yaml:1:25
+      |
+    1 | resources: [../../base, web.yaml]
+      |                         ^^^^^^^^
+      |
+      = target: overlays/prod
+      = help: looked for overlays/prod/web.yaml
+    error: 1 of 2 targets failed: overlays/prod
+    ");
     let alone = run(home.path(), &["deps", "overlays/prod"]);
     assert_eq!((alone.status.code(), alone.stdout.len()), (Some(1), 0));
 }

@@ -188,10 +188,28 @@ fn conflicts_are_marked_where_they_are_and_nowhere_else() {
     repository.diverge(&[("web.yaml", &ours)], &[("web.yaml", &theirs)]);
     assert_eq!(repository.run(&["rebase", "theirs"]).status.code(), Some(1));
     let text = repository.read("web.yaml");
-    assert!(
-        text.contains("<<<<<<< ours\n  replicas: 3\n") && text.contains("  replicas: 5\n>>>>>>> theirs\n"),
-        "{text}"
-    );
+    insta::assert_snapshot!(text, @r"
+    # the shop
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+    spec:
+    <<<<<<< ours
+      replicas: 3
+    ||||||| base
+      replicas: 1
+    =======
+      replicas: 5
+    >>>>>>> theirs
+      template:
+        spec:
+          containers:
+          - name: web
+            image: web:2
+            ports:
+            - containerPort: 80
+    ");
     fs::write(repository.path().join("web.yaml"), &ours).expect("written");
     repository.git(&["add", "web.yaml"]);
     repository.git(&["rebase", "--continue"]);
@@ -247,10 +265,27 @@ fn files_that_both_sides_add_are_merged_from_nothing() {
     repository.diverge(&[("web.yaml", WEB)], &[("web.yaml", &theirs)]);
     assert_eq!(repository.run(&["merge", "theirs"]).status.code(), Some(1));
     let text = repository.read("web.yaml");
-    assert!(
-        text.contains("<<<<<<< ours") && text.contains("image: web:1") && text.contains("image: web:2"),
-        "{text}"
-    );
+    insta::assert_snapshot!(text, @r"
+    # the shop
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+    spec:
+      replicas: 1
+      template:
+        spec:
+          containers:
+          - name: web
+    <<<<<<< ours
+            image: web:1
+    ||||||| base
+    =======
+            image: web:2
+    >>>>>>> theirs
+            ports:
+            - containerPort: 80
+    ");
 }
 
 /// The driver without git: the exit status and what is in the second file.
@@ -276,7 +311,28 @@ fn the_path_decides_what_is_yaml_and_the_status_says_what_came() {
     assert_eq!(driver(sides, "dir/web.yaml").0, Some(0));
     let (status, text) = driver(sides, "web.txt");
     assert_eq!(status, Some(1));
-    assert!(String::from_utf8(text).expect("text").contains("<<<<<<< ours"));
+    insta::assert_snapshot!(String::from_utf8(text).expect("text"), @r"
+    # the shop
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+    spec:
+      replicas: 1
+    <<<<<<< ours
+      paused: true
+    ||||||| base
+    =======
+      minReadySeconds: 5
+    >>>>>>> theirs
+      template:
+        spec:
+          containers:
+          - name: web
+            image: web:1
+            ports:
+            - containerPort: 80
+    ");
     let binary: [&[u8]; 3] = [b"\0a", b"\0b", b"\0c"];
     assert_eq!(driver(binary, "web.yaml"), (Some(1), b"\0b".to_vec()), "ours stays");
     assert_eq!(driver([b"\0a", b"\0a", b"\0c"], "x"), (Some(0), b"\0c".to_vec()));

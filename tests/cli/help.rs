@@ -269,8 +269,11 @@ fn habits_of_other_tools_work() {
     }
     let wrong = run(&["build", "--watch"]);
     let message = String::from_utf8_lossy(&wrong.stderr);
-    assert!(
-        message.contains("unexpected argument '--watch'") && !message.contains("as a value"),
-        "{message}"
-    );
+    insta::assert_snapshot!(message, @r"
+    error[usage]: unexpected argument '--watch' found
+     |
+     = help: Usage: kubectl smp build [OPTIONS] [TARGET]...
+             For more information, try '--help'.
+    ");
+    assert!(!message.contains("as a value"), "{message}");
 }

@@ -217,7 +217,30 @@ fn a_locked_schema_counts_for_its_own_kind_alone() {
     let options = BuildOptions::default().tree(Arc::new(MemoryTree::new(files).expect("files")));
     let built = Builder::new(options).and_then(|builder| builder.build(Path::new("over"))).expect("built");
     let text = built.to_yaml().expect("a text");
-    assert!(text.contains("name: sidecar") && text.contains("port: 53"), "{text}");
+    insta::assert_snapshot!(text, @r"
+    apiVersion: ex.io/v1
+    kind: Gadget
+    metadata:
+      name: g
+    spec:
+      ports:
+      - port: 53
+      - name: web
+        port: 80
+    ---
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+    spec:
+      template:
+        spec:
+          containers:
+          - image: b
+            name: web
+          - image: s
+            name: sidecar
+    ");
 }
 
 #[test]
@@ -263,5 +286,10 @@ patches: [{path: patch.yaml}]
     let said = String::from_utf8(output.stderr).expect("text");
     assert!(output.status.success(), "a note: {said}");
     assert_eq!(said.matches("note[schema-source]: ").count(), 1, "{said}");
-    assert!(said.contains(noted) && said.contains("--lock-file"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    note[schema-source]: ex.io/v1 Gadget merges by its schema in smp.lock, which is above the target
+     |
+     = target: k
+     = help: name the file with --lock-file if its schemas are meant to count here
+    ");
 }

@@ -93,10 +93,11 @@ metadata: {name: web, namespace: shop}
         says(&told, &["error[missing-field]", &format!("{name} has no kustomization file and no manifests")]);
         says(&refused(home.path(), &["build", name, "--base", "base"]), &["no manifests"]);
     }
-    says(
-        &refused(home.path(), &["build", "misnamed"]),
-        &["rename `kustomization.yml.txt` to `kustomization.yml`"],
-    );
+    insta::assert_snapshot!(&refused(home.path(), &["build", "misnamed"]), @r"
+    error[missing-field]: misnamed has no kustomization file and no manifests
+     |
+     = help: rename `kustomization.yml.txt` to `kustomization.yml`, the name of kustomizations
+    ");
     for name in ["spelled", "typed"] {
         let told = refused(home.path(), &["build", name]);
         says(&told, &["is no name of a kustomization", "rename it to `kustomization.yaml`"]);
@@ -170,15 +171,36 @@ fn a_document_that_matches_nothing_names_what_was_meant() {
         assert_eq!(told(home.path(), &["build", name]), "", "{name} is nothing to speak of");
     }
     let told = refused(home.path(), &["build", "half"]);
-    says(
-        &told,
-        &[
-            "error[added-document]",
-            "lacks `spec.selector`, `spec.template`",
-            "did you mean Deployment `web`?",
-        ],
-    );
-    says(&refused(home.path(), &["build", "bare"]), &["lacks `spec`", "in namespace `shop`"]);
+    insta::assert_snapshot!(told, @r"
+    error[added-document]: the base has no such resource, and this one cannot be added: it lacks `spec.selector`, `spec.template`
+     --> half/a.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | ^
+      |
+     ::: base/web.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | - perhaps this one is meant
+      |
+      = resource: Deployment.apps wep in namespace shop
+      = help: did you mean Deployment `web`?
+    ");
+    insta::assert_snapshot!(&refused(home.path(), &["build", "bare"]), @r"
+    error[added-document]: the base has no such resource, and this one cannot be added: it lacks `spec`
+     --> bare/a.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | ^
+      |
+     ::: base/web.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | - perhaps this one is meant
+      |
+      = resource: Deployment.apps web
+      = help: did you mean Deployment `web` in namespace `shop`?
+    ");
 }
 
 #[test]
@@ -213,7 +235,21 @@ spec: {{replicas: 3}}
         let told = refused(home.path(), &["build", name]);
         says(&told, &["error[added-document]", lacks, want, &format!("--> {name}/x.yaml:1:1")]);
     }
-    says(&told(home.path(), &["build", "custom"]), &["warning[added-document]"]);
+    insta::assert_snapshot!(&told(home.path(), &["build", "custom"]), @r"
+    warning[added-document]: the base has no such resource, so this one is added
+     --> custom/x.yaml:1:1
+      |
+    1 | apiVersion: fleet.example.com/v1
+      | ^
+      |
+     ::: base/web.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | - perhaps this one is meant
+      |
+      = resource: Deployment.fleet.example.com web in namespace shop
+      = help: did you mean Deployment `web` of apiVersion `apps/v1`?
+    ");
     assert_eq!(told(home.path(), &["build", "whole"]), "", "it stands beside the other");
 }
 
@@ -274,10 +310,21 @@ metadata: {name: x}
         says(&told(home.path(), &["build", name]), &["warning[added-document]", want]);
     }
     let told_half = refused(home.path(), &["build", "half"]);
-    says(
-        &told_half,
-        &["error[added-document]", "it lacks `spec.selector`", "did you mean Deployment `web`?"],
-    );
+    insta::assert_snapshot!(told_half, @r"
+    error[added-document]: the base has no such resource, and this one cannot be added: it lacks `spec.selector`, `spec.template`
+     --> half/a.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | ^
+      |
+     ::: base/web.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | - perhaps this one is meant
+      |
+      = resource: StatefulSet.apps web in namespace shop
+      = help: did you mean Deployment `web`?
+    ");
     for (name, kind) in [("mistyped", "Deploymnet"), ("small", "deployment")] {
         let told = refused(home.path(), &["build", name]);
         let line = format!("--> {name}/a.yaml:2:7");
@@ -451,20 +498,44 @@ patches: [{path: p.yaml}]
 ",
     );
     let told_of = refused(home.path(), &["apply", "prod", "--dry-run=client"]);
-    says(&told_of, &["error[no-schema]", "Widget", "`--schema FILE`", "kubectl smp lock --schemas cluster"]);
+    insta::assert_snapshot!(told_of, @r"
+    error[no-schema]: this list was replaced: no schema says how its entries are merged
+     --> prod/w.yaml:4:14
+      |
+    4 | spec: {list: [{name: a, x: 1}]}
+      |              ^^^^^^^^^^^^^^^^^
+      |
+      = resource: Widget.example.com w
+      = field: spec.list
+      = help: name a cluster that has the CRD, add the CRD to the base, give its schema by `--schema FILE`, or write it down with `kubectl smp lock --schemas cluster`
+    ");
     let output =
         run(home.path(), &["apply", "prod", "--dry-run=client", "-o", "yaml", "--schema", "crd.yaml"]);
-    says(
-        &String::from_utf8_lossy(&output.stdout),
-        &["\
-- name: a
-    x: 1
-  - name: b
-"],
-    );
+    insta::assert_snapshot!(&String::from_utf8_lossy(&output.stdout), @r"
+    apiVersion: example.com/v1
+    kind: Widget
+    metadata:
+      name: w
+    spec:
+      list:
+      - name: a
+        x: 1
+      - name: b
+    ");
     // What kustomize does to a list is what a kustomization asks for.
     let app = ["apply", "app", "--dry-run=client", "--load-restrictor=LoadRestrictionsNone"];
-    says(&told(home.path(), &app), &["warning[no-schema]"]);
+    insta::assert_snapshot!(&told(home.path(), &app), @r"
+    warning[no-schema]: this list was replaced: no schema says how its entries are merged
+     --> app/p.yaml:4:14
+      |
+    4 | spec: {list: [{name: a, x: 1}]}
+      |              ^^^^^^^^^^^^^^^^^
+      |
+      = resource: Widget.example.com w
+      = field: spec.list
+      = help: give a schema, or tell its entries apart by `$patchMergeKey`
+    note: 1 object: none was sent
+    ");
 }
 
 #[test]
@@ -472,7 +543,7 @@ fn a_namespace_for_a_build_is_refused() {
     let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a"))]);
     let output = run(home.path(), &["build", "app", "-n", "shop"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
-    says(&String::from_utf8_lossy(&output.stderr), &["`--namespace`", "`namespace:` in a kustomization"]);
+    insta::assert_snapshot!(&String::from_utf8_lossy(&output.stderr), @"error[usage]: `--namespace` says where objects go that are sent to a cluster: what is rendered gets its namespace by `namespace:` in a kustomization, or by its manifests");
 }
 
 #[test]
@@ -492,7 +563,15 @@ kind: Component
 ",
     );
     let alone = told(home.path(), &["build", "part"]);
-    says(&alone, &["warning[component-alone]", "--> part/kustomization.yaml:2:7", "under `components:`"]);
+    insta::assert_snapshot!(alone, @r"
+    warning[component-alone]: this Component is built alone: it changes nothing but what it brings itself
+     --> part/kustomization.yaml:2:7
+      |
+    2 | kind: Component
+      |       ^^^^^^^^^
+      |
+      = help: build a kustomization that names it under `components:`
+    ");
     assert_eq!(told(home.path(), &["build", "app"]), "");
     assert_eq!(run(home.path(), &["build", "part"]).stdout, run(home.path(), &["build", "app"]).stdout);
     // One that says nothing is no target, and nothing that fails.
@@ -511,14 +590,23 @@ patchesStrategicMerge: [a.yaml]
 ",
     );
     let told = told(home.path(), &["build", "app"]);
-    says(
-        &told,
-        &[
-            "`labels: [{pairs: {...}, includeSelectors: true}]`",
-            "each file as `path: FILE`",
-            "warning: 2 warnings",
-        ],
-    );
+    insta::assert_snapshot!(told, @r"
+    warning[deprecated-field]: `commonLabels` is deprecated
+     --> app/kustomization.yaml:2:1
+      |
+    2 | commonLabels: {a: b}
+      | ^^^^^^^^^^^^
+      |
+      = help: use `labels` instead; what keeps the selectors as they are is `labels: [{pairs: {...}, includeSelectors: true}]`
+    warning[deprecated-field]: `patchesStrategicMerge` is deprecated
+     --> app/kustomization.yaml:3:1
+      |
+    3 | patchesStrategicMerge: [a.yaml]
+      | ^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: use `patches` instead, each file as `path: FILE`
+    warning: 2 warnings
+    ");
     let quiet = run(home.path(), &["build", "app", "--quiet"]);
     assert!(quiet.status.success() && quiet.stderr.is_empty());
 }
@@ -640,7 +728,11 @@ metadata:
         says(&told, &[&[part], parts].concat());
     }
     let home = folder(&[("base/kustomization.yaml", "resources: [a.yaml]"), ("base/a.yaml", &a)]);
-    says(&refused(home.path(), &["build", "bsae"]), &["did you mean `base`?"]);
+    insta::assert_snapshot!(&refused(home.path(), &["build", "bsae"]), @r"
+    error[io]: bsae: no such file or directory
+     |
+     = help: did you mean `base`?
+    ");
 }
 
 #[test]
@@ -1121,7 +1213,36 @@ data: [1]
         assert_eq!(told.matches(&format!("error[io]: `{name}`")).count(), 1, "{name}: {told}");
     }
     let told = refused(home.path(), &["build", "patched"]);
-    says(&told, &["`x.yaml` cannot be read", "no resource matches this patch: ConfigMap nobody"]);
+    insta::assert_snapshot!(told, @r"
+    error[io]: `x.yaml` cannot be read: no such file or directory
+     --> patched/kustomization.yaml:2:18
+      |
+    2 | patches: [{path: x.yaml}, {path: y.yaml}, {path: z.yaml}]
+      |                  ^^^^^^
+      |
+      = help: did you mean `a.yaml`? looked for patched/x.yaml
+    error[no-match]: no resource matches this patch: ConfigMap nobody
+     --> patched/y.yaml:4:9
+      |
+    4 |   name: nobody
+      |         ^^^^^^
+      |
+      = help: the patch must have kind, name and namespace of a resource, or a `target`
+    error[wrong-type]: a list cannot be merged with a map
+     --> patched/z.yaml:4:7
+      |
+    4 | data: [1]
+      |       ^^^
+      |
+     ::: patched/a.yaml:6:3
+      |
+    6 |   a: b
+      |   ---- a map is here
+      |
+      = resource: ConfigMap a
+      = field: data
+      = help: set the field to null in an earlier patch to give it another type
+    ");
     assert_eq!(told.matches("error[").count(), if told.contains("z.yaml") { 3 } else { 2 }, "{told}");
     let many = refused(home.path(), &["build", "app", "patched", "--message-format", "json"]);
     for message in messages(&many).iter().filter(|message| message["code"] != "summary") {
@@ -1235,7 +1356,22 @@ replacements:
 "#;
     let home = folder(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
     let told = refused(home.path(), &["build", "app"]);
-    says(&told, &["did you mean `spec.template.spec.containers.[name=web].image`?"]);
+    insta::assert_snapshot!(told, @r#"
+    error[no-match]: the target has no such field
+     --> app/kustomization.yaml:6:18
+      |
+    6 |     fieldPaths: ["spec.template.spec.containers.[name=wbe].image"]
+      |                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+     ::: app/a.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | - in this resource
+      |
+      = resource: Deployment.apps web in namespace shop
+      = field: spec.template.spec.containers.[name=wbe].image
+      = help: did you mean `spec.template.spec.containers.[name=web].image`? `options: {create: true}` adds fields
+    "#);
 }
 
 #[test]
@@ -1248,13 +1384,29 @@ fn targets_that_are_something_else_are_told() {
         ("over/kustomization.yaml", "resources: [../base/a.yaml]"),
     ]);
     let told = refused(home.path(), &["build", "taken"]);
-    says(&told, &["taken/kustomization.yaml is a directory, and no kustomization file"]);
+    insta::assert_snapshot!(told, @r"
+    error[io]: taken/kustomization.yaml is a directory, and no kustomization file
+     |
+     = help: put the file there, or rename the directory
+    ");
     let told = refused(home.path(), &["build", "named"]);
-    says(&told, &["`kustomize.yaml` is no name of a kustomization", "rename it to `kustomization.yaml`"]);
+    insta::assert_snapshot!(told, @r"
+    error[invalid-value]: `kustomize.yaml` is no name of a kustomization, and no manifest can be like that
+     --> named/kustomize.yaml:1:1
+      |
+    1 | resources: [a.yaml]
+      | ^
+      |
+      = help: rename it to `kustomization.yaml`
+    ");
     let mut empty = command(home.path(), &["build", "-"]);
     let output = empty.stdin(std::process::Stdio::null()).output().expect("the program runs");
     assert!(!output.status.success() && output.stdout.is_empty());
-    says(&String::from_utf8_lossy(&output.stderr), &["there are no resources in what standard input gives"]);
+    insta::assert_snapshot!(&String::from_utf8_lossy(&output.stderr), @r"
+    error[missing-field]: there are no resources in what standard input gives
+     |
+     = help: look at what the command before the `|` prints, and whether it failed
+    ");
     let file = run(home.path(), &["build", "base/a.yaml"]);
     assert_eq!(run(home.path(), &["build", "-R", "base/a.yaml"]).stdout, file.stdout);
 }
@@ -1276,16 +1428,41 @@ patches:
 ",
     );
     let told = told(home.path(), &["build", "."]);
-    says(&told, &["did you mean the kind `Deployment`?", "--> kustomization.yaml:8:23"]);
-    says(&told, &["the path `x/spec/paused` does not begin with `/`"]);
+    insta::assert_snapshot!(told, @r"
+    warning[invalid-value]: the path `x/spec/paused` does not begin with `/`, and what is before its first `/` is lost
+     --> kustomization.yaml:8:23
+      |
+    8 |     - {op: add, path: x/spec/paused, value: true}
+      |                       ^^^^^^^^^^^^^
+      |
+      = help: write `/x/spec/paused`
+    warning[unmatched-patch]: the target kind=Deploymnet selects no resource
+     --> kustomization.yaml:3:11
+      |
+    3 | - target: {kind: Deploymnet}
+      |           ^^^^^^^^^^^^^^^^^^
+      |
+     ::: kustomization.yaml:5:5
+      |
+    5 |     - {op: add, path: /a, value: b}
+      |     ------------------------------- the patch
+      |
+      = help: did you mean the kind `Deployment`? the patch changes nothing
+    warning: 2 warnings
+    ");
 }
 
 #[test]
 fn wrong_command_lines_are_messages_like_others() {
     let home = folder(&[]);
     let told = refused(home.path(), &["a\nerror: forged"]);
-    assert!(told.starts_with("error[usage]: ") && !told.contains("\nerror: forged"), "{told}");
-    says(&told, &["a\\nerror: forged"]);
+    insta::assert_snapshot!(told, @r"
+    error[usage]: unrecognized subcommand 'a\nerror: forged'
+     |
+     = help: Usage: kubectl smp <COMMAND>
+             For more information, try '--help'.
+    ");
+    assert!(!told.contains("\nerror: forged"), "{told}");
     let told = refused(home.path(), &["build", "--nope", "--message-format", "short"]);
     assert!(told.starts_with("error[usage]: ") && told.lines().count() == 1, "{told}");
 }
@@ -1357,7 +1534,23 @@ replicas: [{name: x, count: 1}]
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let home = folder(&files);
     let told = refused(home.path(), &["build", "b0"]);
-    says(&told, &["reached by `../b300` in b299", "... 294 more", "reached by `../b1` in b0"]);
+    insta::assert_snapshot!(told, @r"
+    error[no-match]: no resource with replicas is named `x`
+     --> b300/kustomization.yaml:2:19
+      |
+    2 | replicas: [{name: x, count: 1}]
+      |                   ^
+      |
+      = note: looked for Deployment, StatefulSet, ReplicaSet, ReplicationController
+      = note: reached by `../b300` in b299
+      = note: reached by `../b299` in b298
+      = note: reached by `../b298` in b297
+      = note: ... 294 more
+      = note: reached by `../b3` in b2
+      = note: reached by `../b2` in b1
+      = note: reached by `../b1` in b0
+      = help: use the name as the base writes it, without prefix and suffix
+    ");
     assert!(told.lines().count() < 20, "{told}");
 }
 
@@ -1374,7 +1567,16 @@ resources: [{list}]
         ),
     )]);
     let told = refused(home.path(), &["build", "app"]);
-    says(&told, &["app/kustomization.yaml:2:", "...", "^^^"]);
+    insta::assert_snapshot!(told, @r"
+    error[io]: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaa` cannot be read: no such file or directory
+     --> app/kustomization.yaml:2:13
+      |
+    2 | resources: ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaaaaaaaa...
+      |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = note: and 499 more: app/kustomization.yaml:2:46, app/kustomization.yaml:2:79, app/kustomization.yaml:2:112, ...
+      = help: looked for app/aaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    ");
     assert!(told.lines().all(|line| line.len() < 400), "{}", told.lines().map(str::len).max().unwrap_or(0));
 }
 
@@ -1430,7 +1632,15 @@ a: |
         ("alert/a.yaml", &alert),
     ]);
     let told = refused(home.path(), &["build", "conflict"]);
-    says(&told, &["this file has git conflict markers", "conflict/a.yaml:5:1", "resolve the conflict"]);
+    insta::assert_snapshot!(told, @r"
+    error[syntax]: this file has git conflict markers
+     --> conflict/a.yaml:5:1
+      |
+    5 | <<<<<<< HEAD
+      | ^^^^^^^
+      |
+      = help: resolve the conflict, and remove the lines `<<<<<<<`, `=======` and `>>>>>>>`
+    ");
     for target in ["expression", "statement"] {
         says(&refused(home.path(), &["build", target]), &["looks like a Helm template", "`helmCharts`"]);
     }
@@ -1481,11 +1691,17 @@ fn a_wrong_directory_names_the_nearest_ones() {
         ("apps/base/docs/README.md", ""),
     ]);
     let told = refused(home.path(), &["build", "apps"]);
-    let nearest = "no kustomization.yaml in apps; the nearest are in apps/base, apps/overlays/dev, apps/overlays/prod \
-                   and 1 more";
-    says(&told, &[nearest, "--recursive"]);
+    insta::assert_snapshot!(told, @r"
+    error[missing-field]: no kustomization.yaml in apps; the nearest are in apps/base, apps/overlays/dev, apps/overlays/prod and 1 more
+     |
+     = help: name one of them, or search the directory for all targets with --recursive
+    ");
     let told = refused(home.path(), &["build", "apps/base/docs"]);
-    says(&told, &["no kustomization.yaml in apps/base/docs; the nearest are in apps/base"]);
+    insta::assert_snapshot!(told, @r"
+    error[missing-field]: no kustomization.yaml in apps/base/docs; the nearest are in apps/base
+     |
+     = help: name one of them, or search the directory for all targets with --recursive
+    ");
 }
 
 #[test]
@@ -1511,13 +1727,53 @@ resources: [web.yaml]
 patches: [{path: patch.yaml}]
 ",
     );
-    let outside = "`$patchMergeKey` has no effect outside an entry of a list";
-    says(&refused(home.path(), &["build", "over"]), &["error[directive]", outside, "over/web.yaml:5:19"]);
-    says(&told(home.path(), &["build", "k"]), &["warning[directive]", outside, "k/patch.yaml:5:19"]);
+    insta::assert_snapshot!(&refused(home.path(), &["build", "over"]), @r"
+    error[directive]: `$patchMergeKey` has no effect outside an entry of a list
+     --> over/web.yaml:5:19
+      |
+    5 |   $patchMergeKey: [name]
+      |                   ^^^^^^
+      |
+      = resource: Deployment.apps web in namespace shop
+      = field: spec
+      = help: move it into the entry whose merge keys it names, or remove it
+    ");
+    insta::assert_snapshot!(&told(home.path(), &["build", "k"]), @r"
+    warning[directive]: `$patchMergeKey` has no effect outside an entry of a list
+     --> k/patch.yaml:5:19
+      |
+    5 |   $patchMergeKey: [name]
+      |                   ^^^^^^
+      |
+      = resource: Deployment.apps web in namespace shop
+      = field: spec
+      = help: move it into the entry whose merge keys it names, or remove it
+    ");
     refused(home.path(), &["build", "k", "--strict"]);
     assert!(!program::stdout(&run(home.path(), &["build", "k"])).contains('$'));
     let as_kustomize = run(home.path(), &["build", "k", "--dialect", "kustomize"]);
-    assert!(program::stdout(&as_kustomize).contains("$patchMergeKey"), "a field like any other");
+    insta::assert_snapshot!(program::stdout(&as_kustomize), @r"
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+      namespace: shop
+    spec:
+      $patchMergeKey:
+      - name
+      replicas: 2
+      selector:
+        matchLabels:
+          app: web
+      template:
+        metadata:
+          labels:
+            app: web
+        spec:
+          containers:
+          - image: web:1
+            name: web
+    ");
 }
 
 #[test]

@@ -128,7 +128,22 @@ fn between_two_that_fit_none_is_taken() {
     let output = merge3(&directory, &["--in-place", "--on-conflict", "dest", "--exit-code"]);
     assert_eq!(output.status.code(), Some(3), "the upgrade of what dest does not have any more is told");
     assert_eq!(fs::read_to_string(directory.path().join("dest/web.yaml")).expect("there"), dest);
-    assert!(text(&output.stdout).contains("dest removed this resource"), "{output:?}");
+    insta::assert_snapshot!(text(&output.stdout), @r"
+    warning[conflict]: dest removed this resource, and the updated version changes it: it is left as dest has it
+     --> updated/web.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | ^ in the updated version
+      |
+     ::: original/web.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | - in the original
+      |
+      = resource: Deployment.apps web
+      = note: dest does not have it
+    nothing changed, 1 conflict
+    ");
 }
 
 #[test]
@@ -592,7 +607,16 @@ data: {{{data}}}
     assert_eq!(report["conflicts"].as_array().map(Vec::len), Some(1), "the replicas: {report:#}");
     let at = |file: &str| fs::read_to_string(directory.path().join(file)).expect("there");
     assert_eq!(at("dest/w.yaml"), before);
-    assert!(at("out/w.yaml").contains("replicas: 3"));
+    insta::assert_snapshot!(at("out/w.yaml"), @r"
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+      labels: {a: y, b: y, c: z, e: n}
+    spec:
+      replicas: 3
+      template: {spec: {containers: [{name: new, image: k}, {name: p, image: j}, {name: q, image: i}]}}
+    ");
 }
 
 #[test]
@@ -756,7 +780,7 @@ fn conflicts_in_place_end_with_a_status_of_their_own() {
     }
     let help = text(&run(std::path::Path::new("."), &["merge3", "--help"]).stdout);
     let start: String = help.lines().take(8).collect();
-    assert!(start.contains("Exit status 3 when there were conflicts"), "{help}");
+    insta::assert_snapshot!(start, @"Merge what changed between two versions of manifests into a thirdExit status 3 when there were conflicts and files were changed in place.Usage: kubectl smp merge3 [OPTIONS] <ORIGINAL> <UPDATED> <DEST>       kubectl smp merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>       kubectl smp merge3 [OPTIONS] --git-driver <ORIGINAL> <CURRENT> <OTHER> <PATH>");
 }
 
 #[test]
@@ -779,7 +803,14 @@ fn three_versions_are_named_by_position() {
     }
     let help = text(&merge3(&["-h"]).stdout);
     let four = text(&merge3(&["original", "updated", "dest", "more"]).stderr);
-    assert!(four.contains("3 values required for '[ORIGINAL] [UPDATED] [DEST]' but 4"), "{four}");
+    insta::assert_snapshot!(four, @r"
+    error[usage]: 3 values required for '[ORIGINAL] [UPDATED] [DEST]' but 4 were provided
+     |
+     = help: Usage: kubectl smp merge3 [OPTIONS] <ORIGINAL> <UPDATED> <DEST>
+             kubectl smp merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>
+             kubectl smp merge3 [OPTIONS] --git-driver <ORIGINAL> <CURRENT> <OTHER> <PATH>
+             For more information, try '--help'.
+    ");
     for usage in [
         "\n  [ORIGINAL] [UPDATED] [DEST]  The three versions",
         "merge3 [OPTIONS] <ORIGINAL> <UPDATED> <DEST>",
@@ -969,7 +1000,14 @@ b: 1
     ] {
         assert_eq!(dest(name), want, "{name}");
     }
-    assert!(text(&output.stdout).contains("dest/README.md: changed\n"), "{output:?}");
+    insta::assert_snapshot!(text(&output.stdout), @r"
+    dest/README.md: changed
+    dest/new.txt: added
+    dest/t.yaml: changed
+    dest/values.yaml: document 1: changed a
+    dest/web.yaml: Deployment.apps web: changed spec.template.spec.containers[name=web].image
+    1 added, 4 changed, 0 removed
+    ");
     assert!(
         text(&output.stderr).contains("original/t.yaml is not merged")
             || text(&output.stderr).contains("dest/t.yaml is not merged"),
@@ -991,7 +1029,19 @@ spec: {list}
     };
     let directory = packages([&[("x.yaml", &thing("[{a: 1}]"))], &[], &[("x.yaml", &thing("[{a: 2}]"))]]);
     let output = run(directory.path(), &["merge", "original", "dest"]);
-    assert!(text(&output.stderr).contains("no schema says how its entries are merged"), "{output:?}");
+    insta::assert_snapshot!(text(&output.stderr), @r"
+    warning[no-schema]: this list was replaced: no schema says how its entries are merged
+     --> original/x.yaml:4:7
+      |
+    4 | spec: [{a: 1}]
+      |       ^^^^^^^^
+      |
+      = resource: Thing.example.com x
+      = field: spec
+      = help: give a schema, or tell its entries apart by `$patchMergeKey`
+    dest/x.yaml: Thing.example.com x: changed spec
+    0 added, 1 changed, 0 removed
+    ");
 }
 
 #[test]
@@ -1330,7 +1380,15 @@ fn places_that_cannot_be_meant_are_refused() {
     let directory = packages([&[("web.yaml", WEB)], &[("web.yaml", WEB)], &[("web.yaml", &marked)]]);
     let output = merge3(&directory, &["--in-place"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(text(&output.stderr).contains("dest/web.yaml has a conflict between markers"), "{output:?}");
+    insta::assert_snapshot!(text(&output.stderr), @r"
+    error[conflict]: dest/web.yaml has a conflict between markers
+     --> dest/web.yaml:6:1
+      |
+    6 | ***
+      | ^^^ here
+      |
+      = help: resolve it, and take the markers away
+    ");
 }
 
 #[test]

@@ -50,9 +50,28 @@ replicas: 2 # more
 image: web:2
 "
     );
-    assert!(stderr.contains("dest/web.yaml: Web web: changed replicas, image\n"), "{stderr}");
-    assert!(stderr.ends_with("0 added, 1 changed, 0 removed, 1 conflict\n"), "{stderr}");
-    assert!(stderr.contains("both sides changed this field: the updated value is taken\n"), "{stderr}");
+    insta::assert_snapshot!(stderr, @r"
+    warning[conflict]: both sides changed this field: the updated value is taken
+     --> dest/web.yaml:4:11
+      |
+    4 | replicas: 5 # more
+      |           ^ in dest
+      |
+     ::: updated/web.yaml:3:11
+      |
+    3 | replicas: 2
+      |           - in the updated version
+      |
+     ::: original/web.yaml:3:11
+      |
+    3 | replicas: 1
+      |           - in the original
+      |
+      = resource: Web web
+      = field: replicas
+    dest/web.yaml: Web web: changed replicas, image
+    0 added, 1 changed, 0 removed, 1 conflict
+    ");
     for place in ["dest/web.yaml:4:", "updated/web.yaml:3:", "original/web.yaml:3:"] {
         assert!(stderr.contains(place), "{place} is not in {stderr}");
     }
@@ -64,7 +83,13 @@ fn conflicts_are_decided_as_asked() {
     let sides = three_sides();
     let run = |policy: &str| run(sides.path(), &[&MERGE3[..], &["--on-conflict", policy]].concat());
     let dest = run("dest");
-    assert!(text(&dest.stdout).contains("replicas: 5 # more\nimage: web:2\n"));
+    insta::assert_snapshot!(text(&dest.stdout), @r"
+    # ours
+    kind: Web
+    metadata: {name: web}
+    replicas: 5 # more
+    image: web:2
+    ");
     for stops in ["fail", "report"] {
         let output = run(stops);
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()), "{stops}");
@@ -95,7 +120,30 @@ metadata: {name: new}
     .expect("written");
     let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(3), String::new()), "{output:?}");
-    assert!(text(&output.stdout).ends_with("1 added, 1 changed, 1 removed, 1 conflict\n"), "{output:?}");
+    insta::assert_snapshot!(text(&output.stdout), @r"
+    warning[conflict]: both sides changed this field: the updated value is taken
+     --> dest/web.yaml:4:11
+      |
+    4 | replicas: 5 # more
+      |           ^ in dest
+      |
+     ::: updated/web.yaml:3:11
+      |
+    3 | replicas: 2
+      |           - in the updated version
+      |
+     ::: original/web.yaml:3:11
+      |
+    3 | replicas: 1
+      |           - in the original
+      |
+      = resource: Web web
+      = field: replicas
+    dest/gone.yaml: Web gone: removed
+    dest/new.yaml: Web new: added
+    dest/web.yaml: Web web: changed replicas, image
+    1 added, 1 changed, 1 removed, 1 conflict
+    ");
     let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
     assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
     assert_eq!(
@@ -124,14 +172,23 @@ fn manifests_that_cannot_be_read_stop_nothing_else() {
     let output = run(sides.path(), &[&MERGE3[..], &["--in-place"]].concat());
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     let told = text(&output.stderr);
-    assert!(told.starts_with("warning[syntax]: dest/bad.yaml is merged by lines: "), "{told}");
+    insta::assert_snapshot!(told, @r"
+    warning[syntax]: dest/bad.yaml is merged by lines: unclosed bracket '['
+    warning: 2 warnings
+    ");
     let dest = |name: &str| fs::read_to_string(sides.path().join("dest").join(name)).ok();
     assert!(dest("web.yaml").is_some_and(|text| text.contains("image: web:2")));
     assert_eq!(dest("bad.yaml").as_deref(), Some("a: [\n"));
     // A single file that was asked for is another matter.
     let output = run(sides.path(), &["merge", "updated/web.yaml", "dest/bad.yaml"]);
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    assert!(text(&output.stderr).contains("bad.yaml"));
+    insta::assert_snapshot!(text(&output.stderr), @r"
+    error[syntax]: unclosed bracket '['
+     --> dest/bad.yaml:1:4
+      |
+    1 | a: [
+      |    ^
+    ");
 }
 
 #[test]
@@ -237,7 +294,30 @@ resources: [web.yaml]
 replicas: 1
 ";
     assert_eq!(text(&patch(&[]).stdout), format!("{others}---\n{patched}"));
-    assert!(text(&patch(&["-o", "json"]).stdout).contains("\"replicas\": 9"));
+    insta::assert_snapshot!(text(&patch(&["-o", "json"]).stdout), @r#"
+    {
+        "kind": "B",
+        "metadata": {
+            "name": "b"
+        }
+    }
+    {
+        "resources": [
+            "web.yaml"
+        ]
+    }
+    {
+        "replicas": 1
+    }
+    {
+        "image": "web:1",
+        "kind": "Web",
+        "metadata": {
+            "name": "web"
+        },
+        "replicas": 9
+    }
+    "#);
     assert!(patch(&["--in-place"]).status.success());
     assert_eq!(fs::read_to_string(files.path().join("dir/web.yaml")).expect("there"), patched);
     let nothing = run(files.path(), &["patch", "-f", "dir", "-p", "kind: Nope", "--type", "merge"]);

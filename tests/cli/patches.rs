@@ -102,7 +102,10 @@ fn removed_list_entries_are_counted() {
     let patch = "{images: [{name: web, newTag: \"9\"}]}";
     let args = ["patch", "-f", "kustomization.yaml", "--type=merge", "--in-place", "-p", patch];
     let (_, stderr) = succeed(files.path(), &args);
-    assert!(stderr.ends_with("0 added, 1 changed, 0 removed, 1 list entry removed\n"), "{stderr}");
+    insta::assert_snapshot!(stderr, @r"
+    kustomization.yaml: Kustomization: changed images[name=web].newTag, images[name=db]
+    0 added, 1 changed, 0 removed, 1 list entry removed
+    ");
 }
 
 #[test]
@@ -172,12 +175,27 @@ fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
 
     let files = both();
     let said = fail(files.path(), &["patch", "-f", "app", "-p", &patch("test")]);
-    assert!(
-        said.contains("and no such manifest names one") && said.contains("select the manifest"),
-        "{said}"
-    );
+    insta::assert_snapshot!(said, @r"
+    error[no-match]: this patch is for `ConfigMap c` in namespace `test`, and no such manifest names one
+     --> --patch:1:50
+      |
+    1 | {kind: ConfigMap, metadata: {name: c, namespace: test}, data: {a: new}}
+      |                                                  ^^^^
+      |
+      = note: v1 ConfigMap c in none.yaml
+      = note: v1 ConfigMap c in prod.yaml
+      = help: leave the namespace out of the patch, or select the manifest by kind or name, to write `namespace: test` into it
+    ");
     succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("test"), "--name", "c"]);
-    assert!(of("app/none.yaml", &files).contains("namespace: test"));
+    insta::assert_snapshot!(of("app/none.yaml", &files), @r"
+    apiVersion: v1
+    kind: ConfigMap
+    metadata:
+      name: c
+      namespace: test
+    data:
+      a: new
+    ");
     assert_eq!(of("app/prod.yaml", &files), config("prod", "old"));
 }
 
@@ -270,8 +288,32 @@ fn what_is_for_nobody_is_told_with_what_there_is() {
         }
     }
     let said = patch("{kind: Kustomization}", &["--type", "merge"]);
-    assert!(said.contains("are patched only when asked for"), "{said}");
-    assert!(patch("{}", &["-l", "tier=none"]).contains("no manifest is what was asked for"));
+    insta::assert_snapshot!(said, @r"
+    error[no-match]: this patch is for `Kustomization`, and there is no such manifest
+     --> --patch:1:1
+      |
+    1 | {kind: Kustomization}
+      | ^
+      |
+      = note: kustomizations, and documents without a kind, are patched only when asked for: by kind, name, labels, or with all others
+      = note: apps/v1 Deployment db in db.yaml
+      = note: apps/v1 Deployment web in web.yaml
+      = help: a patch is for the manifests that have its apiVersion, kind and name, as far as it names them
+    ");
+    insta::assert_snapshot!(patch("{}", &["-l", "tier=none"]), @r"
+    error[no-match]: no manifest is what was asked for
+     --> --patch:1:1
+      |
+    1 | {}
+      | ^
+      |
+      = note: a document without a kind in kustomization.yaml
+      = note: a document without a kind in values.yaml
+      = note: kustomize.config.k8s.io/v1beta1 Kustomization in overlay/kustomization.yaml
+      = note: apps/v1 Deployment db in db.yaml
+      = note: apps/v1 Deployment web in web.yaml
+      = help: kind, name and labels must be those of a manifest
+    ");
 }
 
 #[test]
@@ -456,7 +498,17 @@ fn values_that_the_schema_forbids_are_warned_of() {
     assert!(!said.contains("spec.replicas"), "what was there before is not the patch's: {said}");
     assert_eq!(patch("{spec: {paused: true}}", "merge"), "");
     let said = patch("[{op: add, path: /spec/paused, value: 1}]", "json");
-    assert!(said.contains("field: spec.paused"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    warning[wrong-type]: the schema wants true or false here, and this is an integer
+     --> --patch:1:39
+      |
+    1 | [{op: add, path: /spec/paused, value: 1}]
+      |                                       ^
+      |
+      = resource: Deployment.apps web
+      = field: spec.paused
+      = help: the API server refuses it
+    ");
 }
 
 #[test]
@@ -582,7 +634,17 @@ fn kinds_that_are_not_built_in_are_refused_as_the_server_refuses_them() {
     let files = folder(&[("d/a.yaml", CUSTOM), ("d/crd.yaml", CRD), ("crd.yaml", CRD)]);
     let args = ["patch", "-f", "d", "-p", "{kind: Thing, spec: {l: [{id: 2, x: 2}]}}"];
     let said = fail(files.path(), &args);
-    assert!(said.contains("415 Unsupported Media Type") && said.contains("--type=merge"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[no-schema]: the API server takes no strategic merge patch for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
+     --> d/a.yaml:1:1
+      |
+    1 | apiVersion: example.com/v1
+      | ^
+      |
+      = resource: Thing.example.com a
+      = note: it was for example.com/v1 Thing a in a.yaml
+      = help: use --type=merge, which the server takes for any kind, or --dialect=overlay; --schema FILE (with --schema-type for documents without a kind) names a schema to merge by
+    ");
     let with = |more: &[&str]| succeed(files.path(), &[&args, more].concat()).0;
     assert!(with(&["--type", "merge"]).contains("l: [{id: 2, x: 2}]"));
     assert!(with(&["--dialect", "overlay"]).contains("l: [{id: 1, x: 1}, {id: 2, x: 2}]"));
@@ -590,7 +652,15 @@ fn kinds_that_are_not_built_in_are_refused_as_the_server_refuses_them() {
     assert!(with(&["--schema", "crd.yaml"]).contains("l: [{id: 2, x: 2}]"));
     let create = ["create-patch", "d/a.yaml", "b.yaml"];
     fs::write(files.path().join("b.yaml"), CUSTOM.replace("{id: 2}", "{id: 2, x: 2}")).expect("written");
-    assert!(fail(files.path(), &create).contains("415 Unsupported Media Type"));
+    insta::assert_snapshot!(fail(files.path(),&create), @r"
+    error[no-schema]: the API server takes no strategic merge patch for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
+     --> b.yaml:1:1
+      |
+    1 | apiVersion: example.com/v1
+      | ^
+      |
+      = help: use --type=merge, which the server takes for any kind, or --dialect=overlay; --schema FILE (with --schema-type for documents without a kind) names a schema to merge by
+    ");
     let (patch, said) = succeed(files.path(), &[&create[..], &["--dialect", "overlay"]].concat());
     assert_eq!(
         patch,
@@ -603,7 +673,16 @@ spec:
     x: 2
 "
     );
-    assert!(said.contains("this list was replaced: no schema says how its entries are merged"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    warning[no-schema]: this list was replaced: no schema says how its entries are merged
+     --> b.yaml:6:6
+      |
+    6 |   l: [{id: 1, x: 1}, {id: 2, x: 2}]
+      |      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = field: spec.l
+      = help: give a schema, or tell its entries apart by `$patchMergeKey`
+    ");
     let (patch, said) =
         succeed(files.path(), &[&create[..], &["--dialect", "overlay", "--schema", "crd.yaml"]].concat());
     assert_eq!(
@@ -775,10 +854,18 @@ definitions:
     let files = folder(&[("crd.yaml", CRD), ("wrong.yaml", wrong), ("a.yaml", CUSTOM)]);
     let (stdout, stderr) = succeed(files.path(), &["schema", "lint", "crd.yaml"]);
     assert_eq!((stdout.as_str(), stderr.as_str()), ("crd.yaml: 0 errors, 0 warnings\n", ""));
-    let first = "must be the first of the recommended ones";
     let output = run(files.path(), &["schema", "lint", "wrong.yaml", "crd.yaml"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8(output.stderr).expect("text").contains(first));
+    insta::assert_snapshot!(String::from_utf8(output.stderr).expect("text"), @r"
+    error[invalid-value]: the default merge key `a` must be the first of the recommended ones, `b`, `a`
+     --> wrong.yaml:7:51
+      |
+    7 |         x-kubernetes-recommended-patch-merge-key: b,a
+      |                                                   ^^^
+      |
+      = field: x-kubernetes-recommended-patch-merge-key
+      = help: name the default merge key first, then the others: `<default>,<additional>`
+    ");
     let stdout = String::from_utf8(output.stdout).expect("text");
     assert_eq!(
         stdout,
@@ -787,10 +874,26 @@ wrong.yaml: 1 error, 0 warnings
 crd.yaml: 0 errors, 0 warnings
 "
     );
-    assert!(fail(files.path(), &["schema", "compile", "wrong.yaml", "-o", "out"]).contains(first));
-    assert!(
-        fail(files.path(), &["patch", "-f", "a.yaml", "-p", "{}", "--schema", "wrong.yaml"]).contains(first)
-    );
+    insta::assert_snapshot!(fail(files.path(), &["schema", "compile", "wrong.yaml", "-o", "out"]), @r"
+    error[invalid-value]: the default merge key `a` must be the first of the recommended ones, `b`, `a`
+     --> wrong.yaml:7:51
+      |
+    7 |         x-kubernetes-recommended-patch-merge-key: b,a
+      |                                                   ^^^
+      |
+      = field: x-kubernetes-recommended-patch-merge-key
+      = help: name the default merge key first, then the others: `<default>,<additional>`
+    ");
+    insta::assert_snapshot!(fail(files.path(), &["patch", "-f", "a.yaml", "-p", "{}", "--schema", "wrong.yaml"]), @r"
+    error[invalid-value]: the default merge key `a` must be the first of the recommended ones, `b`, `a`
+     --> wrong.yaml:7:51
+      |
+    7 |         x-kubernetes-recommended-patch-merge-key: b,a
+      |                                                   ^^^
+      |
+      = field: x-kubernetes-recommended-patch-merge-key
+      = help: name the default merge key first, then the others: `<default>,<additional>`
+    ");
 }
 
 /// A definition with one list, and what is said of it.
@@ -840,9 +943,11 @@ fn compiled_schemas_are_sources_as_any_others() {
     }
     let output = run(files.path(), &["schema", "lint", "one"]);
     assert!(!output.status.success());
-    assert!(
-        String::from_utf8(output.stderr).expect("text").contains("compiled schema, which cannot be linted")
-    );
+    insta::assert_snapshot!(String::from_utf8(output.stderr).expect("text"), @r"
+    error[invalid-value]: one is a compiled schema, which cannot be linted
+     |
+     = help: lint what it was compiled from
+    ");
 }
 
 #[test]
@@ -984,7 +1089,17 @@ spec:
     };
     let files = folder(&[("a.yaml", &config("1")), ("b.yaml", &config("2"))]);
     let said = fail(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
-    assert!(said.contains("no field `nope`") && said.contains("`--type merge` or `--type json`"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[unknown-field]: the schema has no field `nope` here, so it cannot be merged
+     --> b.yaml:7:9
+      |
+    7 |   nope: {a: 2}
+      |         ^^^^^^
+      |
+      = field: spec.nope
+      = note: `--dialect overlay`, `--type merge` or `--type json` makes a patch that says it
+      = help: check the name, or use a JSON merge patch for free-form fields
+    ");
 }
 
 /// As `kubectl create deployment --dry-run=client -o yaml` writes it.
@@ -1061,7 +1176,21 @@ fn what_is_null_or_empty_in_a_manifest_is_no_conflict() {
     let create =
         ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--dialect", "overlay"];
     let said = fail(files.path(), &create);
-    assert!(said.contains("spec.selector") && said.contains("--overwrite"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[conflict]: others changed this since it was applied last, and something else is wanted
+     --> new.yaml:7:13
+      |
+    7 |   selector: {matchLabels: {app: web}}
+      |             ^^^^^^^^^^^^^^^^^^^^^^^^^ wanted here
+      |
+     ::: live.yaml:9:13
+      |
+    9 |   selector: {matchLabels: {app: web, others: x}}
+      |             ------------------------------------ and in the cluster
+      |
+      = field: spec.selector
+      = help: --overwrite undoes the other change; or take it over into the manifest
+    ");
     let got = made_of(&files, "live.yaml", &[&create[..5], &["--overwrite"]].concat(), TYPES[3]);
     assert_eq!(got["metadata"], want["metadata"]);
     // Two-way, null is what it is in a JSON patch, and nothing to all others.
@@ -1180,9 +1309,35 @@ fn an_entry_whose_key_is_null_is_added_by_the_server_alone() {
     let files = folder(&[("web.yaml", WEB)]);
     let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
     let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
-    assert!(patched.contains("- name: null\n        image: b:1\n"), "{patched}");
+    insta::assert_snapshot!(patched, @r"
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+      labels: {tier: front}
+    spec:
+      replicas: 1 # one
+      template:
+        spec:
+          containers:
+          - name: null
+            image: b:1
+          - name: web
+            image: web:1
+    ");
     let said = fail(files.path(), &["patch", "-f", "web.yaml", "-p", null, "--dialect", "overlay"]);
-    assert!(said.contains("lacks its merge key `name`"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[missing-merge-key]: this entry lacks its merge key `name`
+     --> --patch:1:40
+      |
+    1 | {spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}
+      |                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = resource: Deployment.apps web
+      = field: spec.template.spec.containers[0]
+      = note: it was for apps/v1 Deployment web in web.yaml
+      = help: entries of this list are told apart by `name`: each entry needs a value there
+    ");
 }
 
 #[test]
@@ -1203,12 +1358,49 @@ spec: {replicas: {a: 1}, nope: {}}
     )
     .expect("written");
     let said = fail(files.path(), &["patch", "-f", "app", "--patch-file", "patch.yaml"]);
-    assert!(said.contains("patch.yaml:") && said.contains("Deployment db in db.yaml"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[unknown-field]: the schema has no field `nope` here, so it cannot be merged
+     --> patch.yaml:2:32
+      |
+    2 | spec: {replicas: {a: 1}, nope: {}}
+      |                                ^^
+      |
+      = resource: Deployment.apps db
+      = field: spec.nope
+      = note: it was for apps/v1 Deployment db in db.yaml
+      = help: check the name, or use a JSON merge patch for free-form fields
+    ");
     let said =
         fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--kind", "deploymet"]);
-    assert!(said.contains("did you mean `Deployment`?"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[no-match]: no manifest is what was asked for
+     --> --patch:1:1
+      |
+    1 | {spec: {paused: true}}
+      | ^
+      |
+      = note: a document without a kind in kustomization.yaml
+      = note: a document without a kind in values.yaml
+      = note: kustomize.config.k8s.io/v1beta1 Kustomization in overlay/kustomization.yaml
+      = note: apps/v1 Deployment db in db.yaml
+      = note: apps/v1 Deployment web in web.yaml
+      = help: did you mean `Deployment`?
+    ");
     let said = fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--name", "wbe"]);
-    assert!(said.contains("did you mean `web`?"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[no-match]: no manifest is what was asked for
+     --> --patch:1:1
+      |
+    1 | {spec: {paused: true}}
+      | ^
+      |
+      = note: a document without a kind in kustomization.yaml
+      = note: a document without a kind in values.yaml
+      = note: kustomize.config.k8s.io/v1beta1 Kustomization in overlay/kustomization.yaml
+      = note: apps/v1 Deployment db in db.yaml
+      = note: apps/v1 Deployment web in web.yaml
+      = help: did you mean `web`?
+    ");
 }
 
 #[test]
@@ -1223,9 +1415,46 @@ fn errors_of_orders_name_keys() {
         )
     };
     let said = patch("[{name: b}]");
-    assert!(said.contains("field: spec.template.spec.containers[name=web]"), "{said}");
-    assert!(patch("[5]").contains("must be a map with its merge key `name`, and is an integer"));
-    assert!(patch("[{image: x}]").contains("lacks its merge key `name`"));
+    insta::assert_snapshot!(said, @r"
+    error[directive]: this entry is not in `$setElementOrder/containers`, or at another place
+     --> --patch:1:82
+      |
+    1 | {spec: {template: {spec: {$setElementOrder/containers: [{name: b}], containers: [{name: web, image: 'web:2'}]}}}}
+      |                                                                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+     ::: --patch:1:56
+      |
+    1 | {spec: {template: {spec: {$setElementOrder/containers: [{name: b}], containers: [{name: web, image: 'web:2'}]}}}}
+      |                                                        ----------- the order
+      |
+      = resource: Deployment.apps web
+      = field: spec.template.spec.containers[name=web]
+      = note: it was for apps/v1 Deployment web in web.yaml
+      = help: name all entries of the patch there, in the same order
+    ");
+    insta::assert_snapshot!(patch("[5]"), @r"
+    error[missing-merge-key]: this entry must be a map with its merge key `name`, and is an integer
+     --> --patch:1:57
+      |
+    1 | {spec: {template: {spec: {$setElementOrder/containers: [5], containers: [{name: web, image: 'web:2'}]}}}}
+      |                                                         ^
+      |
+      = resource: Deployment.apps web
+      = field: spec.template.spec.containers[0]
+      = note: it was for apps/v1 Deployment web in web.yaml
+    ");
+    insta::assert_snapshot!(patch("[{image: x}]"), @r"
+    error[missing-merge-key]: this entry lacks its merge key `name`
+     --> --patch:1:57
+      |
+    1 | {spec: {template: {spec: {$setElementOrder/containers: [{image: x}], containers: [{name: web, image: 'web:2'}]}}}}
+      |                                                         ^^^^^^^^^^
+      |
+      = resource: Deployment.apps web
+      = field: spec.template.spec.containers[0]
+      = note: it was for apps/v1 Deployment web in web.yaml
+      = help: entries of this list are told apart by `name`: each entry needs a value there
+    ");
 }
 
 #[test]
@@ -1265,7 +1494,15 @@ fn numbers_stay_what_they_are() {
     // As YAML it is a text, and stays one.
     let (patched, _) =
         succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "spec: {x: 7e12345}", "--type", "merge"]);
-    assert!(patched.contains("x: 7e12345"), "{patched}");
+    insta::assert_snapshot!(patched, @r"
+    apiVersion: example.com/v1
+    kind: Thing
+    metadata:
+      name: a
+    spec:
+      l: [{id: 1, x: 1}, {id: 2}]
+      x: 7e12345
+    ");
     // kubectl sends `80.0` of YAML as 80.
     let ports = WEB.replace(
         "image: web:1\n",

@@ -38,14 +38,16 @@ vars:
     let home = folder(&[("kustomization.yaml", kustomization), ("a.yaml", CONFIG_MAP)]);
     let [stdout, told] = texts(run(home.path(), &["build"]));
     assert_eq!(stdout, "");
-    says(
-        &told,
-        &[
-            "error[no-match]: the variable `X`",
-            "kustomization.yaml:8:11",
-            "did you mean ConfigMap `settings`?",
-        ],
-    );
+    insta::assert_snapshot!(told, @r"
+    error[no-match]: the variable `X` is of a resource that is not there: ConfigMap setings
+     --> kustomization.yaml:8:11
+      |
+    8 |     name: setings
+      |           ^^^^^^^
+      |
+      = field: vars
+      = help: did you mean ConfigMap `settings`?
+    ");
 }
 
 #[test]
@@ -82,21 +84,25 @@ patches:
     let output = run(home.path(), &["build", "typo"]);
     assert!(output.status.success(), "as kustomize");
     let [stdout, told] = texts(output);
-    says(
-        &stdout,
-        &[r"
-  replica: 3
-  replicas: 1
-"],
-    );
-    says(
-        &told,
-        &[
-            "`/spec/replica` is not there, so that `replace` adds it",
-            "typo/kustomization.yaml:9:13",
-            "did you mean `/spec/replicas`?",
-        ],
-    );
+    insta::assert_snapshot!(stdout, @r"
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+    spec:
+      replica: 3
+      replicas: 1
+    ");
+    insta::assert_snapshot!(told, @r"
+    warning[adding-replace]: `/spec/replica` is not there, so that `replace` adds it
+     --> typo/kustomization.yaml:9:13
+      |
+    9 |       path: /spec/replica
+      |             ^^^^^^^^^^^^^
+      |
+      = resource: Deployment.apps web
+      = help: did you mean `/spec/replicas`?
+    ");
     assert_eq!(texts(run(home.path(), &["build", "known"]))[1], "");
 }
 
@@ -158,7 +164,15 @@ mod with_a_cluster {
         }
         // Those that use it: what is sent goes there, and only what is there is patched.
         let sent = ["apply", "--dry-run=client", "-o", "yaml", ".", "-n", "shop"];
-        says(&texts(run(home.path(), &sent))[0], &["namespace: shop"]);
+        insta::assert_snapshot!(&texts(run(home.path(), &sent))[0], @r"
+        apiVersion: v1
+        data:
+          a: b
+        kind: ConfigMap
+        metadata:
+          name: settings
+          namespace: shop
+        ");
         fs::write(home.path().join("p.yaml"), "data: {a: c}\n").expect("written");
         let patch = ["patch", "-f", "a.yaml", "--patch-file", "p.yaml", "--kind", "ConfigMap", "-n", "shop"];
         assert!(run(home.path(), &patch).status.success(), "it is in no other namespace");

@@ -101,24 +101,44 @@ data:
         ("alone/web.yaml", &cm("web", "z")),
     ]);
     let built = stdout(&run(home.path(), &["build", "prod/one.yaml"], ""));
-    assert!(
-        built.contains("a: x\n  b: c") && built.contains("name: two") && !built.contains("a: v"),
-        "{built}"
-    );
+    insta::assert_snapshot!(built, @r"
+    apiVersion: v1
+    data:
+      a: x
+      b: c
+    kind: ConfigMap
+    metadata:
+      name: one
+    ---
+    apiVersion: v1
+    data:
+      a: x
+    kind: ConfigMap
+    metadata:
+      name: two
+    ");
+    assert!(!built.contains("a: v"), "{built}");
     let far = self::folder(&[("deep/er/alone/web.yaml", &cm("web", "z"))]);
     let built = stdout(&run(far.path(), &["build", "deep/er/alone/web.yaml"], ""));
-    assert!(built.contains("a: z"), "{built}");
+    insta::assert_snapshot!(built, @r"
+    apiVersion: v1
+    data:
+      a: z
+    kind: ConfigMap
+    metadata:
+      name: web
+    ");
 }
 
 #[test]
 fn a_manifest_beside_a_kustomization_is_refused() {
     let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a", "b"))]);
     let told = stderr(&run(home.path(), &["build", "app/a.yaml"], ""));
-    assert!(
-        told.contains("app/a.yaml lies beside a kustomization")
-            && told.contains("build app/kustomization.yaml"),
-        "{told}"
-    );
+    insta::assert_snapshot!(told, @r"
+    error[invalid-value]: app/a.yaml lies beside a kustomization
+     |
+     = help: build app/kustomization.yaml, or give the file to the command as a stream: -
+    ");
 }
 
 #[test]
@@ -126,7 +146,22 @@ fn a_stream_is_a_target() {
     let home = folder(&[("base/a.yaml", &cm("one", "x"))]);
     let stream = format!("{}---\n{}", cm("two", "v"), cm("one", "z"));
     let built = stdout(&run(home.path(), &["build", "-"], &stream));
-    assert!(built.contains("a: v") && built.contains("a: z") && !built.contains("a: x"), "{built}");
+    insta::assert_snapshot!(built, @r"
+    apiVersion: v1
+    data:
+      a: v
+    kind: ConfigMap
+    metadata:
+      name: two
+    ---
+    apiVersion: v1
+    data:
+      a: z
+    kind: ConfigMap
+    metadata:
+      name: one
+    ");
+    assert!(!built.contains("a: x"), "{built}");
     let built = stdout(&run(
         home.path(),
         &["build", "-", "--base", "base"],
@@ -137,11 +172,36 @@ metadata: {name: one}
 data: {b: c}
 ",
     ));
-    assert!(built.contains("a: x\n  b: c"), "{built}");
+    insta::assert_snapshot!(built, @r"
+    apiVersion: v1
+    data:
+      a: x
+      b: c
+    kind: ConfigMap
+    metadata:
+      name: one
+    ");
     let told = stderr(&run(home.path(), &["build", "-"], "kind: ["));
-    assert!(told.contains("<stdin>:1:"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    error[syntax]: unclosed bracket '['
+     --> <stdin>:1:7
+      |
+    1 | kind: [
+      |       ^
+    ");
     assert_eq!(run(home.path(), &["build", "-", "-"], "").status.code(), Some(2));
-    assert!(stdout(&run(home.path(), &["build", "-", "-o", "json"], &cm("m", "v"))).contains("\"m\""));
+    insta::assert_snapshot!(stdout(&run(home.path(), &["build", "-", "-o", "json"], &cm("m", "v"))), @r#"
+    {
+        "apiVersion": "v1",
+        "data": {
+            "a": "v"
+        },
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "m"
+        }
+    }
+    "#);
 }
 
 /// A tree with everything that a search meets.
@@ -222,10 +282,16 @@ fn all_targets_below_a_directory_are_found() {
 #[test]
 fn a_search_without_targets_is_an_error() {
     let home = tree();
-    assert!(
-        stderr(&run(home.path(), &["build", "-R", "loose"], "")).contains("there are no targets in loose")
-    );
-    assert!(stderr(&run(home.path(), &["build", "-R", "nope"], "")).contains("no such file or directory"));
+    insta::assert_snapshot!(stderr(&run(home.path(), &["build", "-R", "loose"], "")), @r"
+    error[no-match]: there are no targets in loose
+     |
+     = help: a target has a kustomization file, or manifests and a directory `base` beside it or its parent
+    ");
+    insta::assert_snapshot!(stderr(&run(home.path(), &["build", "-R", "nope"], "")), @r"
+    error[io]: nope: no such file or directory
+     |
+     = help: name a directory that has a kustomization file or manifests
+    ");
     assert_eq!(run(home.path(), &["build", "--leaves"], "").status.code(), Some(2));
 }
 
@@ -235,7 +301,16 @@ fn a_kustomization_that_cannot_be_read_is_a_target_that_fails() {
     fs::write(home.path().join("loose/kustomization.yaml"), "nope: 1\n").expect("written");
     let output = run(home.path(), &["build", "-R"], "");
     let told = stderr(&output);
-    assert!(told.contains("loose/kustomization.yaml:1:1") && told.contains("= target: loose"), "{told}");
-    assert!(told.contains("error: 1 of 5 targets failed: loose"), "{told}");
+    insta::assert_snapshot!(told, @r"
+    error[unknown-field]: there is no field `nope` here
+     --> loose/kustomization.yaml:1:1
+      |
+    1 | nope: 1
+      | ^^^^
+      |
+      = field: nope
+      = target: loose
+    error: 1 of 5 targets failed: loose
+    ");
     assert!(!output.stdout.is_empty(), "the others are printed");
 }

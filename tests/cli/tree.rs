@@ -276,13 +276,37 @@ sum: 2 objects, 1 deleted on the way
 ",
     );
     let within = tree(&home.path().join("app/over"), &[]);
-    assert!(within.contains("├─ base ../base") && within.contains("└─ patch sub/a.yaml"), "{within}");
+    insta::assert_snapshot!(within, @r"
+    target .                         2 objects
+    ├─ base ../base                  2 objects
+    │  └─ resource ../base/all.yaml  ConfigMap/a, ConfigMap/b (deleted by overlay)
+    ├─ patch b.yaml                  ConfigMap/b (deleted)
+    ├─ resource c.yaml               ConfigMap/c
+    ├─ patch same.yaml               ConfigMap/a
+    └─ patch sub/a.yaml              ConfigMap/a: 2 values
+
+    sum: 2 objects, 1 deleted on the way
+    ");
     let file = tree(home.path(), &["app/over/sub/a.yaml"]);
-    assert!(file.starts_with("target app/over/sub/a.yaml") && file.contains("sum: 2 objects\n"), "{file}");
+    insta::assert_snapshot!(file, @r"
+    target app/over/sub/a.yaml        2 objects
+    ├─ base app/base                  2 objects
+    │  └─ resource app/base/all.yaml  ConfigMap/a, ConfigMap/b
+    └─ patch app/over/sub/a.yaml      ConfigMap/a: 2 values
+
+    sum: 2 objects
+    ");
     let stream = command(home.path(), &["tree", "-", "--base", "app/base"]);
     let stream = run_with_stdin(stream, &config_map("d"));
     let stream = String::from_utf8(stream.stdout).expect("UTF-8");
-    assert!(stream.contains("resource <stdin>") && stream.contains("sum: 3 objects"), "{stream}");
+    insta::assert_snapshot!(stream, @r"
+    target <stdin>                    3 objects
+    ├─ base app/base                  2 objects
+    │  └─ resource app/base/all.yaml  ConfigMap/a, ConfigMap/b
+    └─ resource <stdin>               ConfigMap/d
+
+    sum: 3 objects
+    ");
 }
 
 #[test]
@@ -397,7 +421,12 @@ fn odd() -> TempDir {
 #[cfg(unix)]
 fn graphs_are_quoted() {
     let home = odd();
-    assert!(tree(home.path(), &["k"]).contains(r#"resource a"];<b>\n#&`\x1b[31m/x.yaml"#));
+    insta::assert_snapshot!(tree(home.path(), &["k"]), @r#"
+    target k                                 1 object
+    └─ resource a"];<b>\n#&`\x1b[31m/x.yaml  ConfigMap/x
+
+    sum: 1 object
+    "#);
     let dot = tree(home.path(), &["k", "-o", "dot"]);
     let label = r#"  n1 [label="resource a\"];<b>\\n#&`\\x1b[31m/x.yaml\nConfigMap/x"];"#;
     assert_eq!(dot.lines().nth(4), Some(label), "{dot}");
@@ -464,8 +493,14 @@ awk '/^- apiVersion/{n++} /^functionConfig/{n=0; print "- {apiVersion: v1, kind:
     fs::write(home.path().join("up.sh"), script).expect("written");
     let output = run(home.path(), &["tree", ".", "--enable-alpha-plugins", "--enable-exec"]);
     let told = String::from_utf8(output.stdout).expect("text");
-    let want = "adds 1 object, deletes 1 object, changes 1 value of 1 object";
-    assert!(told.contains(want), "{told}");
+    insta::assert_snapshot!(told, @r"
+    target .                                2 objects
+    ├─ resource c.yaml                      ConfigMap/c
+    ├─ resource d.yaml                      ConfigMap/d (deleted by transformers[0] (Upper/up))
+    └─ function Upper/up (transformers[0])  adds 1 object, deletes 1 object, changes 1 value of 1 object
+
+    sum: 2 objects, 1 deleted on the way
+    ");
 }
 
 #[test]
@@ -527,7 +562,15 @@ fn what_cannot_be_built_has_no_tree() {
     let home = folder(&[("kustomization.yaml", "resources: [missing.yaml]")]);
     let output = run(home.path(), &["tree"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("missing.yaml"));
+    insta::assert_snapshot!(String::from_utf8_lossy(&output.stderr), @r"
+    error[io]: `missing.yaml` cannot be read: no such file or directory
+     --> kustomization.yaml:1:13
+      |
+    1 | resources: [missing.yaml]
+      |             ^^^^^^^^^^^^
+      |
+      = help: looked for missing.yaml
+    ");
     assert_eq!(run(home.path(), &["tree", ".", "-o", "yaml"]).status.code(), Some(2));
 }
 

@@ -261,7 +261,7 @@ fn a_patch_for_an_entry_without_its_merge_key_is_not_created() {
     let live = node("both: [{foo: a, bar: x}]");
     let error = create(&live, &node("both: [{foo: a, bar: null, other: 1}]"), kind, Rules::Apiserver);
     let error = error.expect_err("no key").to_string();
-    assert!(error.contains("lacks its merge key `bar`"), "{error}");
+    insta::assert_snapshot!(error, @"both[0]: this entry lacks its merge key `bar`");
 }
 
 /// "the recommended merge keys must have the default merge key" — "the default merge key must be the first one in the
@@ -288,17 +288,17 @@ fn recommended_keys_begin_with_the_default_key() {
         assert!(with(keys).expect_err(keys).contains(why), "{keys}");
     }
     let none = "definitions: {A: {type: array, x-kubernetes-recommended-patch-merge-key: a}}";
-    assert!(read(none).expect_err("no default").contains("there is none"));
+    insta::assert_snapshot!(read(none).expect_err("no default"), @"x-kubernetes-recommended-patch-merge-key: the recommended merge keys `a` need a default merge key, and there is none");
     // CRDs and server documents have the same reader.
     let crd = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Schema: {type: object, properties: {l: {type: array, x-kubernetes-patch-merge-key: a, x-kubernetes-recommended-patch-merge-key: 'b,a'}}}}}]}
 ";
-    assert!(read(crd).expect_err("a CRD").contains("must be the first"));
+    insta::assert_snapshot!(read(crd).expect_err("a CRD"), @"x-kubernetes-recommended-patch-merge-key: the default merge key `a` must be the first of the recommended ones, `b`, `a`");
     let v3 = "{\"openapi\": \"3.0.0\", \"components\": {\"schemas\": {\"A\": {\"type\": \"array\", \
               \"x-kubernetes-patch-merge-key\": \"a\", \"x-kubernetes-recommended-patch-merge-key\": \"b\"}}}}";
-    assert!(read(v3).expect_err("a document").contains("is not among"));
+    insta::assert_snapshot!(read(v3).expect_err("a document"), @"x-kubernetes-recommended-patch-merge-key: the default merge key `a` is not among the recommended ones, `b`");
 }
 
 /// "the default merge key must be present in the patch, i.e. the first key in the recommended merge keys must be

@@ -359,7 +359,7 @@ mod commands {
     use std::fs;
 
     use kubectl_smp::yaml::Node;
-    use kubectl_smp_testing::program::{self, folder, folder_with};
+    use kubectl_smp_testing::program;
     use tempfile::TempDir;
 
     const HEAD: &str = "\
@@ -367,6 +367,17 @@ apiVersion: example.com/v1
 kind: Row
 metadata: {name: row}
 ";
+
+    /// A folder with these files, each written as it is: how texts end matters here.
+    fn folder(files: &[(&str, &str)]) -> TempDir {
+        let folder = tempfile::tempdir().expect("a directory");
+        for (name, text) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            fs::write(path, text).expect("written");
+        }
+        folder
+    }
 
     fn run(folder: &TempDir, args: &[&str], stdin: &str) -> String {
         let output = program::run_with_stdin(program::command(folder.path(), args), stdin);
@@ -396,7 +407,7 @@ metadata: {name: row}
             built
         );
 
-        fs::write(folder.path().join("base/kustomization.yaml"), "resources: [row.yaml]").expect("written");
+        fs::write(folder.path().join("base/kustomization.yaml"), "resources: [row.yaml]\n").expect("written");
         let built = run(&folder, &["build", "o"], "");
         let value = r#"value:
   day: "2024-01-31T00:00:00Z"
@@ -417,14 +428,16 @@ n: {{y: 1}}
 new: ~
 "
         );
-        let folder = folder_with(
-            &[("row.yaml", &text)],
-            r"
--- patch.yaml --
+        let folder = folder(&[
+            ("row.yaml", &text),
+            (
+                "patch.yaml",
+                "\
 n: {on: 2}
 new: no
 ",
-        );
+            ),
+        ]);
         let want = text.replace("{y: 1}", "{y: 2}").replace("new: ~", "new: false");
         let patch = ["patch", "-f", "row.yaml", "--type=merge", "--patch-file=patch.yaml"];
         assert_eq!(run(&folder, &patch, ""), want);
@@ -507,7 +520,7 @@ h: 08
         let folder = folder(&[
             ("original.yaml", &versions("1")),
             ("updated.yaml", &versions("2")),
-            ("dest.yaml", &format!("{}mine: y", versions("1"))),
+            ("dest.yaml", &format!("{}mine: y\n", versions("1"))),
         ]);
         let sides = ["--original=original.yaml", "--updated=updated.yaml", "--dest=dest.yaml"];
         let merged = run(&folder, &[&["merge3"], &sides[..]].concat(), "");

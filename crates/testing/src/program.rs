@@ -8,13 +8,13 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A new folder with these files. Each gets a line break at its end if it has none.
+/// A new folder with these files. A text of one line gets a line break at its end.
 pub fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in files {
         let path = folder.path().join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let end = if text.is_empty() || text.contains('\n') { "" } else { "\n" };
         fs::write(path, [text, end].concat()).expect("a file");
     }
     folder

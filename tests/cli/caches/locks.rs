@@ -126,7 +126,15 @@ data: {b: two}
     home.run(&["lock", "plain", "--base", &base]).printed();
     home.commit("a", &[("base/map.yaml", &map("a", "2"))]);
     let built = home.run(&["build", "plain", "--base", &base, "--locked"]).printed();
-    assert!(built.contains("  a: 1\n  b: two\n"), "{built}");
+    insta::assert_snapshot!(built, @r"
+    apiVersion: v1
+    data:
+      a: 1
+      b: two
+    kind: ConfigMap
+    metadata:
+      name: a
+    ");
 }
 
 #[test]

@@ -238,7 +238,12 @@ fn charts_of_a_repository_have_no_links_out_of_it() {
     let flags = ["--enable-helm", "--helm-command", "./helm"];
     place.link("repo/app/charts/c/templates/inside.yaml", "../../../values.yaml");
     let url = format!("{}//app", place.repository("repo"));
-    assert!(place.prints(&[&["build", &url][..], &flags].concat()).contains("name: rendered"));
+    insta::assert_snapshot!(place.prints(&[&["build", &url][..], &flags].concat()), @r"
+    apiVersion: v1
+    kind: ConfigMap
+    metadata:
+      name: rendered
+    ");
     place.link("repo/app/charts/c/templates/outside.yaml", "/out/secret.yaml");
     place.repository("repo");
     // helm follows links by itself.
@@ -295,5 +300,9 @@ fn base_of_a_fetched_kustomization_is_rejected() {
     ]);
     let url = format!("{}//app?ref=main", place.repository("repo"));
     let message = place.refused(&["build", &url, "--base", "base"]);
-    assert!(message.contains("is a kustomization, for which no base can be given"), "{message}");
+    insta::assert_snapshot!(message, @r"
+    error[usage]: file://HOME/repo//app?ref=main is a kustomization, for which no base can be given
+     |
+     = help: a kustomization names its bases under `resources`: leave `--base` out
+    ");
 }

@@ -218,7 +218,13 @@ fn files_that_are_too_large_are_refused_by_name() {
     let place = Place::new(&[("app/kustomization.yaml", "resources: [big.yaml]\n")]);
     File::create(place.at("app/big.yaml")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
     let message = place.refused(&["build", "app"]);
-    assert!(message.contains("app/big.yaml: it is larger than 1 GiB"), "{message}");
+    insta::assert_snapshot!(message, @r"
+    error[limit-exceeded]: app/big.yaml: it is larger than 1 GiB, the most that is read of one file
+     --> app/kustomization.yaml:1:13
+      |
+    1 | resources: [big.yaml]
+      |             ^^^^^^^^
+    ");
 }
 
 /// Runs a command with a thread that writes to a pipe as often as it is opened, at most so many times.
@@ -355,7 +361,12 @@ fn bases_that_are_found_without_a_repository_stay_in_their_directory() {
     std::fs::remove_file(place.at("app/base")).expect("removed");
     place.link("app/base", "/.docker");
     let message = place.refused(&["build", "app/over"]);
-    assert!(message.contains("`app/base` leads outside of app"), "{message}");
+    insta::assert_snapshot!(message, @r"
+    error[outside-root]: `app/base` leads outside of app
+     |
+     = note: it is .docker, the base that is found for app/over
+     = help: name it with --base .docker if it is the base
+    ");
 }
 
 #[test]
@@ -363,5 +374,10 @@ fn no_base_is_found_beside_a_repository() {
     let place = Place::new(&[("repo/a.yaml", &map("a")), ("base/config.json", CREDENTIALS)]);
     place.repository("repo");
     let message = place.refused(&["build", "repo"]);
-    assert!(message.contains("no base was found"), "{message}");
+    insta::assert_snapshot!(message, @r"
+    error[missing-field]: repo is a plain directory, and no base was found for it
+     |
+     = note: looked for a directory `base` beside it and beside its parent
+     = help: name the base with --base DIR, or add a kustomization.yaml
+    ");
 }

@@ -42,7 +42,7 @@ fn programs_and_a_sandbox_do_not_go_together() {
         assert!(unasked.succeeded && unasked.messages.is_empty(), "{}", unasked.messages);
     }
     let message = place.refused(&["build", "app", ON, "--schema", "cluster"]);
-    assert!(message.contains("--schema cluster needs more than a sandbox allows"), "{message}");
+    insta::assert_snapshot!(message, @"error[usage]: --schema cluster needs more than a sandbox allows: leave out --sandbox");
 }
 
 #[test]

@@ -24,17 +24,77 @@ fn what_kustomize_loses_is_told() {
     let said = patch("{spec: {ports: [{port: 53, protocol: UDP, nodePort: 30053}]}}");
     assert_eq!(said, "", "all keys tell them apart");
     let said = patch("{spec: {ports: [{port: 53, nodePort: 30053}]}}");
-    assert!(said.contains("kustomize does not merge into this entry what the patch says of it"), "{said}");
-    assert!(said.contains("dns.yaml:7:5") && said.contains("ports[port=53,protocol=TCP]"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    warning[ambiguous]: kustomize does not merge into this entry what the patch says of it
+     --> dns.yaml:7:5
+      |
+    7 |   - {name: a, port: 53, protocol: TCP}
+      |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = resource: Service dns
+      = field: spec.ports[port=53,protocol=TCP]
+      = help: give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver
+    ");
     let twice = SERVICE.replace("UDP", "TCP");
     fs::write(files.path().join("dns.yaml"), twice).expect("written");
     let said = patch("{spec: {ports: [{port: 53, protocol: TCP, nodePort: 30053}]}}");
-    assert!(
-        said.contains("warning[duplicate-merge-key]") && said.contains("kustomize merges this list"),
-        "{said}"
-    );
+    insta::assert_snapshot!(said, @r"
+    warning[duplicate-merge-key]: two entries of this list have the same merge key
+     --> dns.yaml:8:5
+      |
+    8 |   - {name: b, port: 53, protocol: TCP}
+      |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ the second one
+      |
+     ::: dns.yaml:7:5
+      |
+    7 |   - {name: a, port: 53, protocol: TCP}
+      |     ---------------------------------- the first one
+      |
+      = resource: Service dns
+      = field: spec.ports[port=53,protocol=TCP]
+      = note: kustomize merges this list nevertheless, and may lose entries of it
+      = help: remove one of the two, or give it another key
+    warning[ambiguous]: kustomize loses this entry
+     --> dns.yaml:7:5
+      |
+    7 |   - {name: a, port: 53, protocol: TCP}
+      |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = resource: Service dns
+      = field: spec.ports[port=53,protocol=TCP]
+      = help: give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver
+    warning: 2 warnings
+    ");
     let said = patch("{spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}");
-    assert!(said.contains("to kustomize `$patchMergeKey` is a field like any other"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    warning[ambiguous]: kustomize loses this entry
+     --> dns.yaml:7:5
+      |
+    7 |   - {name: a, port: 53, protocol: TCP}
+      |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = resource: Service dns
+      = field: spec.ports[port=53,protocol=TCP]
+      = help: give each entry of the list all the keys that tell them apart, or use --dialect overlay or apiserver
+    warning[directive]: to kustomize `$patchMergeKey` is a field like any other, and names no keys
+     --> --patch:1:34
+      |
+    1 | {spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}
+      |                                  ^^^^^^^^^^^^^^^^
+      |
+      = resource: Service dns
+      = help: use --dialect overlay or apiserver, by whose rules it counts
+    warning[unknown-field]: the schema has no field `$patchMergeKey` here
+     --> --patch:1:18
+      |
+    1 | {spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}
+      |                  ^^^^^^^^^^^^^^
+      |
+      = resource: Service dns
+      = field: spec.ports[0].$patchMergeKey
+      = help: the API server refuses it, or drops it
+    warning: 3 warnings
+    ");
 }
 
 #[test]
@@ -153,8 +213,18 @@ fn below_an_entry_that_moved_away_there_is_the_next_one() {
     let containers = "/spec/template/spec/containers";
     let patch = format!("[{{op: move, from: {containers}/0, path: {containers}/0/x}}]");
     let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", &patch]);
-    assert!(patched.contains("name: first") && said.contains("there is no field `x` here"), "{said}");
-    assert!(said.contains("web.yaml:11:"), "what an operation moved has a place: {said}");
+    assert!(patched.contains("name: first") && said.contains("the schema has no field `x` here"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    warning[unknown-field]: the schema has no field `x` here
+      --> web.yaml:11:9
+       |
+    11 |       - name: first
+       |         ^
+       |
+       = resource: Deployment.apps web
+       = field: spec.template.spec.containers[0].x
+       = help: the API server refuses it, or drops it
+    ");
 }
 
 #[test]
@@ -192,10 +262,27 @@ fn a_null_merge_key_is_warned_of() {
     let files = folder(&[("web.yaml", WEB)]);
     let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
     let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
-    assert!(
-        said.contains("warning[missing-merge-key]") && said.contains("the merge key `name` is null"),
-        "{said}"
-    );
+    insta::assert_snapshot!(said, @r"
+    warning[missing-merge-key]: the merge key `name` is null: the API server takes that for a value, and adds an entry
+     --> --patch:1:47
+      |
+    1 | {spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}
+      |                                               ^^^^
+      |
+      = resource: Deployment.apps web
+      = field: spec.template.spec.containers[0].name
+      = help: give `name` the value that the entry has
+    warning[missing-field]: the schema requires `name` here
+     --> --patch:1:40
+      |
+    1 | {spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}
+      |                                        ^
+      |
+      = resource: Deployment.apps web
+      = field: spec.template.spec.containers[0].name
+      = help: the API server refuses an object without it
+    warning: 2 warnings
+    ");
 }
 
 #[test]
@@ -214,10 +301,23 @@ fn an_entry_that_is_deleted_and_added_again_has_no_nulls() {
     assert!(!patch.contains("null"), "{patch}");
     fs::write(files.path().join("patch.yaml"), patch).expect("written");
     let (patched, _) = succeed(files.path(), &["patch", "-f", "current.yaml", "--patch-file", "patch.yaml"]);
-    assert!(
-        patched.contains("        name: web\n      - name: other\n") && !patched.contains("null"),
-        "{patched}"
-    );
+    insta::assert_snapshot!(patched, @r"
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+      labels: {tier: front}
+    spec:
+      replicas: 1 # one
+      template:
+        spec:
+          containers:
+          - image: web:1
+            name: web
+          - name: other
+            image: web:1
+    ");
+    assert!(!patched.contains("null"), "{patched}");
 }
 
 #[test]
@@ -257,8 +357,28 @@ fn null_in_the_live_object_is_nobodys_change() {
 fn what_is_read_as_no_string_is_warned_of() {
     let files = folder(&[("a.yaml", WEB), ("b.yaml", &WEB.replace("- name: web", "- name: Y"))]);
     let (patch, said) = succeed(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
-    assert!(patch.contains("name: true"), "{patch}");
-    assert!(said.contains("this must be a string and is a boolean"), "{said}");
+    insta::assert_snapshot!(patch, @r"
+    spec:
+      template:
+        spec:
+          $setElementOrder/containers:
+          - name: true
+          containers:
+          - image: web:1
+            name: true
+          - $patch: delete
+            name: web
+    ");
+    insta::assert_snapshot!(said, @r"
+    warning[wrong-type]: the schema wants a string here, and this is a boolean
+      --> b.yaml:11:15
+       |
+    11 |       - name: Y
+       |               ^
+       |
+       = field: spec.template.spec.containers[0].name
+       = help: put it in quotes
+    ");
 }
 
 #[test]
@@ -355,7 +475,17 @@ fn warnings_are_about_what_the_patch_brings() {
     assert_eq!(said, "");
     let large = "{spec: {replicas: 9223372036854775808}}";
     let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", large]);
-    assert!(said.contains("an integer that is not so large"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    warning[wrong-type]: this number is too large for the whole number that the schema wants here
+     --> --patch:1:19
+      |
+    1 | {spec: {replicas: 9223372036854775808}}
+      |                   ^^^^^^^^^^^^^^^^^^^
+      |
+      = resource: Deployment.apps web
+      = field: spec.replicas
+      = help: the API server refuses it
+    ");
 }
 
 #[test]
@@ -397,7 +527,18 @@ metadata: {name: a}
     );
     let (_, said) =
         succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "{stringData: {$patch: hunter2}}"]);
-    assert!(said.contains("`$patch` finds nothing here") && !said.contains("hunter2"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    warning[directive]: `$patch` finds nothing here: the API server leaves out what stands beside it
+     --> --patch:1:14
+      |
+    1 |              ***
+      |              ^^^
+      |
+      = resource: Secret a
+      = field: stringData
+      = help: leave the directive out where nothing is there yet
+    ");
+    assert!(!said.contains("hunter2"), "{said}");
 }
 
 #[test]
@@ -405,7 +546,16 @@ fn what_yaml_cannot_hold_is_printed_as_json() {
     let files = folder(&[("a.yaml", "a: x\n"), ("b.yaml", "a: \"x\\x7f\"\n")]);
     let args = ["create-patch", "a.yaml", "b.yaml", "--type", "merge"];
     let said = fail(files.path(), &args);
-    assert!(said.contains("help: remove the character, or print JSON (`-o json`)"), "{said}");
+    insta::assert_snapshot!(said, @r#"
+    error[invalid-value]: the character U+007F cannot be written as YAML
+     --> b.yaml:1:4
+      |
+    1 | a: "x\x7f"
+      |    ^^^^^^^
+      |
+      = field: a
+      = help: remove the character, or print JSON (`-o json`), which can hold it
+    "#);
     let (printed, _) = succeed(files.path(), &[&args[..], &["-o", "json"]].concat());
     assert_eq!(printed, "{\n    \"a\": \"x\u{7f}\"\n}\n");
 }

@@ -203,7 +203,17 @@ metadata: {name: c}
     // What is for others is shown.
     let patch = ["patch", "-f", "d", "-p", "{kind: ConfigMap, dta: {x: shown}}"];
     let (_, said) = succeed(files.path(), &patch);
-    assert!(said.contains("shown"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    warning[unknown-field]: the schema has no field `dta` here
+     --> --patch:1:19
+      |
+    1 | {kind: ConfigMap, dta: {x: shown}}
+      |                   ^^^
+      |
+      = resource: ConfigMap c
+      = field: dta
+      = help: did you mean `data`?
+    ");
 }
 
 #[test]
@@ -228,7 +238,18 @@ metadata: {{name: web{namespace}}}
         assert!(said.contains(file), "{file}: {said}");
     }
     let said = fail(files.path(), &["patch", "-f", "d", "-p", "{metadata: {name: other}}"]);
-    assert!(said.contains("this patch is for `other`"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[no-match]: this patch is for `other`, and there is no such manifest
+     --> --patch:1:1
+      |
+    1 | {metadata: {name: other}}
+      | ^
+      |
+      = note: apps/v1 Deployment web in a.yaml
+      = note: apps/v1 Deployment web in b.yaml
+      = note: apps/v1 Deployment web in none.yaml
+      = help: a patch is for the manifests that have its apiVersion, kind and name, as far as it names them
+    ");
 }
 
 #[test]
