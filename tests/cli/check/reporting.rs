@@ -1,0 +1,244 @@
+//! The forms of reports, exit statuses, and comments that silence findings.
+
+use std::fs;
+use std::process::Command;
+
+use kubectl_smp_testing::program::{folder, folder_with, found, run, stdout};
+use serde_json::Value;
+
+use super::{MISSPELLED, POD, UNMATCHED, UPDATE};
+
+#[test]
+fn warnings_end_well_and_errors_do_not() {
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", UNMATCHED),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", MISSPELLED),
+        ("c/pod.yaml", POD),
+        ("c/kustomization.yaml", "resources: [pod.yaml]"),
+        ("d/kustomization.yaml", "resources: [none.yaml]"),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["a"]), (vec!["unmatched-image a/kustomization.yaml:3".into()], Some(0)));
+    assert_eq!(found(home, &["a", "--strict"]).1, Some(1));
+    assert_eq!(found(home, &["b"]).1, Some(1));
+    assert_eq!(found(home, &["c", "--strict"]), (vec![], Some(0)));
+    assert_eq!(found(home, &["d"]), (vec!["io d/kustomization.yaml:1".into()], Some(1)));
+    assert_eq!(run(home, &["check", "a", "--select", "nope"]).status.code(), Some(2));
+    assert_eq!(run(home, &["check", "--explain", "nope"]).status.code(), Some(2));
+    // What builds is looked at though another target does not build.
+    let (all, status) = found(home, &["-R", "."]);
+    assert_eq!((all.len(), status), (3, Some(1)), "{all:?}");
+}
+
+#[test]
+fn each_form_has_all_findings() {
+    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", UNMATCHED)]);
+    let told = |form| stdout(&run(home.path(), &["check", "-o", form]));
+    insta::assert_snapshot!(told("text"), @r"
+    warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing
+     --> kustomization.yaml:3:9
+      |
+    3 | - name: ngnix
+      |         ^^^^^
+      |
+     ::: pod.yaml:6:24
+      |
+    6 |   - {name: web, image: nginx}
+      |                        ----- perhaps this one is meant
+      |
+      = target: .
+      = help: did you mean `nginx`?
+    ");
+    let sarif: Value = serde_json::from_str(&told("sarif")).expect("JSON");
+    let result = &sarif["runs"][0]["results"][0];
+    let place = &result["locations"][0]["physicalLocation"];
+    assert_eq!((&sarif["version"], &result["ruleId"]), (&"2.1.0".into(), &"unmatched-image".into()));
+    assert_eq!(place["artifactLocation"]["uri"], "kustomization.yaml");
+    assert_eq!(place["region"]["startLine"], 3);
+    let index = usize::try_from(result["ruleIndex"].as_u64().expect("a number")).expect("small");
+    assert_eq!(sarif["runs"][0]["tool"]["driver"]["rules"][index]["id"], "unmatched-image");
+    insta::assert_snapshot!(told("junit"), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="kubectl smp check" tests="1" failures="1">
+      <testsuite name="." tests="1" failures="1">
+        <testcase classname="." name="unmatched-image kustomization.yaml:3:9">
+          <failure type="warning" message="no image is called `ngnix`, so this entry changes nothing">kustomization.yaml:3:9
+    did you mean `nginx`?</failure>
+        </testcase>
+      </testsuite>
+    </testsuites>
+    "#);
+    insta::assert_snapshot!(told("short"), @"kustomization.yaml:3:9: warning[unmatched-image]: no image is called `ngnix`, so this entry changes nothing");
+    assert_eq!(told("short").lines().count(), 1);
+    insta::assert_snapshot!(told("github"), @"::warning file=kustomization.yaml,line=3,endLine=3,col=9,endColumn=14,title=unmatched-image::no image is called `ngnix`, so this entry changes nothing%0Adid you mean `nginx`?");
+    insta::assert_snapshot!(told("markdown"), @r"
+    **kubectl smp check**: 1 finding in 1 target: 0 errors, 1 warning
+
+    | | where | what | code |
+    |---|---|---|---|
+    | warning | `kustomization.yaml:3:9` | no image is called <code>ngnix</code>, so this entry changes nothing<br>did you mean <code>nginx</code>? | `unmatched-image` |
+    ");
+}
+
+#[test]
+fn what_is_silenced_is_not_told() {
+    let by_comment = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later");
+    let above = UNMATCHED.replace("- name", "# smp:ignore unmatched-image,no-effect later\n- name");
+    let unknown = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-imge");
+    let home = folder_with(
+        &[
+            ("a/pod.yaml", POD),
+            ("a/kustomization.yaml", &by_comment),
+            ("b/pod.yaml", POD),
+            ("b/kustomization.yaml", &above),
+            ("c/pod.yaml", POD),
+            ("c/kustomization.yaml", &unknown),
+            ("d/app/pod.yaml", POD),
+            ("d/app/kustomization.yaml", UNMATCHED),
+            ("e/pod.yaml", POD),
+            ("e/kustomization.yaml", UNMATCHED),
+        ],
+        r#"
+-- d/.smp.yaml --
+check:
+  ignore:
+  - {code: unmatched-image, files: ["app/*"], why: later}
+  - {code: no-effect}
+-- e/.smp.yaml --
+check: {ignored: []}
+"#,
+    );
+    let home = home.path();
+    assert_eq!(found(home, &["a"]).0, [""; 0]);
+    assert_eq!(found(home, &["b"]).0, [""; 0]);
+    let want = ["unmatched-image c/kustomization.yaml:3", "unused-silence c/kustomization.yaml:3"];
+    assert_eq!(found(home, &["c"]).0, want);
+    assert_eq!(found(home, &["d/app"]).0, ["unused-silence d/.smp.yaml:4"]);
+    let wrong = run(home, &["check", "e"]);
+    assert_eq!((wrong.status.code(), stdout(&wrong)), (Some(2), String::new()), "a field that nobody knows");
+}
+
+#[test]
+fn only_comments_suppress() {
+    let joined = UNMATCHED.replace("ngnix", "ngnix # smp:ignoreunmatched-image later");
+    let patch = "\
+resources: [pod.yaml]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: web}
+    spec:
+      # smp:ignore absent-deletion later
+      hostname: null
+      hostNetwork: true
+";
+    let text = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+data:
+  text: |
+    a
+    # smp:ignore wrong-type later
+  count: 3
+";
+    let in_patch = "\
+resources: [map.yaml]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: web}
+    data:
+      text: |
+        a
+        # smp:ignore absent-deletion later
+      gone: null
+";
+    let map = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: web}
+";
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", &joined),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", patch),
+        ("c/map.yaml", text),
+        ("c/kustomization.yaml", "resources: [map.yaml]"),
+        ("d/map.yaml", map),
+        ("d/kustomization.yaml", in_patch),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["a"]).0, ["unmatched-image a/kustomization.yaml:3"]);
+    assert_eq!(found(home, &["b"]).0, [""; 0], "a comment of an inline patch");
+    assert_eq!(found(home, &["c"]).0, ["wrong-type c/map.yaml:8"]);
+    let told = found(home, &["d"]).0;
+    assert_eq!(told[..1], ["absent-deletion d/kustomization.yaml:11"], "{told:?}");
+}
+
+#[test]
+fn comments_of_rules_that_nobody_asks_are_not_called_idle() {
+    let by_comment = UNMATCHED.replace("ngnix", "ngnix # smp:ignore unmatched-image later");
+    let off = "resources: [pod.yaml] # smp:ignore external-reference later\n";
+    let home = folder(&[
+        ("a/pod.yaml", POD),
+        ("a/kustomization.yaml", &by_comment),
+        ("b/pod.yaml", POD),
+        ("b/kustomization.yaml", off),
+        ("c/kustomization.yaml", "resources: [none.yaml]"),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["a", "--ignore", "unmatched-image"]).0, [""; 0]);
+    assert_eq!(found(home, &["b"]).0, [""; 0]);
+    let idle = ["unused-silence b/kustomization.yaml:1"];
+    assert_eq!(found(home, &["b", "--select", "external-reference"]).0, idle);
+    let (told, _) = found(home, &["b", "c", "--select", "external-reference"]);
+    assert_eq!(told, ["io c/kustomization.yaml:1"], "what does not build may need it");
+}
+
+#[test]
+fn nothing_hides_that_a_target_does_not_build() {
+    let home = folder(&[
+        ("kustomization.yaml", "resources: [none.yaml] # smp:ignore io later"),
+        (".smp.yaml", "check: {ignore: [{code: io}]}"),
+    ]);
+    let (told, status) = found(home.path(), &[".", "--ignore", "io", "--baseline", "known.json", UPDATE]);
+    assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
+    assert!(!home.path().join("known.json").exists());
+    fs::write(home.path().join("known.json"), "{\"version\": 1, \"findings\": []}").expect("written");
+    for words in [&[][..], &[UPDATE]] {
+        let (told, status) =
+            found(home.path(), &[&[".", "--ignore", "io", "--baseline", "known.json"], words].concat());
+        assert_eq!((told, status), (vec!["io kustomization.yaml:1".to_string()], Some(1)));
+    }
+    let (told, status) = found(home.path(), &["nowhere", "--baseline", "other.json", UPDATE]);
+    assert_eq!((told.len(), status), (1, Some(1)));
+    assert!(!home.path().join("other.json").exists());
+}
+
+#[test]
+fn fetched_files_and_streams_are_not_mended() {
+    let home =
+        folder(&[("repository/base/pod.yaml", POD), ("repository/base/kustomization.yaml", MISSPELLED)]);
+    let repository = home.path().join("repository");
+    for words in [&["init", "-q", "-b", "main"][..], &["add", "-A"], &["commit", "-qm", "a"]] {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(words);
+        assert!(git.current_dir(&repository).status().expect("git").success());
+    }
+    let own = format!("resources: ['file://{}//base?ref=main']\n", repository.display());
+    fs::create_dir_all(home.path().join("own")).expect("made");
+    fs::write(home.path().join("own/kustomization.yaml"), own).expect("written");
+    let fixed = run(home.path(), &["check", "own", "--fix"]);
+    let told = String::from_utf8(fixed.stderr.clone()).expect("text");
+    assert!(fixed.status.code() == Some(1) && !told.contains("mended"), "{told}");
+    assert!(stdout(&fixed).contains("misspelled-directive"));
+    let again = run(home.path(), &["check", "own", "--offline"]);
+    assert_eq!(stdout(&again), stdout(&fixed), "the cache is as it was");
+    assert_eq!(run(home.path(), &["check", "-", "--fix"]).status.code(), Some(2));
+}

@@ -1,0 +1,320 @@
+//! Findings in kustomizations and patches name the operation that caused them.
+
+use kubectl_smp_testing::program::{folder, folder_with, found, run, stdout};
+use serde_json::Value;
+
+use super::{POD, TWICE, WEB};
+
+#[test]
+fn what_a_kustomization_says_twice_is_told_with_both_places() {
+    let home = folder(&[("pod.yaml", POD), ("kustomization.yaml", TWICE)]);
+    let home = home.path();
+    let want = [
+        "duplicate-key kustomization.yaml:5",
+        "duplicate-key kustomization.yaml:6",
+        "duplicate-key kustomization.yaml:8",
+        "ignored-document kustomization.yaml:11",
+    ];
+    assert_eq!(found(home, &["."]), (want.map(String::from).to_vec(), Some(0)));
+    let told: Value = serde_json::from_str(&stdout(&run(home, &["check", "-o", "json"]))).expect("JSON");
+    assert_eq!(told[0]["places"][1]["line"], 2);
+    let built = run(home, &["build", "."]);
+    insta::assert_snapshot!(stdout(&built), @r#"
+    apiVersion: v1
+    kind: Pod
+    metadata:
+      labels:
+        x: "3"
+      name: web
+      namespace: a
+    spec:
+      containers:
+      - image: nginx
+        name: web
+    "#);
+    let said = String::from_utf8(built.stderr).expect("text");
+    assert_eq!(said.matches("warning[duplicate-key]").count(), 3, "{said}");
+}
+
+#[test]
+fn what_operations_say_twice_is_told_and_comments_silence_it() {
+    let operations = "\
+resources: [pod.yaml]
+patches:
+- target: {kind: Pod}
+  patch: |-
+    - op: replace
+      path: /metadata/name
+      value: a
+      value: b
+";
+    let silenced = TWICE.replace(
+        r#"namespace: a
+labels:
+- pairs: {x: "2"}"#,
+        "# smp:ignore duplicate-key later\nnamespace: a",
+    );
+    let home = folder_with(
+        &[
+            ("a/pod.yaml", POD),
+            ("a/kustomization.yaml", operations),
+            ("b/pod.yaml", POD),
+            ("c/pod.yaml", POD),
+            ("c/kustomization.yaml", &silenced),
+        ],
+        r"
+-- b/kustomization.yaml --
+---
+resources: [pod.yaml]
+---
+# nothing
+",
+    );
+    let home = home.path();
+    assert_eq!(found(home, &["a"]).0, ["duplicate-key a/kustomization.yaml:8"]);
+    assert_eq!(found(home, &["b"]).0, [""; 0]);
+    let want = ["duplicate-key c/kustomization.yaml:7", "ignored-document c/kustomization.yaml:10"];
+    assert_eq!(found(home, &["c"]).0, want);
+}
+
+const OPERATIONS: &str = "\
+resources: [../base]
+patches:
+- target: {kind: Deployment}
+  patch: |-
+    - op: remove
+      path: /spec/template/spec/containers/0/image
+    - op: remove
+      path: /spec/template/spec/volumes
+    - op: add
+      path: /spec/typ
+      value: x
+    - op: copy
+      from: /spec/selector
+      path: /spec/slector
+- target: {kind: Service}
+  path: ports.yaml
+";
+
+/// A base, and an overlay with these files.
+fn over_web(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let base = [("base/web.yaml", WEB), ("base/kustomization.yaml", "resources: [web.yaml]")];
+    folder(&[&base, files].concat())
+}
+
+#[test]
+fn the_operation_that_took_something_away_is_named() {
+    let ports = "\
+- op: test
+  path: /kind
+  value: Service
+- op: remove
+  path: /spec/ports
+";
+    let home = over_web(&[("a/kustomization.yaml", OPERATIONS), ("a/ports.yaml", ports)]);
+    let (all, _) = found(home.path(), &["a"]);
+    for want in [
+        "container-without-image a/kustomization.yaml:6",
+        "volume-mount a/kustomization.yaml:8",
+        "unknown-field a/kustomization.yaml:10",
+        "unknown-field a/kustomization.yaml:14",
+        "service-ports a/ports.yaml:5",
+    ] {
+        assert!(all.contains(&want.to_string()), "{want}: {all:?}");
+    }
+    assert_eq!(all.len(), 5, "{all:?}");
+    let silenced = OPERATIONS.replace("path: /spec/typ", "path: /spec/typ # smp:ignore unknown-field later");
+    let home = over_web(&[("a/kustomization.yaml", &silenced), ("a/ports.yaml", ports)]);
+    let (all, _) = found(home.path(), &["a"]);
+    assert!(!all.iter().any(|told| told.ends_with(":10")), "{all:?}");
+    assert_eq!(all.len(), 4, "{all:?}");
+}
+
+/// A kustomization over that base with the operations of a patch, each in block style.
+fn operations(kind: &str, operations: &str) -> String {
+    format!(
+        "\
+resources: [../base]
+patches:
+- target: {{kind: {kind}}}
+  patch: |-
+{operations}"
+    )
+}
+
+#[test]
+fn what_is_wrong_in_an_operation_is_its_path_or_its_value() {
+    let labels = r"    - op: replace
+      path: /spec/template/metadata/labels
+      value:
+        tier: x
+        app: wob
+";
+    let label = r"    - op: replace
+      path: /spec/template/metadata/labels/app
+      value: wob
+";
+    let container = r"    - op: add
+      path: /spec/template/spec/containers/-
+      value:
+        name: b
+        image: b
+        imgae: b
+";
+    let lost = r"    - op: replace
+      path: /spec/template/spec/containers
+      value:
+      - name: web
+        imgae: b
+";
+    let moved = r"    - op: move
+      from: /spec/selector
+      path: /spec/slector
+";
+    for (wrong, want) in [
+        (
+            r"    - op: replace
+      path: /spec/replcas
+      value: 3
+",
+            &["adding-replace 6", "unknown-field 6"][..],
+        ),
+        (
+            r"    - value: wrong
+      op: replace
+      path: /spec/replicas
+",
+            &["wrong-type 5", "adding-replace 7"],
+        ),
+        (labels, &["unmatched-selector 9", "selector-mismatch 9"]),
+        (label, &["unmatched-selector 7", "selector-mismatch 7"]),
+        (container, &["unknown-field 10"]),
+        (lost, &["container-without-image 8", "unknown-field 9"]),
+        (moved, &["missing-required 6", "unknown-field 7"]),
+        (
+            r"    - op: remove
+      path: /spec/nothing
+",
+            &["missing-field 6"],
+        ),
+        (
+            r"    - op: copy
+      from: /spec/a/b
+      path: /spec/c
+",
+            &["missing-field 6"],
+        ),
+        (
+            r"    - op: copy
+      path: /spec/a/c
+      from: /spec/replicas
+",
+            &["missing-field 6"],
+        ),
+    ] {
+        let home = over_web(&[("a/kustomization.yaml", &operations("Deployment", wrong))]);
+        let want: Vec<_> = want.iter().map(|told| told.replace(' ', " a/kustomization.yaml:")).collect();
+        assert_eq!(found(home.path(), &["a"]).0, want, "{wrong}");
+    }
+}
+
+#[test]
+fn a_test_is_an_effect() {
+    let same = r"    - op: add
+      path: /spec/type
+      value: ClusterIP
+    - op: remove
+      path: /spec/type
+";
+    let guard = r"    - op: test
+      path: /spec/ports/0/port
+      value: 80
+";
+    for (patch, want) in
+        [(same, &["no-effect a/kustomization.yaml:5"][..]), (guard, &[]), (&format!("{guard}{same}"), &[])]
+    {
+        let home = over_web(&[
+            ("a/kustomization.yaml", &operations("Service", patch)),
+            (
+                "b/kustomization.yaml",
+                "\
+resources: [../base]
+patches:
+- target: {kind: Service}
+  path: p.yaml
+",
+            ),
+            ("b/p.yaml", patch.replace("\n    ", "\n").trim_start()),
+        ]);
+        assert_eq!(found(home.path(), &["a"]).0, want, "{patch}");
+        assert_eq!(found(home.path(), &["b"]).0.len(), want.len(), "{patch}");
+    }
+}
+
+#[test]
+fn the_patch_that_took_something_away_is_named() {
+    let merged = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: null
+";
+    let labels = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    metadata:
+      labels:
+        app: wob
+";
+    let home = over_web(&[
+        (
+            "a/kustomization.yaml",
+            "\
+resources: [../base]
+patches:
+- path: ./q/../selector.yaml
+",
+        ),
+        ("a/q/x.yaml", ""),
+        ("a/selector.yaml", merged),
+        (
+            "b/kustomization.yaml",
+            "\
+resources: [../base]
+patches:
+- path: labels.yaml
+",
+        ),
+        ("b/labels.yaml", labels),
+    ]);
+    let home = home.path();
+    assert_eq!(found(home, &["a"]).0, ["missing-required a/selector.yaml:5"]);
+    let want = ["unmatched-selector b/labels.yaml:8", "selector-mismatch b/labels.yaml:8"];
+    assert_eq!(found(home, &["b"]).0, want);
+    let text = stdout(&run(home, &["check", "b"]));
+    assert!(text.contains("base/web.yaml:5"), "the base is related: {text}");
+}
+
+#[test]
+fn keys_that_something_else_wrote_have_a_place() {
+    let keys = r#"resources: [../base]
+labels:
+- pairs:
+    "a b": x
+commonAnnotations:
+  "c d": e
+configMapGenerator:
+- name: m # smp:ignore unused-generator later
+  literals:
+  - "a b=c"
+"#;
+    let home = over_web(&[("a/kustomization.yaml", keys)]);
+    let (all, _) = found(home.path(), &["a"]);
+    assert!(all.iter().all(|told| told.contains("a/kustomization.yaml:")), "{all:?}");
+    let lines: Vec<&str> = all.iter().filter_map(|told| told.split(':').next_back()).collect();
+    assert!(lines.contains(&"4") && lines.contains(&"6") && lines.contains(&"10"), "{all:?}");
+}

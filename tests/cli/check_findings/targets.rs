@@ -1,0 +1,292 @@
+//! Findings that several targets share, and resources that a target drops.
+
+use kubectl_smp_testing::program::{folder, folder_with, found, run, stdout};
+use serde_json::Value;
+
+use super::{POD, target_of};
+
+const WEB_BASE: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: nginx}]}
+";
+
+#[test]
+fn what_one_overlay_breaks_is_told_beside_those_that_do_not() {
+    let broken = "\
+resources: [../base]
+patches:
+- patch: |-
+    - op: copy
+      from: /spec/template/spec/containers/0
+      path: /spec/template/spec/containers/-
+  target: {kind: Deployment}
+";
+    let fixed = "\
+resources: [../unfinished]
+patches:
+- patch: |-
+    - op: add
+      path: /spec/template/spec/containers/0/image
+      value: nginx
+  target: {kind: Deployment}
+";
+    let home = folder(&[
+        ("base/web.yaml", WEB_BASE),
+        ("base/kustomization.yaml", "resources: [web.yaml]"),
+        ("dev/kustomization.yaml", "resources: [../base]"),
+        ("prod/kustomization.yaml", broken),
+        ("unfinished/web.yaml", &WEB_BASE.replace(", image: nginx", "")),
+        ("unfinished/kustomization.yaml", "resources: [web.yaml]"),
+        ("finished/kustomization.yaml", fixed),
+    ]);
+    let home = home.path();
+    for args in [&["prod"] as &[&str], &["prod", "dev", "base"], &["-R", "."]] {
+        let (told, status) = found(home, args);
+        let double: Vec<_> = told.iter().filter(|told| told.starts_with("duplicate-key ")).collect();
+        assert_eq!((double.len(), status), (1, Some(1)), "{args:?}: {told:?}");
+        assert_eq!(told.len(), 1, "a base may leave something to those that use it: {args:?}: {told:?}");
+    }
+    assert_eq!(found(home, &["unfinished"]).0, ["container-without-image unfinished/web.yaml:8"]);
+}
+
+#[test]
+fn what_is_misspelled_is_of_the_target_that_it_is_in() {
+    let home = folder(&[
+        ("a/kustomization.yaml", "resources: [none.yaml]"),
+        ("b/kustomization.yaml", "resources: [web.yaml, none.yaml]"),
+        ("b/web.yaml", &WEB_BASE.replace("  selector", "  replicass: 1\n  selector")),
+    ]);
+    let told = stdout(&run(home.path(), &["check", "a", "b", "-o", "json"]));
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let told = told.as_array().expect("an array").iter().find(|one| one["code"] == "unknown-field");
+    assert_eq!(told.expect("a finding")["target"], "b");
+}
+
+#[test]
+fn comments_silence_all_warnings_of_builds() {
+    let home = folder_with(
+        &[("pod.yaml", POD)],
+        r"
+-- kustomization.yaml --
+resources: [pod.yaml]
+namePrefix: a-
+namePrefix: b- # smp:ignore duplicate-key known
+",
+    );
+    let output = run(home.path(), &["build", "."]);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn texts_for_others_have_no_comments_of_check() {
+    let map = r#"apiVersion: v1
+kind: ConfigMap
+metadata: {name: m}
+data:
+  ci.yaml: |
+    # smp:ignore unmatched-image there
+    images: []
+    # smp:ignore nothing
+  one: "a # smp:ignore no-effect b" # smp:ignore no-effect here
+"#;
+    let home = target_of(map);
+    assert_eq!(found(home.path(), &["."]).0, ["unused-silence all.yaml:9"]);
+}
+
+/// A Deployment without an image, which somebody else may give it.
+const NO_IMAGE: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: web, comand: [x]}
+";
+
+#[test]
+fn what_a_base_lacks_is_not_told_while_a_user_does_not_build() {
+    let home = folder(&[
+        ("base/web.yaml", NO_IMAGE),
+        ("base/kustomization.yaml", "resources: [web.yaml]"),
+        ("middle/kustomization.yaml", "resources: [../base]"),
+        ("prod/kustomization.yaml", "resources: [../middle/, missing.yaml]"),
+    ]);
+    let home = home.path();
+    let of_base = ["container-without-image base/web.yaml:10", "unknown-field base/web.yaml:10"];
+    assert_eq!(found(home, &["base", "middle"]).0, of_base);
+    let (all, _) = found(home, &["-R", "."]);
+    assert_eq!(all, ["unknown-field base/web.yaml:10", "io prod/kustomization.yaml:1"]);
+}
+
+#[test]
+fn operators_may_fill_in_images_of_what_no_patch_added() {
+    let object =
+        NO_IMAGE.replace("apps/v1", "apps.openshift.io/v1").replace("Deployment", "DeploymentConfig");
+    let patch = "\
+resources: [web.yaml]
+patches:
+- patch: |-
+    - {op: add, path: /spec/template/spec/containers/-, value: {name: sidecar}}
+  target: {kind: DeploymentConfig}
+";
+    let home = folder(&[
+        ("a/web.yaml", &object),
+        ("a/kustomization.yaml", "resources: [web.yaml]"),
+        ("b/web.yaml", &object),
+        ("b/kustomization.yaml", patch),
+    ]);
+    assert_eq!(found(home.path(), &["a"]).0, [""; 0]);
+    assert_eq!(found(home.path(), &["b"]).0, ["container-without-image b/kustomization.yaml:4"]);
+}
+
+#[test]
+fn refusals_of_builds_name_what_caused_them() {
+    let base = NO_IMAGE.replace("comand: [x]", "image: nginx");
+    let patch = "\
+resources: [../base]
+patches:
+- patch: |-
+    - {op: remove, path: /spec/template/metadata/labels}
+  target: {kind: Deployment}
+";
+    let home = folder(&[
+        ("base/web.yaml", &base),
+        ("base/kustomization.yaml", "resources: [web.yaml]"),
+        ("prod/kustomization.yaml", patch),
+    ]);
+    let home = home.path();
+    let output = run(home, &["build", "prod", "--validate"]);
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(!output.status.success() && said.contains("prod/kustomization.yaml:4:26"), "{said}");
+}
+
+const LOCAL_FILES: [(&str, &str); 2] = [
+    (
+        "base/kustomization.yaml",
+        r"
+resources: [all.yaml]
+patches:
+- patch: '{apiVersion: v1, kind: Secret, metadata: {name: placeholder}, stringData: {a: c}}'
+",
+    ),
+    (
+        "base/all.yaml",
+        r"
+apiVersion: v1
+kind: Secret
+metadata: {name: placeholder}
+stringData: {a: b}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: map}
+data: {a: b}
+",
+    ),
+];
+
+/// The findings of a kustomization over the base, and what it builds.
+fn over_placeholder(text: &str) -> (Vec<String>, String) {
+    let home = folder(&[&LOCAL_FILES[..], &[("over/kustomization.yaml", text)]].concat());
+    let built = stdout(&run(home.path(), &["build", "over"]));
+    (found(home.path(), &["over", "base"]).0, built)
+}
+
+#[test]
+fn entries_that_drop_a_resource_have_an_effect() {
+    let by_patch = r#"
+resources: [../base]
+patches:
+- patch: |-
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: placeholder, annotations: {config.kubernetes.io/local-config: "true"}}
+"#;
+    let by_json = r#"
+resources: [../base]
+patches:
+- target: {kind: Secret}
+  patch: '[{"op": "add", "path": "/metadata/annotations", "value": {"config.kubernetes.io/local-config": "true"}}]'
+"#;
+    let by_replacement = r#"
+resources: [../base]
+replacements:
+- source: {kind: ConfigMap, fieldPath: data.a}
+  targets:
+  - select: {kind: Secret}
+    fieldPaths: ["metadata.annotations.[config.kubernetes.io/local-config]"]
+    options: {create: true}
+"#;
+    let by_deletion = r"
+resources: [../base]
+patches:
+- patch: '{apiVersion: v1, kind: Secret, metadata: {name: placeholder}, $patch: delete}'
+";
+    for text in [by_patch, by_json, by_replacement, by_deletion] {
+        let (findings, built) = over_placeholder(text);
+        assert_eq!(findings, [""; 0], "{text}");
+        assert!(!built.contains("Secret"), "{built}");
+    }
+    let of_all = r#"
+resources: [../base]
+commonAnnotations: {config.kubernetes.io/local-config: "true"}
+"#;
+    assert_eq!(over_placeholder(of_all), (Vec::new(), String::new()));
+}
+
+#[test]
+fn entries_that_change_a_dropped_resource_have_an_effect_unless_they_set_what_is_there() {
+    let text = r#"
+resources: [../base]
+patches:
+- patch: '{apiVersion: v1, kind: Secret, metadata: {name: placeholder}, stringData: {a: d}}'
+- patch: '{apiVersion: v1, kind: Secret, metadata: {name: placeholder}, stringData: {a: d}}'
+- target: {kind: Secret}
+  patch: '[{"op": "add", "path": "/metadata/annotations", "value": {"config.kubernetes.io/local-config": "true"}}]'
+replacements:
+- source: {kind: Secret, name: placeholder, fieldPath: stringData.a}
+  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.a]}]
+"#;
+    let (findings, built) = over_placeholder(text);
+    assert_eq!(findings, ["no-effect over/kustomization.yaml:5"]);
+    insta::assert_snapshot!(built, @r"
+    apiVersion: v1
+    data:
+      a: d
+    kind: ConfigMap
+    metadata:
+      name: map
+    ");
+}
+
+#[test]
+fn resources_that_are_dropped_are_shown_as_deleted() {
+    let text = r#"
+resources: [../base]
+patches:
+- target: {kind: Secret}
+  patch: '[{"op": "add", "path": "/metadata/annotations", "value": {"config.kubernetes.io/local-config": "true"}}]'
+"#;
+    let home = folder(&[&LOCAL_FILES[..], &[("over/kustomization.yaml", text)]].concat());
+    let tree = stdout(&run(home.path(), &["tree", "over"]));
+    insta::assert_snapshot!(tree, @r"
+    target over              1 object
+    ├─ base ../base          2 objects
+    │  ├─ resource all.yaml  ConfigMap/map, Secret/placeholder (deleted by patches[0])
+    │  └─ patch patches[0]   Secret/placeholder (deleted): 1 value
+    └─ patch patches[0]      Secret/placeholder (deleted): 1 value
+
+    sum: 1 object, 1 deleted on the way
+    ");
+    assert!(!tree.contains("hits nothing"), "{tree}");
+}

@@ -1,0 +1,331 @@
+//! Mistakes in kustomizations, and resources whose ids become equal.
+
+use kubectl_smp_testing::program::{folder, folder_with, run};
+
+use super::{cm, messages, refused, says, told};
+
+/// What kustomize v5.8.3 makes of directives: it takes manifests and patches apart at `---` before it reads them.
+#[test]
+fn directives_are_taken_as_kustomize_takes_them() {
+    let table = [
+        (
+            "\
+%YAML 1.1
+---
+",
+            true,
+            false,
+        ),
+        (
+            "\
+%YAML 01.1 # c
+---
+",
+            true,
+            false,
+        ),
+        (
+            "\
+# c
+%TAG !e! tag:e,1:
+---
+",
+            true,
+            false,
+        ),
+        (
+            "\
+%YAML 1.2
+---
+",
+            false,
+            false,
+        ),
+        (
+            "\
+%YAML 2.0
+---
+",
+            false,
+            false,
+        ),
+        (
+            "\
+%FOO
+---
+",
+            false,
+            false,
+        ),
+        (
+            "\
+---
+# %YAML 1.2
+",
+            true,
+            true,
+        ),
+    ];
+    for (directive, kustomization, manifest) in table {
+        let files = |k: &str, a: &str, p: &str| {
+            folder(&[
+                (
+                    "app/kustomization.yaml",
+                    &format!(
+                        "\
+{k}resources: [a.yaml]
+patches: [{{path: p.yaml}}]
+"
+                    ),
+                ),
+                ("app/a.yaml", &format!("{a}{}", cm("a"))),
+                ("app/p.yaml", &format!("{p}{}", cm("a"))),
+            ])
+        };
+        let table = [
+            (files(directive, "", ""), kustomization),
+            (files("", directive, ""), manifest),
+            (files("", "", directive), manifest),
+        ];
+        for (i, (home, want)) in table.iter().enumerate() {
+            let output = run(home.path(), &["build", "app"]);
+            assert_eq!(
+                output.status.success(),
+                *want,
+                "{directive:?} {i}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+    }
+}
+
+/// As kustomize v5.8.3: nothing but a comment stands behind the `---` that ends a document.
+#[test]
+fn markers_end_documents_alone() {
+    let table = [
+        ("---\n{}", true),
+        ("--- # c\n{}", true),
+        ("--- \r\n{}", true),
+        ("--- {}", false),
+        ("---{}", false),
+        ("---\n--- {}", true),
+    ];
+    for (marker, want) in table {
+        let second = "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n";
+        let home = folder(&[
+            ("app/kustomization.yaml", "resources: [a.yaml]"),
+            ("app/a.yaml", &format!("{}{}", cm("a"), marker.replace("{}", second))),
+        ]);
+        let output = run(home.path(), &["build", "app"]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), want, "{marker:?}: {told}");
+        assert_eq!(told.contains("takes nothing behind the `---`"), !want, "{marker:?}: {told}");
+    }
+}
+
+#[test]
+fn resources_in_messages_have_all_their_parts() {
+    let home = folder(&[("a.yaml", &format!("{}---\n{}", cm("a"), cm("a"))), ("b.yaml", &cm("a"))]);
+    let output = run(home.path(), &["merge", "a.yaml", "b.yaml", "--message-format", "json"]);
+    let told = messages(&String::from_utf8(output.stderr).expect("text"));
+    let want = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "", "name": "a"});
+    assert!(told.iter().any(|message| message["resource"] == want), "{told:#?}");
+}
+
+#[test]
+fn variables_replicas_targets_and_conflicts_have_places() {
+    let vars = "\
+vars:
+- name: A
+  objref: {kind: ConfigMap, name: a, apiVersion: v1}
+- name: B
+  objref: {kind: ConfigMap, name: a, apiVersion: v1}
+";
+    let table = [
+        (vars.to_string(), "warning[unused-variable]", "3:9"),
+        (vars.replace("name: a,", "name: b,"), "error[no-match]", "4:35"),
+        (vars.replace("name: B", "name: A"), "error[invalid-value]", "5:9"),
+        ("replicas: [{name: x, count: 1}]\n".into(), "error[no-match]", "2:19"),
+        (
+            r#"patches:
+- target: {name: x}
+  patch: '[{"op": "remove", "path": "/x"}]'
+"#
+            .into(),
+            "warning[unmatched-patch]",
+            "3:",
+        ),
+        (
+            "\
+replacements:
+- source: {kind: ConfigMap}
+  targets:
+  - select: {name: x}
+"
+            .into(),
+            "warning[unmatched-replacement]",
+            "5:20",
+        ),
+        (
+            "\
+configMapGenerator:
+- {name: a, options: {disableNameSuffixHash: true}}
+"
+            .into(),
+            "error[duplicate-resource]",
+            "",
+        ),
+    ];
+    for (rest, code, want) in table {
+        let home = folder(&[
+            ("app/kustomization.yaml", &format!("resources: [a.yaml]\n{rest}")),
+            ("app/a.yaml", &cm("a")),
+        ]);
+        let output = run(home.path(), &["build", "app", "--message-format", "short"]);
+        let told = String::from_utf8(output.stderr).expect("text");
+        let line =
+            told.lines().find(|line| line.contains(code)).unwrap_or_else(|| panic!("no {code}: {told}"));
+        assert!(line.starts_with(&format!("app/kustomization.yaml:{want}")), "{want}: {told}");
+    }
+}
+
+#[test]
+fn base_of_a_kustomization_is_wrong_use() {
+    let home = folder(&[
+        ("app/kustomization.yaml", "resources: [a.yaml]"),
+        ("app/a.yaml", &cm("a")),
+        ("over/b.yaml", &cm("b")),
+        ("base/c.yaml", &cm("c")),
+    ]);
+    let base = ["--base", "base"];
+    for args in [
+        &["build", "app"][..],
+        &["build", "app/kustomization.yaml"],
+        &["build", "-R", "app/kustomization.yaml"],
+        &["build", "over", "app"],
+        &["build", "-k", "app"],
+        &["check", "app"],
+        &["tree", "app"],
+        &["blame", "app"],
+        &["deps", "app"],
+        &["lock", "app"],
+    ] {
+        let output = run(home.path(), &[args, &base].concat());
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{args:?}");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        says(&told, &["names its bases under `resources`", "leave `--base` out"]);
+    }
+    // What is found may be both: the base is that of plain directories.
+    for args in [&["build", "over"][..], &["build", "-R", "."]] {
+        let output = run(home.path(), &[args, &base].concat());
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// A kustomization with two ConfigMaps, of which `changes` makes one.
+fn colliding(changes: &str) -> tempfile::TempDir {
+    folder_with(
+        &[
+            ("app/kustomization.yaml", &format!("resources: [a.yaml, b.yaml]\n{changes}")),
+            ("app/a.yaml", &cm("a")),
+            ("app/b.yaml", &cm(if changes.contains("NAME") { "$(NAME)" } else { "b" })),
+        ],
+        r"
+-- app/config.yaml --
+varReference: [{kind: ConfigMap, path: metadata/name}]
+-- over/kustomization.yaml --
+resources: [../app]
+sortOptions: {order: fifo}
+",
+    )
+}
+
+#[test]
+fn resources_whose_ids_become_equal_are_rejected_in_every_order() {
+    let changes = [
+        r#"
+patches:
+- target: {name: b}
+  patch: '[{"op": "replace", "path": "/metadata/name", "value": "a"}]'
+"#,
+        "
+replacements:
+- source: {kind: ConfigMap, name: a, fieldPath: metadata.name}
+  targets: [{select: {name: b}, fieldPaths: [metadata.name]}]
+",
+        "
+vars: [{name: NAME, objref: {kind: ConfigMap, name: a, apiVersion: v1}}]
+configurations: [config.yaml]
+",
+    ];
+    for change in changes {
+        for options in ["", "sortOptions: {order: legacy}\n", "sortOptions: {order: fifo}\n"] {
+            let home = colliding(&format!("{change}{options}"));
+            for args in [&["build", "app"][..], &["build", "app", "--reorder", "none"], &["tree", "app"]] {
+                let told = refused(home.path(), args);
+                says(&told, &["there are two resources with the id ConfigMap a", "a.yaml:1:1", "b.yaml:1:1"]);
+            }
+            refused(home.path(), &["build", "over"]);
+            let checked = run(home.path(), &["check", "app", "-o", "short"]);
+            let findings = String::from_utf8_lossy(&checked.stdout).into_owned();
+            assert!(!checked.status.success(), "{findings}");
+            says(&findings, &["app/b.yaml:1:1: error[duplicate-resource]"]);
+        }
+    }
+}
+
+#[test]
+fn resources_that_only_namespaces_tell_apart_are_built() {
+    let patch = r#"
+sortOptions: {order: fifo}
+patches:
+- target: {name: b}
+  patch: |-
+    [{"op": "replace", "path": "/metadata/name", "value": "a"},
+     {"op": "add", "path": "/metadata/namespace", "value": "n"}]
+"#;
+    let home = colliding(patch);
+    for args in [["build", "app"], ["build", "over"]] {
+        told(home.path(), &args);
+    }
+}
+
+#[test]
+fn generator_that_merges_onto_malformed_string_data_is_rejected() {
+    let table = [
+        (
+            "stringData: [a]",
+            "a.yaml:4:13: error[wrong-type]: `stringData` of a Secret must be a map, not a list",
+        ),
+        (
+            "stringData: {a: {b: c}}",
+            "a.yaml:4:17: error[wrong-type]: `stringData.a` of a Secret must be a string, not",
+        ),
+        (
+            "data: x\nstringData: {a: b}",
+            "a.yaml:4:7: error[wrong-type]: `data` of a Secret must be a map, not a string",
+        ),
+    ];
+    for (fields, want) in table {
+        let home = folder_with(
+            &[(
+                "a.yaml",
+                &format!(
+                    "\
+apiVersion: v1
+kind: Secret
+metadata: {{name: a}}
+{fields}
+"
+                ),
+            )],
+            r"
+-- kustomization.yaml --
+resources: [a.yaml]
+secretGenerator: [{name: a, behavior: merge, literals: [k=v]}]
+",
+        );
+        let told = refused(home.path(), &["build", ".", "--message-format", "short"]);
+        says(&told, &[want]);
+    }
+}

@@ -1,0 +1,209 @@
+//! What is refused before anything is sent to a cluster.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::process::Command;
+
+use kubectl_smp_testing::program::{command, folder, folder_with, run};
+
+use super::{cm, refused, says, told};
+
+const KUBECONFIG: &str = "\
+apiVersion: v1
+kind: Config
+current-context: dev
+clusters:
+- {name: dev, cluster: {server: 'http://127.0.0.1:1'}}
+users: []
+contexts:
+- {name: dev, context: {cluster: dev}}
+";
+
+#[test]
+fn a_cluster_that_is_named_must_exist() {
+    let home = folder(&[
+        ("kubeconfig", KUBECONFIG),
+        ("app/kustomization.yaml", "resources: [a.yaml]"),
+        ("app/a.yaml", &cm("a")),
+        ("base/a.yaml", &cm("a")),
+        ("prod/a.yaml", &cm("a")),
+    ]);
+    for target in ["app", "prod"] {
+        for (flag, what) in [("--context", "context"), ("--cluster", "cluster"), ("--user", "user")] {
+            let told = refused(home.path(), &["build", target, "--kubeconfig", "kubeconfig", flag, "nope"]);
+            says(&told, &["error[no-match]", &format!("the kubeconfig has no {what} `nope`")]);
+            says(&refused(home.path(), &["build", target, flag, "nope"]), &["error["]);
+        }
+        says(&refused(home.path(), &["build", target, "--kubeconfig", "nope"]), &["error[io]", "nope"]);
+        let near = refused(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dve"]);
+        says(&near, &["did you mean `dev`?"]);
+        assert_eq!(
+            told(home.path(), &["build", target, "--kubeconfig", "kubeconfig", "--context", "dev"]),
+            ""
+        );
+        let absent =
+            command(home.path(), &["build", target]).env("KUBECONFIG", "nope").output().expect("runs");
+        assert!(absent.status.success() && absent.stderr.is_empty(), "absent files count as no cluster");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_kubeconfig_may_be_a_pipe_and_not_a_directory() {
+    let home = folder(&[
+        ("kubeconfig", KUBECONFIG),
+        ("app/kustomization.yaml", "resources: [a.yaml]"),
+        ("app/a.yaml", &cm("a")),
+    ]);
+    let program = env!("CARGO_BIN_EXE_kubectl-smp");
+    let piped = |bytes: &str| {
+        let line = format!("printf '{bytes}' | {program} build app --context dev --kubeconfig /dev/stdin");
+        Command::new("sh").args(["-c", &line]).current_dir(home.path()).output().expect("runs")
+    };
+    let output = piped(&KUBECONFIG.replace('\'', ""));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for output in [piped("\\377\\376\\0"), run(home.path(), &["build", "app", "--kubeconfig", "app"])] {
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        says(&told, &["error[io]: the kubeconfig", "cannot be read"]);
+        assert!(!told.contains("panicked"), "{told}");
+    }
+}
+
+/// A server that is up and answers nothing.
+fn unavailable() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 503 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    address
+}
+
+#[test]
+fn nothing_is_sent_that_was_merged_by_guess() {
+    let widget = |list: &str| {
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {{name: w}}
+spec: {{list: {list}}}
+"
+        )
+    };
+    let home = folder(&[
+        ("base/w.yaml", &widget("[{name: a}, {name: b}, {name: c}]")),
+        ("prod/w.yaml", &widget("[{name: a, x: 1}]")),
+    ]);
+    let server = unavailable();
+    for name in ["apply", "diff"] {
+        let told = refused(home.path(), &[name, "prod", "-s", &server]);
+        says(&told, &["error[remote]", "cannot be merged without its schema", "Widget"]);
+    }
+    let told = told(home.path(), &["build", "prod", "-s", &server]);
+    says(&told, &["warning[remote]: the cluster could not be asked for the schema of example.com/v1 Widget"]);
+}
+
+#[cfg(feature = "cluster")]
+#[test]
+fn nothing_is_shown_as_sent_that_was_merged_by_guess() {
+    let widget = |list: &str| {
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: Widget
+metadata: {{name: w}}
+spec: {{list: {list}}}
+"
+        )
+    };
+    let crd = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              list:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [name]
+                items: {type: object, properties: {name: {type: string}, x: {type: integer}}}
+";
+    let patch = widget("[{name: a, x: 1}]");
+    let home = folder_with(
+        &[
+            ("base/w.yaml", &widget("[{name: a}, {name: b}]")),
+            ("prod/w.yaml", &patch),
+            ("crd.yaml", crd),
+            ("app/p.yaml", &patch),
+        ],
+        r"
+-- app/kustomization.yaml --
+resources: [../base/w.yaml]
+patches: [{path: p.yaml}]
+",
+    );
+    let told_of = refused(home.path(), &["apply", "prod", "--dry-run=client"]);
+    insta::assert_snapshot!(told_of, @r"
+    error[no-schema]: this list was replaced: no schema says how its entries are merged
+     --> prod/w.yaml:4:14
+      |
+    4 | spec: {list: [{name: a, x: 1}]}
+      |              ^^^^^^^^^^^^^^^^^
+      |
+      = resource: Widget.example.com w
+      = field: spec.list
+      = help: name a cluster that has the CRD, add the CRD to the base, give its schema by `--schema FILE`, or write it down with `kubectl smp lock --schemas cluster`
+    ");
+    let output =
+        run(home.path(), &["apply", "prod", "--dry-run=client", "-o", "yaml", "--schema", "crd.yaml"]);
+    insta::assert_snapshot!(&String::from_utf8_lossy(&output.stdout), @r"
+    apiVersion: example.com/v1
+    kind: Widget
+    metadata:
+      name: w
+    spec:
+      list:
+      - name: a
+        x: 1
+      - name: b
+    ");
+    // What kustomize does to a list is what a kustomization asks for.
+    let app = ["apply", "app", "--dry-run=client", "--load-restrictor=LoadRestrictionsNone"];
+    insta::assert_snapshot!(&told(home.path(), &app), @r"
+    warning[no-schema]: this list was replaced: no schema says how its entries are merged
+     --> app/p.yaml:4:14
+      |
+    4 | spec: {list: [{name: a, x: 1}]}
+      |              ^^^^^^^^^^^^^^^^^
+      |
+      = resource: Widget.example.com w
+      = field: spec.list
+      = help: give a schema, or tell its entries apart by `$patchMergeKey`
+    note: 1 object: none was sent
+    ");
+}
+
+#[test]
+fn a_namespace_for_a_build_is_refused() {
+    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &cm("a"))]);
+    let output = run(home.path(), &["build", "app", "-n", "shop"]);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    insta::assert_snapshot!(&String::from_utf8_lossy(&output.stderr), @"error[usage]: `--namespace` says where objects go that are sent to a cluster: what is rendered gets its namespace by `namespace:` in a kustomization, or by its manifests");
+}

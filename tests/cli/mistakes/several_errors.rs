@@ -1,0 +1,162 @@
+//! Several errors are reported at once, each of them once.
+
+use kubectl_smp_testing::program::{folder, folder_with};
+
+use super::{cm, messages, refused, says, told};
+
+#[test]
+fn all_errors_of_a_kustomization_are_told() {
+    let home = folder_with(
+        &[("app/a.yaml", &cm("a")), ("patched/a.yaml", &cm("a")), ("patched/y.yaml", &cm("nobody"))],
+        r"
+-- app/kustomization.yaml --
+resources: [one.yaml, a.yaml, two.yaml, ../broken]
+components: [../three]
+-- broken/kustomization.yaml --
+resources: [four.yaml, five.yaml]
+-- patched/kustomization.yaml --
+resources: [a.yaml]
+patches: [{path: x.yaml}, {path: y.yaml}, {path: z.yaml}]
+-- patched/z.yaml --
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data: [1]
+",
+    );
+    let told = refused(home.path(), &["build", "app"]);
+    for name in ["one.yaml", "two.yaml", "../three", "four.yaml", "five.yaml"] {
+        assert_eq!(told.matches(&format!("error[io]: `{name}`")).count(), 1, "{name}: {told}");
+    }
+    let told = refused(home.path(), &["build", "patched"]);
+    insta::assert_snapshot!(told, @r"
+    error[io]: `x.yaml` cannot be read: no such file or directory
+     --> patched/kustomization.yaml:2:18
+      |
+    2 | patches: [{path: x.yaml}, {path: y.yaml}, {path: z.yaml}]
+      |                  ^^^^^^
+      |
+      = help: did you mean `a.yaml`? looked for patched/x.yaml
+    error[no-match]: no resource matches this patch: ConfigMap nobody
+     --> patched/y.yaml:4:9
+      |
+    4 |   name: nobody
+      |         ^^^^^^
+      |
+      = help: the patch must have kind, name and namespace of a resource, or a `target`
+    error[wrong-type]: a list cannot be merged with a map
+     --> patched/z.yaml:4:7
+      |
+    4 | data: [1]
+      |       ^^^
+      |
+     ::: patched/a.yaml:6:3
+      |
+    6 |   a: b
+      |   ---- a map is here
+      |
+      = resource: ConfigMap a
+      = field: data
+      = help: set the field to null in an earlier patch to give it another type
+    ");
+    assert_eq!(told.matches("error[").count(), if told.contains("z.yaml") { 3 } else { 2 }, "{told}");
+    let many = refused(home.path(), &["build", "app", "patched", "--message-format", "json"]);
+    for message in messages(&many).iter().filter(|message| message["code"] != "summary") {
+        assert!(message["target"].is_string(), "{message}");
+    }
+}
+
+#[test]
+fn what_is_wrong_in_one_part_hides_no_other() {
+    let home = folder_with(
+        &[("app/a.yaml", &cm("a")), ("patched/a.yaml", &cm("a"))],
+        r#"
+-- app/kustomization.yaml --
+resources: [nope.yaml, a.yaml]
+bases: []
+namespce: x
+images: [{name: [y]}, {nam: z}]
+replicas:
+- {name: a, count: many}
+components: [../nothing]
+patches:
+- path: p.yaml
+configMapGenerator:
+- {name: c, files: [gone.txt]}
+-- patched/kustomization.yaml --
+resources: [a.yaml]
+bases: []
+patches:
+- {target: {name: a}, patch: '[{"op": "remove", "path": "/x"}]'}
+- {target: {name: a}, patch: '[{"op": "remove", "path": "/y"}]'}
+replicas:
+- {name: nobody, count: 1}
+"#,
+    );
+    let told = refused(home.path(), &["build", "app"]);
+    says(
+        &told,
+        &["nope.yaml", "namespce", "images[0].name", "`nam`", "replicas[0].count", "../nothing", "p.yaml"],
+    );
+    says(&told, &["gone.txt", "warning[deprecated-field]: `bases`"]);
+    let told = refused(home.path(), &["build", "patched"]);
+    says(&told, &["field: /x", "field: /y", "nobody", "warning[deprecated-field]: `bases`"]);
+}
+
+#[test]
+fn each_mistake_is_told_once() {
+    let inline = r#"resources: [nope.yaml]
+patches:
+- target: {kind: Deployment}
+  patch: |-
+    - {op: remove, path: /x}
+- patch: '{"kind": "x"}'
+replacements: [{sourceValue: x}]
+"#;
+    let home = folder_with(
+        &[("inline/kustomization.yaml", inline)],
+        r"
+-- fields/kustomization.yaml --
+resource: []
+namePrefix: a
+patchs: []
+label: []
+-- entries/kustomization.yaml --
+namePrefix: a
+patches:
+- {pat: a, pth: b}
+- {patj: c}
+replicas: [{nme: x, cunt: 1}]
+",
+    );
+    let count = |name: &str| {
+        let told = refused(home.path(), &["build", name, "--message-format", "json"]);
+        let errors = messages(&told).into_iter().filter(|told| told["severity"] == "error");
+        let texts: Vec<String> = errors.map(|told| told["message"].to_string()).collect();
+        texts.into_iter().filter(|text| !text.contains("errors")).collect::<Vec<_>>()
+    };
+    assert_eq!(count("inline").len(), 1, "{:?}", count("inline"));
+    assert_eq!(count("fields").len(), 3, "{:?}", count("fields"));
+    let entries = count("entries");
+    for field in ["pat", "pth", "patj", "nme", "cunt"] {
+        let named = entries.iter().filter(|text| text.contains(&format!("`{field}`"))).count();
+        assert_eq!(named, 1, "{field}: {entries:?}");
+    }
+}
+
+#[test]
+fn a_target_that_cannot_be_read_is_told_beside_an_empty_patch() {
+    for target in ["{name: \"(\"}", "{labelSelector: \"(\"}"] {
+        let kustomization = format!(
+            r#"resources: [a.yaml]
+patches: [{{target: {target}, patch: "[]"}}]
+"#
+        );
+        let home = folder(&[("app/kustomization.yaml", &kustomization), ("app/a.yaml", &cm("a"))]);
+        let told = told(home.path(), &["build", "app", "--message-format", "json"]);
+        let told = messages(&told);
+        let warnings: Vec<_> = told.iter().filter(|told| told["severity"] == "warning").collect();
+        assert!(warnings.len() >= 2, "{told:?}");
+        assert!(warnings.iter().any(|told| told["places"][0]["line"] == 2), "{told:?}");
+    }
+}

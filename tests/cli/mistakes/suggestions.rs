@@ -1,0 +1,321 @@
+//! Names that are misspelled: the message suggests the right one, with its place.
+
+use kubectl_smp_testing::program::{folder, folder_with, run};
+
+use super::{DEPLOYMENT, cm, messages, refused, says, told};
+
+#[test]
+fn a_component_that_is_built_alone_says_so() {
+    let home = folder_with(
+        &[("part/a.yaml", &cm("a"))],
+        r"
+-- part/kustomization.yaml --
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+resources: [a.yaml]
+-- app/kustomization.yaml --
+components: [../part]
+-- none/kustomization.yaml --
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+",
+    );
+    let alone = told(home.path(), &["build", "part"]);
+    insta::assert_snapshot!(alone, @r"
+    warning[component-alone]: this Component is built alone: it changes nothing but what it brings itself
+     --> part/kustomization.yaml:2:7
+      |
+    2 | kind: Component
+      |       ^^^^^^^^^
+      |
+      = help: build a kustomization that names it under `components:`
+    ");
+    assert_eq!(told(home.path(), &["build", "app"]), "");
+    assert_eq!(run(home.path(), &["build", "part"]).stdout, run(home.path(), &["build", "app"]).stdout);
+    // One that says nothing is no target, and nothing that fails.
+    assert_eq!(told(home.path(), &["build", "-R", "."]), "");
+}
+
+#[test]
+fn deprecated_labels_are_rewritten_with_their_selectors() {
+    let home = folder_with(
+        &[("app/a.yaml", &cm("a"))],
+        r"
+-- app/kustomization.yaml --
+resources: [a.yaml]
+commonLabels: {a: b}
+patchesStrategicMerge: [a.yaml]
+",
+    );
+    let told = told(home.path(), &["build", "app"]);
+    insta::assert_snapshot!(told, @r"
+    warning[deprecated-field]: `commonLabels` is deprecated
+     --> app/kustomization.yaml:2:1
+      |
+    2 | commonLabels: {a: b}
+      | ^^^^^^^^^^^^
+      |
+      = help: use `labels` instead; what keeps the selectors as they are is `labels: [{pairs: {...}, includeSelectors: true}]`
+    warning[deprecated-field]: `patchesStrategicMerge` is deprecated
+     --> app/kustomization.yaml:3:1
+      |
+    3 | patchesStrategicMerge: [a.yaml]
+      | ^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: use `patches` instead, each file as `path: FILE`
+    warning: 2 warnings
+    ");
+    let quiet = run(home.path(), &["build", "app", "--quiet"]);
+    assert!(quiet.status.success() && quiet.stderr.is_empty());
+}
+
+/// A kustomization with a mistake, and what is said of it.
+const MEANT: [(&str, &str, &[&str]); 11] = [
+    ("resources: [setings.yaml]\n", "a", &["app/kustomization.yaml:1:13", "did you mean `settings.yaml`?"]),
+    ("resources: [../bse]\n", "a", &["did you mean `../base`?"]),
+    (
+        "\
+resources: [settings.yaml]
+patches: [path.yaml]
+",
+        "path: path.yaml",
+        &["app/kustomization.yaml:2:11"],
+    ),
+    (
+        "\
+resorces: [settings.yaml]
+patchs: []
+",
+        "a",
+        &["did you mean `resources`?", "did you mean `patches`?"],
+    ),
+    (
+        "\
+resources: [settings.yaml]
+patches:
+- patch: |-
+    kind: ConfigMap
+    apiVersion: v1
+    metadata: {name: setings}
+",
+        "did you mean ConfigMap `settings`?",
+        &["app/kustomization.yaml:6:22"],
+    ),
+    (
+        "\
+resources: [settings.yaml]
+patches:
+- patch: |-
+    kind: ConfigMapp
+    apiVersion: v1
+    metadata: {name: settings}
+",
+        "did you mean ConfigMap `settings`?",
+        &["app/kustomization.yaml:4:11"],
+    ),
+    (
+        "\
+resources: [settings.yaml]
+patches:
+- target: {kind: ConfigMap}
+  patch: |-
+    - op: remove
+      path: /metadata/labls/x
+",
+        "app/kustomization.yaml:6:13",
+        &["did you mean `/metadata/labels/x`?"],
+    ),
+    (
+        "\
+resources: [web.yaml]
+replicas:
+- {name: wep, count: 3}
+",
+        "did you mean `web`?",
+        &["app/kustomization.yaml:3:10"],
+    ),
+    (
+        "\
+resources: [settings.yaml]
+replacements:
+- source: {kind: ConfigMap, name: settigs}
+  targets: [{select: {kind: ConfigMap}}]
+",
+        "did you mean ConfigMap `settings`?",
+        &["app/kustomization.yaml:3:11"],
+    ),
+    (
+        "\
+resources: [settings.yaml]
+replacements:
+- source: {kind: ConfigMap, fieldPath: data.a}
+  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.aa]}]
+",
+        "did you mean `data.a`?",
+        &["app/kustomization.yaml:4:54"],
+    ),
+    (
+        "\
+resources: [settings.yaml]
+configMapGenerator:
+- {name: g, files: [setings.yaml]}
+",
+        "did you mean `settings.yaml`?",
+        &["app/kustomization.yaml:3:21"],
+    ),
+];
+
+#[test]
+fn what_was_meant_is_named() {
+    let a = cm("settings");
+    for (kustomization, part, parts) in MEANT {
+        let a = a.replace(
+            "metadata:\n",
+            "\
+metadata:
+  labels: {x: y}
+",
+        );
+        let home = folder(&[
+            ("app/kustomization.yaml", kustomization),
+            ("app/settings.yaml", &a),
+            ("app/web.yaml", DEPLOYMENT),
+            ("base/kustomization.yaml", "resources: []"),
+        ]);
+        let told = refused(home.path(), &["build", "app"]);
+        says(&told, &[&[part], parts].concat());
+    }
+    let home = folder(&[("base/kustomization.yaml", "resources: [a.yaml]"), ("base/a.yaml", &a)]);
+    insta::assert_snapshot!(&refused(home.path(), &["build", "bsae"]), @r"
+    error[io]: bsae: no such file or directory
+     |
+     = help: did you mean `base`?
+    ");
+}
+
+#[test]
+fn what_mends_a_mistake_is_data() {
+    let home = folder_with(
+        &[("fine/a.yaml", &cm("a")), ("new/a.yaml", &cm("a"))],
+        r"
+-- app/kustomization.yaml --
+resorces:
+- a.yaml
+-- old/kustomization.yaml --
+bases: [../fine]
+-- fine/kustomization.yaml --
+resources: [a.yaml]
+-- new/kustomization.yaml --
+resources: [b.yaml]
+-- paths/kustomization.yaml --
+patches: [p.yaml]
+",
+    );
+    let table = [
+        ("app", "app/kustomization.yaml", (1, 1, 9), "resources"),
+        ("old", "old/kustomization.yaml", (1, 1, 6), "resources"),
+        ("new", "new/kustomization.yaml", (1, 13, 19), "a.yaml"),
+        ("paths", "paths/kustomization.yaml", (1, 11, 17), "{path: p.yaml}"),
+    ];
+    for (target, file, (line, column, end), replacement) in table {
+        let output = run(home.path(), &["build", target, "--message-format", "json"]);
+        let told = messages(&String::from_utf8(output.stderr).expect("text"));
+        let want = serde_json::json!({"file": file, "line": line, "column": column, "end_line": line,
+            "end_column": end, "replacement": replacement});
+        assert!(told.iter().any(|message| message["fix"] == want), "{target}: {told:#?}");
+    }
+}
+
+#[test]
+fn places_can_be_opened_from_where_the_user_stands() {
+    let home = folder_with(
+        &[("base/a.yaml", &cm("a"))],
+        r"
+-- base/kustomization.yaml --
+resources: [a.yaml]
+-- prod/kustomization.yaml --
+resources: [../base]
+patches:
+- path: p.yaml
+-- prod/p.yaml --
+
+{apiVersion: v1, kind: ConfigMap, metadata: {name: nope}}
+-- else/where/x --
+",
+    );
+    for (here, target, want) in [
+        (".", "prod", "prod/p.yaml:2:52"),
+        ("prod", ".", "p.yaml:2:52"),
+        ("else/where", "../../prod", "../../prod/p.yaml:2:52"),
+    ] {
+        let here = home.path().join(here);
+        let told = refused(&here, &["build", target, "--message-format", "short"]);
+        assert!(told.starts_with(&format!("{want}: error[no-match]")), "{told}");
+        let json = messages(&refused(&here, &["build", target, "--message-format", "json"]));
+        let file = json[0]["places"][0]["file"].as_str().expect("a file");
+        assert!(here.join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn inline_patches_have_their_places_in_the_kustomization() {
+    let table = [
+        (
+            "\
+- patch: |-
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: a}
+    data: }
+",
+            "7:11",
+        ),
+        ("- patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}'\n", "3:62"),
+        (
+            "- patch: \"{apiVersion: v1,\\n kind: ConfigMap,\\n metadata: {name: a},\\n data: {x: 1, x: 2}}\"\n",
+            "3:85",
+        ),
+        (
+            "\
+- target: {kind: ConfigMap}
+  patch: |-
+    - op: add
+      path: /data/x
+      value: y
+    - op: remove
+      path: /nope
+",
+            "9:13",
+        ),
+        (
+            "\
+- patch: |
+    kind: ConfigMap
+    apiVersion: v1
+    metadata:
+      name: a
+    data:
+      x: 1
+      x: 2
+",
+            "10:7",
+        ),
+    ];
+    for (patch, want) in table {
+        let home = folder(&[
+            (
+                "app/kustomization.yaml",
+                &format!(
+                    "\
+resources: [a.yaml]
+patches:
+{patch}"
+                ),
+            ),
+            ("app/a.yaml", &cm("a")),
+        ]);
+        let output = run(home.path(), &["build", "app", "--message-format", "short"]);
+        let told = String::from_utf8(output.stderr).expect("text");
+        assert!(told.starts_with(&format!("app/kustomization.yaml:{want}: ")), "{want}: {told}");
+    }
+}

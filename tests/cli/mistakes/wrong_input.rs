@@ -1,0 +1,489 @@
+//! Wrong paths, command lines, and files that are too large or hold conflict markers.
+
+use std::fs;
+
+use kubectl_smp_testing::program::{self, command, folder, folder_with, run};
+
+use super::{DEPLOYMENT, cm, refused, says, told};
+
+#[test]
+fn entries_that_are_misspelt_in_paths_are_named() {
+    let kustomization = r#"resources: [a.yaml]
+replacements:
+- sourceValue: web:2
+  targets:
+  - select: {kind: Deployment}
+    fieldPaths: ["spec.template.spec.containers.[name=wbe].image"]
+"#;
+    let home = folder(&[("app/kustomization.yaml", kustomization), ("app/a.yaml", DEPLOYMENT)]);
+    let told = refused(home.path(), &["build", "app"]);
+    insta::assert_snapshot!(told, @r#"
+    error[no-match]: the target has no such field
+     --> app/kustomization.yaml:6:18
+      |
+    6 |     fieldPaths: ["spec.template.spec.containers.[name=wbe].image"]
+      |                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+     ::: app/a.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | - in this resource
+      |
+      = resource: Deployment.apps web in namespace shop
+      = field: spec.template.spec.containers.[name=wbe].image
+      = help: did you mean `spec.template.spec.containers.[name=web].image`? `options: {create: true}` adds fields
+    "#);
+}
+
+#[test]
+fn targets_that_are_something_else_are_told() {
+    let home = folder(&[
+        ("taken/kustomization.yaml/x", ""),
+        ("taken/a.yaml", &cm("a")),
+        ("named/kustomize.yaml", "resources: [a.yaml]"),
+        ("base/a.yaml", &cm("a")),
+        ("over/kustomization.yaml", "resources: [../base/a.yaml]"),
+    ]);
+    let told = refused(home.path(), &["build", "taken"]);
+    insta::assert_snapshot!(told, @r"
+    error[io]: taken/kustomization.yaml is a directory, and no kustomization file
+     |
+     = help: put the file there, or rename the directory
+    ");
+    let told = refused(home.path(), &["build", "named"]);
+    insta::assert_snapshot!(told, @r"
+    error[invalid-value]: `kustomize.yaml` is no name of a kustomization, and no manifest can be like that
+     --> named/kustomize.yaml:1:1
+      |
+    1 | resources: [a.yaml]
+      | ^
+      |
+      = help: rename it to `kustomization.yaml`
+    ");
+    let mut empty = command(home.path(), &["build", "-"]);
+    let output = empty.stdin(std::process::Stdio::null()).output().expect("the program runs");
+    assert!(!output.status.success() && output.stdout.is_empty());
+    insta::assert_snapshot!(&String::from_utf8_lossy(&output.stderr), @r"
+    error[missing-field]: there are no resources in what standard input gives
+     |
+     = help: look at what the command before the `|` prints, and whether it failed
+    ");
+    let file = run(home.path(), &["build", "base/a.yaml"]);
+    assert_eq!(run(home.path(), &["build", "-R", "base/a.yaml"]).stdout, file.stdout);
+}
+
+#[test]
+fn patches_of_what_is_not_there_name_what_is_meant() {
+    let home = folder_with(
+        &[("a.yaml", DEPLOYMENT)],
+        r"
+-- kustomization.yaml --
+resources: [a.yaml]
+patches:
+- target: {kind: Deploymnet}
+  patch: |-
+    - {op: add, path: /a, value: b}
+- target: {kind: Deployment}
+  patch: |-
+    - {op: add, path: x/spec/paused, value: true}
+",
+    );
+    let told = told(home.path(), &["build", "."]);
+    insta::assert_snapshot!(told, @r"
+    warning[invalid-value]: the path `x/spec/paused` does not begin with `/`, and what is before its first `/` is lost
+     --> kustomization.yaml:8:23
+      |
+    8 |     - {op: add, path: x/spec/paused, value: true}
+      |                       ^^^^^^^^^^^^^
+      |
+      = help: write `/x/spec/paused`
+    warning[unmatched-patch]: the target kind=Deploymnet selects no resource
+     --> kustomization.yaml:3:11
+      |
+    3 | - target: {kind: Deploymnet}
+      |           ^^^^^^^^^^^^^^^^^^
+      |
+     ::: kustomization.yaml:5:5
+      |
+    5 |     - {op: add, path: /a, value: b}
+      |     ------------------------------- the patch
+      |
+      = help: did you mean the kind `Deployment`? the patch changes nothing
+    warning: 2 warnings
+    ");
+}
+
+#[test]
+fn wrong_command_lines_are_messages_like_others() {
+    let home = folder(&[]);
+    let told = refused(home.path(), &["a\nerror: forged"]);
+    insta::assert_snapshot!(told, @r"
+    error[usage]: unrecognized subcommand 'a\nerror: forged'
+     |
+     = help: Usage: kubectl smp <COMMAND>
+             For more information, try '--help'.
+    ");
+    assert!(!told.contains("\nerror: forged"), "{told}");
+    let told = refused(home.path(), &["build", "--nope", "--message-format", "short"]);
+    assert!(told.starts_with("error[usage]: ") && told.lines().count() == 1, "{told}");
+}
+
+#[test]
+fn no_message_is_a_flood() {
+    let path = "a/".repeat(100_000) + "a";
+    let home = folder_with(
+        &[
+            ("c.yaml", &format!("commonLabels: [{{path: {path}, create: true}}]")),
+            ("a.yaml", &cm("a")),
+            ("long/kustomization.yaml", &format!("resources: [{}]", "x".repeat(100_000))),
+        ],
+        r"
+-- kustomization.yaml --
+resources: [a.yaml]
+configurations: [c.yaml]
+commonLabels: {x: y}
+",
+    );
+    for target in [".", "long"] {
+        for form in ["text", "short", "json", "github"] {
+            let told = refused(home.path(), &["build", target, "--message-format", form]);
+            assert!(told.len() < 6_000, "{target} {form}: {}", told.len());
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_too_large_passes_a_limit() {
+    let home = folder(&[("kustomization.yaml", "resources: [a.yaml]")]);
+    let file = fs::File::create(home.path().join("a.yaml")).expect("made");
+    file.set_len((1 << 30) + 1).expect("sparse");
+    let large = |name: &str| {
+        let file = fs::File::create(home.path().join(name)).expect("made");
+        file.set_len((1 << 30) + 1).expect("sparse");
+    };
+    large("smp.lock");
+    let commands: [&[&str]; 4] = [
+        &["build", "."],
+        &["lock", "."],
+        &["diff", "--server", "http://localhost:1", "-f", "a.yaml"],
+        &["patch", "-f", "a.yaml", "-p", "{a: 1}"],
+    ];
+    for command in commands {
+        says(&refused(home.path(), command), &["error[limit-exceeded]", "larger than 1 GiB"]);
+    }
+    // The lock file itself, when all else can be read.
+    fs::write(home.path().join("a.yaml"), cm("a")).expect("written");
+    for command in [["build", "."], ["lock", "."]] {
+        says(&refused(home.path(), &command), &["error[limit-exceeded]", "larger than 1 GiB"]);
+    }
+}
+
+#[test]
+fn a_long_way_is_told_by_its_ends() {
+    let mut files: Vec<(String, String)> = (0..300)
+        .map(|i| (format!("b{i}/kustomization.yaml"), format!("resources: [../b{}]\n", i + 1)))
+        .collect();
+    files.push((
+        "b300/kustomization.yaml".into(),
+        "\
+resources: [a.yaml]
+replicas: [{name: x, count: 1}]
+"
+        .into(),
+    ));
+    files.push(("b300/a.yaml".into(), cm("a")));
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let home = folder(&files);
+    let told = refused(home.path(), &["build", "b0"]);
+    insta::assert_snapshot!(told, @r"
+    error[no-match]: no resource with replicas is named `x`
+     --> b300/kustomization.yaml:2:19
+      |
+    2 | replicas: [{name: x, count: 1}]
+      |                   ^
+      |
+      = note: looked for Deployment, StatefulSet, ReplicaSet, ReplicationController
+      = note: reached by `../b300` in b299
+      = note: reached by `../b299` in b298
+      = note: reached by `../b298` in b297
+      = note: ... 294 more
+      = note: reached by `../b3` in b2
+      = note: reached by `../b2` in b1
+      = note: reached by `../b1` in b0
+      = help: use the name as the base writes it, without prefix and suffix
+    ");
+    assert!(told.lines().count() < 20, "{told}");
+}
+
+#[test]
+fn long_lines_are_shown_around_the_place() {
+    let list = "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', ".repeat(500);
+    let home = folder(&[(
+        "app/kustomization.yaml",
+        &format!(
+            "\
+commonAnnotations: {{x: z}}
+resources: [{list}]
+"
+        ),
+    )]);
+    let told = refused(home.path(), &["build", "app"]);
+    insta::assert_snapshot!(told, @r"
+    error[io]: `aaaaaaaaaaaaaaaaaaaaaaaaaaaaa` cannot be read: no such file or directory
+     --> app/kustomization.yaml:2:13
+      |
+    2 | resources: ['aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaaaaaaaa...
+      |             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = note: and 499 more: app/kustomization.yaml:2:46, app/kustomization.yaml:2:79, app/kustomization.yaml:2:112, ...
+      = help: looked for app/aaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    ");
+    assert!(told.lines().all(|line| line.len() < 400), "{}", told.lines().map(str::len).max().unwrap_or(0));
+}
+
+#[test]
+fn a_target_that_fails_prints_no_list() {
+    let home = folder(&[("app/kustomization.yaml", "resources: [a.yaml]")]);
+    refused(home.path(), &["build", "app", "-o", "json"]);
+    refused(home.path(), &["build", "app", "app", "-o", "json"]);
+}
+
+#[test]
+fn locks_are_made_of_all_that_builds_take() {
+    let home = folder(&[
+        ("a/kustomization.yaml", "resources: [a.yaml]"),
+        ("a/a.yaml", &cm("a")),
+        ("b/kustomization.yaml", "resources: [../a]"),
+    ]);
+    for args in [&["lock", "-k", "a"][..], &["lock", "-R", "."], &["lock", "a/kustomization.yaml"]] {
+        let output = run(home.path(), args);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(home.path().join("a/smp.lock").is_file(), "{args:?}");
+        fs::remove_file(home.path().join("a/smp.lock")).expect("there");
+    }
+}
+
+#[test]
+fn conflict_markers_and_templates_are_recognised() {
+    let conflict = "\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: a}
+data:
+<<<<<<< HEAD
+  a: b
+=======
+  a: c
+>>>>>>> branch
+";
+    let expression = cm("a").replace("a: b", "a: {{ .Values.a }}");
+    let statement = cm("a").replace("data:", "{{- if .Values.a }}\ndata:");
+    let alert = cm("a").replace(
+        "a: b",
+        "\
+a: |
+    {{ $labels.pod }}
+  b: [",
+    );
+    let home = folder(&[
+        ("base/x.yaml", &cm("x")),
+        ("conflict/a.yaml", conflict),
+        ("expression/a.yaml", &expression),
+        ("statement/a.yaml", &statement),
+        ("alert/a.yaml", &alert),
+    ]);
+    let told = refused(home.path(), &["build", "conflict"]);
+    insta::assert_snapshot!(told, @r"
+    error[syntax]: this file has git conflict markers
+     --> conflict/a.yaml:5:1
+      |
+    5 | <<<<<<< HEAD
+      | ^^^^^^^
+      |
+      = help: resolve the conflict, and remove the lines `<<<<<<<`, `=======` and `>>>>>>>`
+    ");
+    for target in ["expression", "statement"] {
+        says(&refused(home.path(), &["build", target]), &["looks like a Helm template", "`helmCharts`"]);
+    }
+    let told = refused(home.path(), &["build", "alert"]);
+    assert!(!told.contains("Helm"), "templates in texts are not wrong:\n{told}");
+}
+
+#[test]
+fn a_field_at_the_wrong_depth_is_sent_where_it_belongs() {
+    let wrong = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+replicas: 2
+spec:
+  labels: {a: b}
+  containers: []
+  selector: {matchLabels: {app: web}}
+  template:
+    replicas: 1
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: 'web:1', hostNetwork: true}]
+";
+    let home = folder(&[("k/kustomization.yaml", "resources: [a.yaml]"), ("k/a.yaml", wrong)]);
+    let output = run(home.path(), &["check", "k"]);
+    let told = String::from_utf8(output.stdout).expect("text");
+    says(
+        &told,
+        &[
+            "`replicas` belongs under `spec`",
+            "`labels` belongs under `metadata`",
+            "`containers` belongs under `spec.template.spec`",
+            "`hostNetwork` belongs under `spec.template.spec`",
+        ],
+    );
+    assert_eq!(told.matches("`replicas` belongs under `spec`").count(), 2, "from above and below:\n{told}");
+}
+
+#[test]
+fn a_wrong_directory_names_the_nearest_ones() {
+    let home = folder(&[
+        ("apps/base/kustomization.yaml", "resources: [x.yaml]"),
+        ("apps/base/x.yaml", &cm("x")),
+        ("apps/overlays/dev/kustomization.yaml", "resources: [../../base]"),
+        ("apps/overlays/prod/kustomization.yaml", "resources: [../../base]"),
+        ("apps/overlays/test/kustomization.yaml", "resources: [../../base]"),
+        ("apps/base/docs/README.md", ""),
+    ]);
+    let told = refused(home.path(), &["build", "apps"]);
+    insta::assert_snapshot!(told, @r"
+    error[missing-field]: no kustomization.yaml in apps; the nearest are in apps/base, apps/overlays/dev, apps/overlays/prod and 1 more
+     |
+     = help: name one of them, or search the directory for all targets with --recursive
+    ");
+    let told = refused(home.path(), &["build", "apps/base/docs"]);
+    insta::assert_snapshot!(told, @r"
+    error[missing-field]: no kustomization.yaml in apps/base/docs; the nearest are in apps/base
+     |
+     = help: name one of them, or search the directory for all targets with --recursive
+    ");
+}
+
+#[test]
+fn merge_keys_that_are_named_outside_an_entry_are_told() {
+    let patch = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  $patchMergeKey: [name]
+  replicas: 2
+";
+    let home = folder_with(
+        &[
+            ("base/web.yaml", DEPLOYMENT),
+            ("over/web.yaml", patch),
+            ("k/web.yaml", DEPLOYMENT),
+            ("k/patch.yaml", patch),
+        ],
+        r"
+-- k/kustomization.yaml --
+resources: [web.yaml]
+patches: [{path: patch.yaml}]
+",
+    );
+    insta::assert_snapshot!(&refused(home.path(), &["build", "over"]), @r"
+    error[directive]: `$patchMergeKey` has no effect outside an entry of a list
+     --> over/web.yaml:5:19
+      |
+    5 |   $patchMergeKey: [name]
+      |                   ^^^^^^
+      |
+      = resource: Deployment.apps web in namespace shop
+      = field: spec
+      = help: move it into the entry whose merge keys it names, or remove it
+    ");
+    insta::assert_snapshot!(&told(home.path(), &["build", "k"]), @r"
+    warning[directive]: `$patchMergeKey` has no effect outside an entry of a list
+     --> k/patch.yaml:5:19
+      |
+    5 |   $patchMergeKey: [name]
+      |                   ^^^^^^
+      |
+      = resource: Deployment.apps web in namespace shop
+      = field: spec
+      = help: move it into the entry whose merge keys it names, or remove it
+    ");
+    refused(home.path(), &["build", "k", "--strict"]);
+    assert!(!program::stdout(&run(home.path(), &["build", "k"])).contains('$'));
+    let as_kustomize = run(home.path(), &["build", "k", "--dialect", "kustomize"]);
+    insta::assert_snapshot!(program::stdout(&as_kustomize), @r"
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+      namespace: shop
+    spec:
+      $patchMergeKey:
+      - name
+      replicas: 2
+      selector:
+        matchLabels:
+          app: web
+      template:
+        metadata:
+          labels:
+            app: web
+        spec:
+          containers:
+          - image: web:1
+            name: web
+    ");
+}
+
+#[test]
+fn an_entry_that_is_replaced_in_a_kustomization_is_told() {
+    let patch = |containers: &str| {
+        format!(
+            "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: web, namespace: shop}}
+spec:
+  template: {{spec: {{containers: {containers}}}}}
+"
+        )
+    };
+    let replaced = "{name: web, $patch: replace, command: [run]}";
+    let ignored = "kustomize v5.8 ignores an entry with `$patch: replace`";
+    for (containers, is_ignored) in [
+        (format!("[{replaced}]"), true),
+        (format!("[{replaced}, {{name: side, image: s}}]"), true),
+        (format!("[{{name: web, $patch: delete}}, {}]", replaced.replace("web", "new")), false),
+        ("[{$patch: replace}, {name: web, image: 'web:2'}]".to_string(), false),
+    ] {
+        let home = folder_with(
+            &[("web.yaml", DEPLOYMENT), ("patch.yaml", &patch(&containers))],
+            r"
+-- kustomization.yaml --
+resources: [web.yaml]
+patches: [{path: patch.yaml}]
+",
+        );
+        for args in [
+            &["build", "."][..],
+            &["build", ".", "--dialect", "kustomize"],
+            &["check", ".", "-o", "short"],
+            &["patch", "-f", "web.yaml", "--patch-file", "patch.yaml", "--dialect", "kustomize"],
+        ] {
+            let output = run(home.path(), args);
+            let said =
+                String::from_utf8([output.stdout.clone(), output.stderr.clone()].concat()).expect("text");
+            assert_eq!(said.contains(ignored), is_ignored, "{args:?} {containers}: {said}");
+            assert!(!is_ignored || said.contains("patch.yaml:5:"), "{said}");
+            let is_kept = args[0] == "check" || program::stdout(&output).contains("web:1");
+            assert!(!is_ignored || is_kept, "{args:?} {said}");
+        }
+        assert_eq!(
+            run(home.path(), &["build", ".", "--strict"]).status.success(),
+            !is_ignored,
+            "{containers}"
+        );
+    }
+}

@@ -1,0 +1,455 @@
+//! Kustomizations and definitions that both sides change, renamed and moved resources.
+
+use std::fs;
+
+use kubectl_smp_testing::program::run;
+use serde_json::Value;
+
+use super::{WEB, merge3, merged, packages, text, upgraded};
+
+#[test]
+fn kustomizations_are_read_as_by_kustomize() {
+    let kustomization = |tag: &str| {
+        format!(
+            "\
+kind: Kustomization
+namePrefix: a-
+images:
+- name: web
+  newTag: {tag}
+"
+        )
+    };
+    let [original, updated, dest] = [kustomization("y"), kustomization("on"), kustomization("y")];
+    let name = "kustomization.yaml";
+    let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest.replace("a-", "b-"))]];
+    assert_eq!(merged(sides, name), updated.replace("a-", "b-"));
+    let name = "other.yaml";
+    let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest.replace("a-", "b-"))]];
+    assert_eq!(merged(sides, name), dest.replace("a-", "b-"), "both are `true` to kubectl");
+}
+
+#[test]
+fn what_upstream_moves_is_moved() {
+    let kustomization = |path: &str| {
+        format!(
+            "\
+resources:
+- {path}
+"
+        )
+    };
+    let old = kustomization("web.yaml");
+    let new = kustomization("apps/web.yaml");
+    let updated = upgraded(WEB);
+    let versions = |dest: &str| {
+        let directory = packages([
+            &[("kustomization.yaml", &old), ("web.yaml", WEB)],
+            &[("kustomization.yaml", &new), ("apps/web.yaml", &updated)],
+            &[("kustomization.yaml", &old), ("web.yaml", dest)],
+        ]);
+        let output = merge3(&directory, &["--in-place", "--exit-code"]);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        assert!(text(&output.stdout).contains("moved from dest/web.yaml"), "{output:?}");
+        let dest = directory.path().join("dest");
+        assert!(!dest.join("web.yaml").exists());
+        assert_eq!(fs::read_to_string(dest.join("kustomization.yaml")).expect("there"), new);
+        fs::read_to_string(dest.join("apps/web.yaml")).expect("moved")
+    };
+    assert_eq!(versions(WEB), updated, "as it came");
+    let customised = format!("# ours\n{}", WEB.replace("replicas: 1", "replicas: 3 # more"));
+    assert_eq!(versions(&customised), upgraded(&customised));
+}
+
+#[test]
+fn what_one_side_alone_renames_is_still_the_same_resource() {
+    let renamed = WEB.replace("name: web\nspec", "name: acme-web\nspec");
+    let sides = [&[("web.yaml", WEB)][..], &[("web.yaml", &renamed)], &[("web.yaml", &upgraded(WEB))]];
+    assert_eq!(merged(sides, "web.yaml"), upgraded(&renamed));
+}
+
+#[test]
+fn what_is_guessed_never_makes_anything_go() {
+    let config = |name: &str, value: &str| {
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {name}
+data:
+  a: '{value}'
+"
+        )
+    };
+    let (old, own) = (config("config", "1"), config("grafana-config", "2"));
+    let sides = [&[("config.yaml", &*old)][..], &[], &[("grafana.yaml", &own)]];
+    assert_eq!(merged(sides, "grafana.yaml"), own);
+    let (old, own) = (config("web", "1"), config("mine", "7"));
+    let sides = [&[("a.yaml", &*old)][..], &[], &[("a.yaml", &own)]];
+    assert_eq!(merged(sides, "a.yaml"), own);
+}
+
+#[test]
+fn what_was_renamed_alone_goes_when_upstream_removes_it() {
+    let renamed = WEB.replace(
+        "name: web\nspec",
+        "\
+name: web
+  namespace: shop
+spec",
+    );
+    let other = WEB.replace("name: web\nspec", "name: other\nspec");
+    let (original, updated) = ([("web.yaml", WEB), ("o.yaml", &*other)], [("o.yaml", &*other)]);
+    assert_eq!(merged([&original, &updated, &[("web.yaml", &renamed), ("o.yaml", &other)]], "web.yaml"), "");
+}
+
+#[test]
+fn what_says_its_origin_goes_before_what_only_has_the_name() {
+    let config = |metadata: &str, value: &str| {
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata:{metadata}
+data:
+  a: '{value}'
+"
+        )
+    };
+    let (old, new) = (config("\n  name: a", "1"), config("\n  name: a", "2"));
+    let dest = |value: &str| {
+        [config(" # kpt-merge: default/a\n  name: x", value), config("\n  name: a", "mine")].join("---\n")
+    };
+    let sides = [&[("a.yaml", &*old)][..], &[("a.yaml", &new)], &[("a.yaml", &dest("1"))]];
+    assert_eq!(merged(sides, "a.yaml"), dest("2"));
+}
+
+#[test]
+fn what_several_may_be_is_added_and_told() {
+    let own = WEB.replace("replicas: 1", "replicas: 3");
+    let directory =
+        packages([&[("a.yaml", WEB)], &[("b.yaml", &upgraded(WEB))], &[("c.yaml", &own), ("d.yaml", &own)]]);
+    let output = merge3(&directory, &[]);
+    assert!(text(&output.stderr).contains("several of dest may be it"), "{output:?}");
+    assert_eq!(text(&output.stdout).matches("kind: Deployment").count(), 3);
+}
+
+#[test]
+fn both_sides_add_to_the_resources_of_a_kustomization() {
+    for head in [
+        "",
+        "\
+kind: Kustomization
+apiVersion: kustomize.config.k8s.io/v1beta1
+",
+    ] {
+        let kustomization = |more: &str, tag: &str| {
+            format!(
+                "\
+{head}resources:
+- a.yaml
+{more}images:
+- name: web
+  newTag: '{tag}'
+- name: log
+  newTag: '1'
+"
+            )
+        };
+        let original = kustomization("", "1");
+        let (updated, dest) = (kustomization("- up.yaml\n", "2"), kustomization("- mine.yaml\n", "1"));
+        let dest = dest.replace("log\n  newTag: '1'", "log\n  newTag: '9'");
+        let name = "kustomization.yaml";
+        let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest)]];
+        let want = kustomization(
+            "\
+- mine.yaml
+- up.yaml
+",
+            "2",
+        )
+        .replace("log\n  newTag: '1'", "log\n  newTag: '9'");
+        assert_eq!(merged(sides, name), want);
+    }
+}
+
+#[test]
+fn both_sides_change_versions_of_a_definition() {
+    let definition = |required: &str, size: &str| {
+        format!(
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: ws.x.io
+spec:
+  group: x.io
+  names:
+    kind: W
+    plural: ws
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        required: {required}
+        properties:
+          size:
+            type: {size}
+"
+        )
+    };
+    let original = definition("[id]", "integer");
+    let (updated, dest) = (definition("[id, qty]", "integer"), definition("[id]", "number"));
+    let sides = [&[("crd.yaml", &*original)][..], &[("crd.yaml", &updated)], &[("crd.yaml", &dest)]];
+    assert_eq!(merged(sides, "crd.yaml"), definition("[id, qty]", "number"));
+}
+
+#[test]
+fn the_updated_definition_says_how_its_lists_merge() {
+    let definition = |list: &str| {
+        format!(
+            "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: ws.x.io
+spec:
+  group: x.io
+  names:
+    kind: W
+    plural: ws
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          l:
+            type: array
+{list}            items:
+              type: object
+              properties: {{id: {{type: string}}}}
+"
+        )
+    };
+    let (old, new) = (
+        definition("            x-kubernetes-list-type: atomic\n"),
+        definition(
+            r"            x-kubernetes-list-type: map
+            x-kubernetes-list-map-keys: [id]
+",
+        ),
+    );
+    let custom = |entries: &str| {
+        format!(
+            "\
+apiVersion: x.io/v1
+kind: W
+metadata:
+  name: w
+l:
+- id: a
+{entries}"
+        )
+    };
+    let [original, updated, dest] = ["", "- id: up\n", "- id: mine\n"].map(custom);
+    let sides = [
+        &[("crd.yaml", &*old), ("w.yaml", &original)][..],
+        &[("crd.yaml", &new), ("w.yaml", &updated)],
+        &[("crd.yaml", &old), ("w.yaml", &dest)],
+    ];
+    assert_eq!(
+        merged(sides, "w.yaml"),
+        custom(
+            "\
+- id: mine
+- id: up
+"
+        )
+    );
+}
+
+#[test]
+fn words_that_kubectl_reads_otherwise_keep_their_spelling() {
+    let custom = |panel: &str| {
+        format!(
+            "\
+apiVersion: x.io/v1
+kind: Board
+metadata:
+  name: b
+spec:
+  title: a
+{panel}"
+        )
+    };
+    let panel = r"  grid: {x: 0, y: 1}
+  n:
+  - off # as it is
+  since: 2024-01-31
+  1: on
+";
+    let (original, updated) = (custom(""), custom(panel));
+    let own = |text: String| text.replace("title: a", "title: mine");
+    let sides =
+        [&[("b.yaml", &*original)][..], &[("b.yaml", &updated)], &[("b.yaml", &own(original.clone()))]];
+    assert_eq!(merged(sides, "b.yaml"), own(updated.clone()));
+}
+
+#[test]
+fn places_that_cannot_be_meant_are_refused() {
+    let sides = || packages([&[("web.yaml", WEB)], &[("web.yaml", WEB)], &[("web.yaml", WEB)]]);
+    for (args, why) in [
+        (&["--output-dir", "dest/sub"][..], "is inside of dest"),
+        (&["--output-dir", "updated"], "is inside of updated"),
+        (&["-o", "json"], "say ./json"),
+        (&["-o", "dest"], "use --output-dir"),
+    ] {
+        let directory = sides();
+        let output = merge3(&directory, args);
+        assert_eq!(output.status.code(), Some(2), "{args:?} {output:?}");
+        assert!(text(&output.stderr).contains(why), "{args:?} {output:?}");
+        assert_eq!(text(&output.stdout), "");
+        assert!(!directory.path().join("dest/sub").exists() && !directory.path().join("json").exists());
+    }
+    let directory = sides();
+    let output = run(directory.path(), &["merge", "updated", "dest/web.yaml"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let marked = WEB.replace(
+        "  replicas: 1\n",
+        "\
+<<<<<<< dest
+  replicas: 1
+=======
+>>>>>>> updated
+",
+    );
+    let directory = packages([&[("web.yaml", WEB)], &[("web.yaml", WEB)], &[("web.yaml", &marked)]]);
+    let output = merge3(&directory, &["--in-place"]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    insta::assert_snapshot!(text(&output.stderr), @r"
+    error[conflict]: dest/web.yaml has a conflict between markers
+     --> dest/web.yaml:6:1
+      |
+    6 | ***
+      | ^^^ here
+      |
+      = help: resolve it, and take the markers away
+    ");
+}
+
+#[test]
+fn loose_ends_of_kustomizations_are_told() {
+    let kustomization = |names: &str| format!("resources: [{names}]\n");
+    let own = format!("{WEB}---\n{}", WEB.replace("name: web\nspec", "name: mine\nspec"));
+    let table = [
+        // What dest added to a file that upstream moves is named by none.
+        (
+            [("b.yaml, a.yaml", vec![("a.yaml", WEB)]), ("b.yaml, c.yaml", vec![("c.yaml", WEB)])],
+            ("b.yaml, a.yaml", vec![("a.yaml", own.as_str())]),
+            "a.yaml is named by no kustomization after the merge",
+        ),
+        // Both move it, and each names its own place.
+        (
+            [("a.yaml", vec![("a.yaml", WEB)]), ("b.yaml", vec![("b.yaml", WEB)])],
+            ("c.yaml", vec![("c.yaml", WEB)]),
+            "kustomization.yaml names b.yaml, which is not there after the merge",
+        ),
+    ];
+    for ([original, updated], dest, told) in table {
+        let texts = [&original, &updated, &dest].map(|(names, _)| kustomization(names));
+        let mut files = [original.1, updated.1, dest.1];
+        for (files, text) in files.iter_mut().zip(&texts) {
+            files.push(("kustomization.yaml", text));
+        }
+        let directory = packages([&files[0], &files[1], &files[2]]);
+        let output = merge3(&directory, &["--in-place"]);
+        assert!(output.status.success(), "{output:?}");
+        assert!(text(&output.stderr).contains(told), "{told}: {output:?}");
+    }
+}
+
+#[test]
+fn patches_of_kustomizations_are_told_apart_by_their_paths() {
+    let kustomization = |paths: &[&str]| {
+        let patches: Vec<_> = paths.iter().map(|path| format!("- path: {path}\n")).collect();
+        format!("patches:\n{}", patches.concat())
+    };
+    let name = "kustomization.yaml";
+    let [original, updated, dest] =
+        [&["p.yaml"][..], &["patches/p.yaml"], &["p.yaml", "own.yaml"]].map(kustomization);
+    let sides = [&[(name, &*original)][..], &[(name, &updated)], &[(name, &dest)]];
+    let patches = merged(sides, name);
+    for path in ["path: patches/p.yaml", "path: own.yaml"] {
+        assert!(patches.contains(path), "{patches}");
+    }
+    assert!(!patches.contains("path: p.yaml"), "{patches}");
+}
+
+#[test]
+fn files_that_upstream_joins_are_joined_in_its_order() {
+    let namespace = "\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: n
+";
+    let updated = format!("{namespace}---\n{}", upgraded(WEB));
+    let dest = WEB.replace("replicas: 1", "replicas: 5");
+    let sides = [
+        &[("z.yaml", namespace), ("app.yaml", WEB)][..],
+        &[("all.yaml", &updated)],
+        &[("z.yaml", namespace), ("app.yaml", &dest)],
+    ];
+    assert_eq!(merged(sides, "all.yaml"), format!("{namespace}---\n{}", upgraded(&dest)));
+}
+
+#[test]
+fn new_items_stand_in_their_list() {
+    let item = |name: &str, value: &str| {
+        format!(
+            "\
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: {name}
+  data:
+    a: '{value}'
+"
+        )
+    };
+    let list = |items: &[String]| {
+        format!(
+            "\
+apiVersion: v1
+kind: List
+items:
+{}",
+            items.concat()
+        )
+    };
+    let original = list(&[item("a", "1")]);
+    let (updated, dest) = (list(&[item("a", "1"), item("b", "2")]), list(&[item("a", "mine")]));
+    let sides = [&[("l.yaml", &*original)][..], &[("l.yaml", &updated)], &[("l.yaml", &dest)]];
+    assert_eq!(merged(sides, "l.yaml"), list(&[item("a", "mine"), item("b", "2")]));
+}
+
+#[test]
+fn names_that_both_sides_change_are_a_conflict() {
+    let named = |name: &str| WEB.replace("name: web\nspec", &format!("name: {name}\nspec"));
+    let (updated, dest) = (named("b"), named("c"));
+    let directory = packages([&[("w.yaml", WEB)], &[("w.yaml", &updated)], &[("w.yaml", &dest)]]);
+    let output = merge3(&directory, &["--report", "json", "--in-place"]);
+    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(report["conflicts"][0]["field"], "metadata.name", "{report}");
+    let result = fs::read_to_string(directory.path().join("dest/w.yaml")).expect("there");
+    assert_eq!(result, updated, "one resource");
+}

@@ -1,0 +1,224 @@
+//! Conflicts, and what a type of patch cannot express.
+
+use std::fs;
+
+use kubectl_smp_testing::program::folder;
+
+use super::{APPLIED, LIVE, NEW, TYPES, WEB, fail, made_of, succeed};
+
+#[test]
+fn what_a_type_cannot_say_names_only_what_can() {
+    let thing = |more: &str| {
+        format!(
+            "\
+apiVersion: example.com/v1
+kind: Thing
+metadata: {{name: a}}
+{more}
+"
+        )
+    };
+    let files = folder(&[
+        ("a.yaml", &thing("")),
+        ("map.yaml", &thing("z: {q: null}")),
+        ("field.yaml", &thing("z: null")),
+        ("list.yaml", &thing("z: [{q: null}]")),
+    ]);
+    // The modified version, how it cannot be said, the flags that the error names.
+    let table: [(&str, &[&str], &[&str]); 5] = [
+        ("map.yaml", TYPES[1], &["--type json"]),
+        ("field.yaml", TYPES[1], &["--type json"]),
+        ("map.yaml", TYPES[3], &["--type json"]),
+        ("list.yaml", TYPES[3], &["--type merge", "--type json"]),
+        ("field.yaml", TYPES[3], &["--type json"]),
+    ];
+    for (modified, of, ways) in table {
+        let said = fail(files.path(), &[&["create-patch", "a.yaml", modified], of].concat());
+        for flag in ["--dialect overlay", "--type merge", "--type json"] {
+            assert_eq!(said.contains(flag), ways.contains(&flag), "{modified} {of:?} {flag}: {said}");
+        }
+        for way in ways {
+            let way: Vec<&str> = way.split(' ').collect();
+            let got = made_of(&files, "a.yaml", &["create-patch", "a.yaml", modified], &way);
+            let want = serde_json::json!({
+                "apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"},
+                "z": match modified { "map.yaml" => serde_json::json!({"q": null}), "list.yaml" => serde_json::json!([{"q": null}]), _ => serde_json::json!(null) },
+            });
+            assert_eq!(got, want, "{modified} {way:?}");
+        }
+    }
+    // In an entry of a list null is a value to a merge patch.
+    let (patch, _) = succeed(files.path(), &["create-patch", "a.yaml", "list.yaml", "--type", "merge"]);
+    assert_eq!(
+        patch,
+        "\
+z:
+- q: null
+"
+    );
+    // What goes wrong before a patch is made has a way out, too.
+    let config = |more: &str| {
+        WEB.replace(
+            "spec:\n  replicas: 1 # one\n",
+            &format!(
+                "\
+spec:
+  nope: {{a: {more}}}
+"
+            ),
+        )
+    };
+    let files = folder(&[("a.yaml", &config("1")), ("b.yaml", &config("2"))]);
+    let said = fail(files.path(), &["create-patch", "a.yaml", "b.yaml"]);
+    insta::assert_snapshot!(said, @r"
+    error[unknown-field]: the schema has no field `nope` here, so it cannot be merged
+     --> b.yaml:7:9
+      |
+    7 |   nope: {a: 2}
+      |         ^^^^^^
+      |
+      = field: spec.nope
+      = note: `--dialect overlay`, `--type merge` or `--type json` makes a patch that says it
+      = help: check the name, or use a JSON merge patch for free-form fields
+    ");
+}
+
+/// As `kubectl create deployment --dry-run=client -o yaml` writes it.
+const DRY_RUN: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  creationTimestamp: null
+  name: web
+spec:
+  selector: {matchLabels: {app: web}}
+  strategy: {}
+  template:
+    metadata:
+      creationTimestamp: null
+      labels: {app: web}
+    spec:
+      nodeSelector: {disk: ssd}
+      containers:
+      - image: web:1
+        name: web
+        resources: {}
+status: {}
+";
+
+/// What a server makes of it, with what others added.
+const CREATED: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  creationTimestamp: '2024-01-01T00:00:00Z'
+  name: web
+  uid: 6a0c
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: web, others: x}}
+  strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      nodeSelector: {disk: ssd, zone: a}
+      containers:
+      - image: web:1
+        name: web
+        resources: {limits: {cpu: '1'}}
+status: {replicas: 1}
+";
+
+#[test]
+fn what_is_null_or_empty_in_a_manifest_is_no_conflict() {
+    let files = folder(&[
+        ("applied.yaml", DRY_RUN),
+        ("new.yaml", &DRY_RUN.replace("web:1", "web:2")),
+        ("live.yaml", CREATED),
+        // The server's fields were never there.
+        (
+            "plain.yaml",
+            &DRY_RUN.replace("creationTimestamp: null", "generateName: ''").replace("\nstatus: {}", ""),
+        ),
+    ]);
+    let mut want: serde_json::Value = serde_json::from_str(
+        &succeed(files.path(), &["patch", "-f", "live.yaml", "-p", "{}", "-o", "json"]).0,
+    )
+    .expect("JSON");
+    want["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2".into();
+    for of in &TYPES[..3] {
+        for overwrite in [&[][..], &["--overwrite"]] {
+            let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
+            let got = made_of(&files, "live.yaml", &[&create, overwrite].concat(), of);
+            assert_eq!(got, want, "{of:?} {overwrite:?}");
+        }
+    }
+    // An overlay takes maps that the schema calls atomic as one value: what others put in is a conflict.
+    let create =
+        ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--dialect", "overlay"];
+    let said = fail(files.path(), &create);
+    insta::assert_snapshot!(said, @r"
+    error[conflict]: others changed this since it was applied last, and something else is wanted
+     --> new.yaml:7:13
+      |
+    7 |   selector: {matchLabels: {app: web}}
+      |             ^^^^^^^^^^^^^^^^^^^^^^^^^ wanted here
+      |
+     ::: live.yaml:9:13
+      |
+    9 |   selector: {matchLabels: {app: web, others: x}}
+      |             ------------------------------------ and in the cluster
+      |
+      = field: spec.selector
+      = help: --overwrite undoes the other change; or take it over into the manifest
+    ");
+    let got = made_of(&files, "live.yaml", &[&create[..5], &["--overwrite"]].concat(), TYPES[3]);
+    assert_eq!(got["metadata"], want["metadata"]);
+    // Two-way, null is what it is in a JSON patch, and nothing to all others.
+    for of in TYPES {
+        let got = made_of(&files, "plain.yaml", &["create-patch", "plain.yaml", "new.yaml"], of);
+        assert!(got["metadata"]["creationTimestamp"].is_null(), "{of:?}");
+        assert_eq!(got["spec"]["template"]["spec"]["containers"][0]["image"], "web:2", "{of:?}");
+    }
+}
+
+#[test]
+fn maps_are_merged_key_by_key_where_a_patch_can_name_keys() {
+    let files = folder(&[
+        ("applied.yaml", DRY_RUN),
+        (
+            "new.yaml",
+            &DRY_RUN
+                .replace("disk: ssd", "disk: hdd")
+                .replace("matchLabels: {app: web}", "matchLabels: {app: web2}"),
+        ),
+        ("live.yaml", CREATED),
+    ]);
+    for of in &TYPES[1..3] {
+        let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml", "--overwrite"];
+        let got = made_of(&files, "live.yaml", &create, of);
+        let selector = serde_json::json!({"app": "web2", "others": "x"});
+        assert_eq!(got["spec"]["selector"]["matchLabels"], selector, "{of:?}");
+        let nodes = serde_json::json!({"disk": "hdd", "zone": "a"});
+        assert_eq!(got["spec"]["template"]["spec"]["nodeSelector"], nodes, "{of:?}");
+    }
+}
+
+#[test]
+fn conflicts_name_the_flag_that_undoes_them() {
+    let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
+    let files = folder(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
+    for of in TYPES {
+        let said = fail(files.path(), &[&create[..], of].concat());
+        assert!(said.contains("--overwrite undoes the other change"), "{of:?}: {said}");
+    }
+    // Nothing undoes another name.
+    fs::write(files.path().join("new.yaml"), NEW.replace("name: web, labels", "name: wob, labels"))
+        .expect("written");
+    for of in TYPES {
+        let said = fail(files.path(), &[&create[..], of].concat());
+        assert!(!said.contains("--overwrite"), "{of:?}: {said}");
+    }
+}

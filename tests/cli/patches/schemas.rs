@@ -1,0 +1,208 @@
+//! What the schema forbids or requires, and kinds that are not built in.
+
+use std::fs;
+
+use kubectl_smp_testing::program::folder;
+
+use super::{CRD, CUSTOM, WEB, fail, succeed};
+
+#[test]
+fn values_that_the_schema_forbids_are_warned_of() {
+    let files = folder(&[("web.yaml", &WEB.replace("replicas: 1", "replicas: one"))]);
+    let patch = |text: &str, kind: &str| {
+        succeed(files.path(), &["patch", "-f", "web.yaml", "-p", text, "--type", kind]).1
+    };
+    let said = patch(
+        "{spec: {paused: 'no', replcas: 3, template: {spec: {containers: [{name: web, env: [{name: A, value: 5}]}]}}}}",
+        "strategic",
+    );
+    for warning in [
+        "the schema wants true or false here, and this is a string",
+        "the schema has no field `replcas` here",
+        "did you mean `replicas`?",
+        "the schema wants a string here, and this is an integer",
+        "put it in quotes",
+    ] {
+        assert!(said.contains(warning), "{warning}: {said}");
+    }
+    assert!(!said.contains("spec.replicas"), "what was there before is not the patch's: {said}");
+    assert_eq!(patch("{spec: {paused: true}}", "merge"), "");
+    let said = patch("[{op: add, path: /spec/paused, value: 1}]", "json");
+    insta::assert_snapshot!(said, @r"
+    warning[wrong-type]: the schema wants true or false here, and this is an integer
+     --> --patch:1:39
+      |
+    1 | [{op: add, path: /spec/paused, value: 1}]
+      |                                       ^
+      |
+      = resource: Deployment.apps web
+      = field: spec.paused
+      = help: the API server refuses it
+    ");
+}
+
+#[test]
+fn what_the_schema_requires_is_missed() {
+    let selected = WEB.replace("  template:", "  selector: {matchLabels: {app: web}}\n  template:");
+    let probe = "spec: {template: {spec: {containers: [{name: web, livenessProbe: {httpGet: {path: /}}}]}}}";
+    let table: [(&str, &str, &str, &str); 5] = [
+        (&selected, "merge", "spec: {selector: null}", "spec.selector"),
+        (&selected, "strategic", "spec: {selector: null}", "spec.selector"),
+        (
+            &selected,
+            "json",
+            "[{op: remove, path: /spec/template/spec/containers/0/name}]",
+            "spec.template.spec.containers[0].name",
+        ),
+        (&selected, "strategic", probe, "spec.template.spec.containers[0].livenessProbe.httpGet.port"),
+        // Who had none before lost none.
+        (WEB, "strategic", "spec: {selector: null}", ""),
+    ];
+    for (manifest, kind, patch, field) in table {
+        let files = folder(&[("web.yaml", manifest)]);
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", kind, "-p", patch]);
+        if field.is_empty() {
+            // That there was none is all that is told.
+            assert!(said.starts_with("warning[absent-deletion]"), "{patch}: {said}");
+            assert_eq!(said.matches("warning[").count(), 1, "{patch}: {said}");
+            continue;
+        }
+        let name = field.rsplit('.').next().expect("one");
+        let message = format!("warning[missing-field]: the schema requires `{name}` here");
+        assert!(said.contains(&message) && said.contains(&format!("field: {field}\n")), "{patch}: {said}");
+        assert_eq!(said.matches("warning[").count(), 1, "{patch}: {said}");
+    }
+}
+
+#[test]
+fn a_value_that_stands_twice_in_a_set_is_warned_of() {
+    let with = |finalizers: &str| {
+        WEB.replace(
+            "  name: web\n  l",
+            &format!(
+                r"  name: web
+  finalizers: [{finalizers}]
+  l"
+            ),
+        )
+    };
+    for (finalizers, want) in [("a.io/x, a.io/y", "metadata.finalizers[2]"), ("a.io/x, a.io/x", "")] {
+        let files = folder(&[("web.yaml", &with(finalizers))]);
+        let add = "[{op: add, path: /metadata/finalizers/-, value: a.io/x}]";
+        let other = "[{op: add, path: /metadata/finalizers/0, value: a.io/z}]";
+        let patch = if want.is_empty() { other } else { add };
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+        let is_told = said.contains("this list is a set, and holds this value twice") && said.contains(want);
+        assert_eq!(is_told, !want.is_empty(), "{said}");
+    }
+}
+
+#[test]
+fn a_deletion_in_a_list_that_does_not_merge_is_warned_of() {
+    let with = WEB.replace(
+        "    spec:\n",
+        r"    spec:
+      tolerations:
+      - key: a
+      - key: b
+",
+    );
+    for (manifest, becomes, want) in [
+        (
+            with.as_str(),
+            "puts the patch's list in its place, this entry with it",
+            r"      tolerations:
+      - key: a
+      containers",
+        ),
+        (WEB, "makes a new list, without this entry", "tolerations: []"),
+    ] {
+        let files = folder(&[("web.yaml", manifest)]);
+        let patch = "{spec: {template: {spec: {tolerations: [{$patch: delete, key: a}]}}}}";
+        let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+        assert!(said.contains("takes nothing out of this list") && said.contains(becomes), "{said}");
+        assert!(patched.contains(want), "{patched}");
+    }
+}
+
+#[test]
+fn kinds_that_are_not_built_in_are_refused_as_the_server_refuses_them() {
+    let files = folder(&[("d/a.yaml", CUSTOM), ("d/crd.yaml", CRD), ("crd.yaml", CRD)]);
+    let args = ["patch", "-f", "d", "-p", "{kind: Thing, spec: {l: [{id: 2, x: 2}]}}"];
+    let said = fail(files.path(), &args);
+    insta::assert_snapshot!(said, @r"
+    error[no-schema]: the API server takes no strategic merge patch for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
+     --> d/a.yaml:1:1
+      |
+    1 | apiVersion: example.com/v1
+      | ^
+      |
+      = resource: Thing.example.com a
+      = note: it was for example.com/v1 Thing a in a.yaml
+      = help: use --type=merge, which the server takes for any kind, or --dialect=overlay; --schema FILE (with --schema-type for documents without a kind) names a schema to merge by
+    ");
+    let with = |more: &[&str]| succeed(files.path(), &[&args, more].concat()).0;
+    assert!(with(&["--type", "merge"]).contains("l: [{id: 2, x: 2}]"));
+    assert!(with(&["--dialect", "overlay"]).contains("l: [{id: 1, x: 1}, {id: 2, x: 2}]"));
+    // By a schema that somebody names it is a list without a patch strategy.
+    assert!(with(&["--schema", "crd.yaml"]).contains("l: [{id: 2, x: 2}]"));
+    let create = ["create-patch", "d/a.yaml", "b.yaml"];
+    fs::write(files.path().join("b.yaml"), CUSTOM.replace("{id: 2}", "{id: 2, x: 2}")).expect("written");
+    insta::assert_snapshot!(fail(files.path(),&create), @r"
+    error[no-schema]: the API server takes no strategic merge patch for example.com/v1 Thing, which is not built in: 415 Unsupported Media Type
+     --> b.yaml:1:1
+      |
+    1 | apiVersion: example.com/v1
+      | ^
+      |
+      = help: use --type=merge, which the server takes for any kind, or --dialect=overlay; --schema FILE (with --schema-type for documents without a kind) names a schema to merge by
+    ");
+    let (patch, said) = succeed(files.path(), &[&create[..], &["--dialect", "overlay"]].concat());
+    assert_eq!(
+        patch,
+        "\
+spec:
+  l:
+  - id: 1
+    x: 1
+  - id: 2
+    x: 2
+"
+    );
+    insta::assert_snapshot!(said, @r"
+    warning[no-schema]: this list was replaced: no schema says how its entries are merged
+     --> b.yaml:6:6
+      |
+    6 |   l: [{id: 1, x: 1}, {id: 2, x: 2}]
+      |      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = field: spec.l
+      = help: give a schema, or tell its entries apart by `$patchMergeKey`
+    ");
+    let (patch, said) =
+        succeed(files.path(), &[&create[..], &["--dialect", "overlay", "--schema", "crd.yaml"]].concat());
+    assert_eq!(
+        (patch.as_str(), said.as_str()),
+        (
+            "\
+spec:
+  l:
+  - id: 2
+    x: 2
+",
+            ""
+        )
+    );
+    let (patch, _) = succeed(files.path(), &[&create[..], &["--type", "merge"]].concat());
+    assert_eq!(
+        patch,
+        "\
+spec:
+  l:
+  - id: 1
+    x: 1
+  - id: 2
+    x: 2
+"
+    );
+}

@@ -1,0 +1,253 @@
+//! Which manifests a patch is for.
+
+use std::fs;
+
+use kubectl_smp_testing::program::folder;
+use tempfile::TempDir;
+
+use super::{WEB, application, config, fail, succeed};
+
+/// The files of the directory that are not as they were.
+fn touched(args: &[&str]) -> Vec<String> {
+    let (files, untouched) = (application(), application());
+    succeed(files.path(), &[&["patch", "-f", "app", "--in-place"], args].concat());
+    let read =
+        |directory: &TempDir, name: &str| fs::read_to_string(directory.path().join(name)).expect("there");
+    let names = ["db.yaml", "kustomization.yaml", "overlay/kustomization.yaml", "values.yaml", "web.yaml"];
+    let is_touched = |name: &&str| {
+        let path = format!("app/{name}");
+        read(&files, &path) != read(&untouched, &path)
+    };
+    names.into_iter().filter(is_touched).map(String::from).collect()
+}
+
+const KUSTOMIZATION: &str = "\
+# mine
+resources: [a.yaml]
+images:
+- name: web
+  newTag: \"1\" # pinned
+- name: db
+  newTag: \"2\"
+";
+
+#[test]
+fn lists_of_a_kustomization_merge_by_name() {
+    let kinds = "\
+apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+";
+    for head in ["", kinds] {
+        let text = format!("{head}{KUSTOMIZATION}");
+        let files = folder(&[("kustomization.yaml", &text)]);
+        let patch = "{\"images\": [{\"name\": \"web\", \"newTag\": \"9\"}], \"resources\": [\"b.yaml\"]}";
+        let (stdout, _) = succeed(files.path(), &["patch", "-f", "kustomization.yaml", "-p", patch]);
+        let want = text.replace("\"1\"", "\"9\"").replace("[a.yaml]", "[a.yaml, b.yaml]");
+        assert_eq!(stdout, want);
+    }
+}
+
+#[test]
+fn removed_list_entries_are_counted() {
+    let files = folder(&[("kustomization.yaml", KUSTOMIZATION)]);
+    let patch = "{images: [{name: web, newTag: \"9\"}]}";
+    let args = ["patch", "-f", "kustomization.yaml", "--type=merge", "--in-place", "-p", patch];
+    let (_, stderr) = succeed(files.path(), &args);
+    insta::assert_snapshot!(stderr, @r"
+    kustomization.yaml: Kustomization: changed images[name=web].newTag, images[name=db]
+    0 added, 1 changed, 0 removed, 1 list entry removed
+    ");
+}
+
+#[test]
+fn a_directory_is_patched_where_the_patch_or_the_user_says() {
+    let both = ["db.yaml", "web.yaml"];
+    let table: [(&[&str], &[&str]); 12] = [
+        (&["-p", "{apiVersion: apps/v1, kind: Deployment, spec: {paused: true}}"], &both),
+        (&["-p", "{kind: Deployment, spec: {paused: true}}"], &both),
+        (
+            &["-p", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: db}, spec: {paused: true}}"],
+            &["db.yaml"],
+        ),
+        (&["-p", "{spec: {paused: true}}", "--kind", "Deployment"], &both),
+        (&["-p", "{spec: {paused: true}}", "--kind", "Deployment.apps", "--name", "web"], &["web.yaml"]),
+        (&["-p", "{spec: {paused: true}}", "--name", "web"], &["web.yaml"]),
+        (&["-p", "{spec: {paused: true}}", "-l", "tier=back"], &["db.yaml"]),
+        (
+            &["-p", "[{op: add, path: /spec/paused, value: true}]", "--type=json", "-l", "tier in (front)"],
+            &["web.yaml"],
+        ),
+        (
+            &["-p", "{namePrefix: x}", "--type=merge", "--kind", "Kustomization"],
+            &["kustomization.yaml", "overlay/kustomization.yaml"],
+        ),
+        (
+            &["-p", "{kind: Kustomization, namePrefix: x}", "--type=merge", "--all"],
+            &["overlay/kustomization.yaml"],
+        ),
+        (
+            &["-p", "{x: y}", "--type=merge", "--all"],
+            &["db.yaml", "kustomization.yaml", "overlay/kustomization.yaml", "values.yaml", "web.yaml"],
+        ),
+        (&["-p", "{kind: Deployment, spec: {paused: true}}", "--name", "db"], &["db.yaml"]),
+    ];
+    for (args, want) in table {
+        assert_eq!(touched(args), want, "{args:?}");
+    }
+}
+
+#[test]
+fn a_patch_that_names_a_namespace_moves_no_manifest_into_it() {
+    let patch = |namespace: &str| {
+        format!("{{kind: ConfigMap, metadata: {{name: c, namespace: {namespace}}}, data: {{a: new}}}}")
+    };
+    let of = |name: &str, files: &TempDir| fs::read_to_string(files.path().join(name)).expect("there");
+    let both = || folder(&[("app/none.yaml", &config("", "old")), ("app/prod.yaml", &config("prod", "old"))]);
+
+    let files = both();
+    succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("prod")]);
+    assert_eq!(of("app/none.yaml", &files), config("", "old"));
+    assert_eq!(of("app/prod.yaml", &files), config("prod", "new"));
+
+    let files = both();
+    let said = fail(files.path(), &["patch", "-f", "app", "-p", &patch("test")]);
+    insta::assert_snapshot!(said, @r"
+    error[no-match]: this patch is for `ConfigMap c` in namespace `test`, and no such manifest names one
+     --> --patch:1:50
+      |
+    1 | {kind: ConfigMap, metadata: {name: c, namespace: test}, data: {a: new}}
+      |                                                  ^^^^
+      |
+      = note: v1 ConfigMap c in none.yaml
+      = note: v1 ConfigMap c in prod.yaml
+      = help: leave the namespace out of the patch, or select the manifest by kind or name, to write `namespace: test` into it
+    ");
+    succeed(files.path(), &["patch", "-f", "app", "--in-place", "-p", &patch("test"), "--name", "c"]);
+    insta::assert_snapshot!(of("app/none.yaml", &files), @r"
+    apiVersion: v1
+    kind: ConfigMap
+    metadata:
+      name: c
+      namespace: test
+    data:
+      a: new
+    ");
+    assert_eq!(of("app/prod.yaml", &files), config("prod", "old"));
+}
+
+#[test]
+fn a_patch_leaves_an_object_what_it_is() {
+    let whole = "{$patch: replace, metadata: {name: web}, spec: {replicas: 2}}";
+    let json = |operation: &str| format!("[{{{operation}}}]");
+    let renamed = json("op: replace, path: /metadata/name, value: x");
+    let table: [(&str, &str, &str); 6] = [
+        (
+            "strategic",
+            whole,
+            "apiVersion: this patch would take away what says which object it is, `apps/v1`",
+        ),
+        ("json", &json("op: remove, path: /kind"), "kind: this patch would take away"),
+        ("json", &renamed, "metadata.name: this patch would make another object of it: `x` instead of `web`"),
+        ("merge", "{kind: null}", "kind: this patch would take away"),
+        ("merge", "{metadata: null}", "metadata.name: this patch would take away"),
+        ("json", &json("op: add, path: /metadata/namespace, value: x"), "`x` instead of `shop`"),
+    ];
+    let shop = WEB.replace(
+        "  name: web\n  labels",
+        r"  name: web
+  namespace: shop
+  labels",
+    );
+    let files = folder(&[("web.yaml", &shop), ("bare.yaml", "a: b")]);
+    for (patch_type, patch, want) in table {
+        let stderr = fail(files.path(), &["patch", "-f", "web.yaml", "--type", patch_type, "-p", patch]);
+        let place = want.split_once(": this").map_or(want, |(field, _)| field);
+        let message = want.split_once(": ").map_or(want, |(_, message)| message);
+        assert!(stderr.contains(place) && stderr.contains(message), "{patch}: {stderr}");
+        assert!(stderr.contains("edit the file"), "{patch}: {stderr}");
+    }
+    let named = "[{op: add, path: /kind, value: A}, {op: add, path: /metadata, value: {name: x}}]";
+    succeed(files.path(), &["patch", "-f", "bare.yaml", "--type", "json", "-p", named]);
+}
+
+#[test]
+fn operations_that_the_server_forgives_are_warned_of() {
+    let files = folder(&[("web.yaml", WEB)]);
+    let patch =
+        |patch: &str| succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
+    for (text, want, wrong) in [
+        (
+            "[{op: add, path: spec/paused, value: true}]",
+            "`spec/paused` begins without `/`, so that it is taken for `/paused`",
+            "spec/paused",
+        ),
+        (
+            "[{op: copy, from: /spec/odd, path: /spec/x}]",
+            "`/spec/odd` is not there, so that null is copied",
+            "/spec/odd",
+        ),
+        ("[{op: add, path: /spec/paused}]", "this `add` has no `value`, so that it writes null", "{op"),
+    ] {
+        let (_, stderr) = patch(text);
+        assert!(stderr.contains("warning[invalid-value]") && stderr.contains(want), "{text}: {stderr}");
+        let place = format!("--patch:1:{}\n", text.find(wrong).expect("it has it") + 1);
+        assert!(stderr.contains(&place), "{text}: {stderr}");
+    }
+    assert_eq!(
+        patch("[{op: replace, path: /spec/replicas, value: 3}, {op: test, path: /spec/replicas, value: 3}]")
+            .1,
+        ""
+    );
+}
+
+#[test]
+fn what_is_for_nobody_is_told_with_what_there_is() {
+    let files = application();
+    let patch = |patch: &str, args: &[&str]| {
+        fail(files.path(), &[&["patch", "-f", "app", "-p", patch], args].concat())
+    };
+    let table = [
+        ("{kind: Deploymnt}", "did you mean `Deployment`?"),
+        ("{kind: Deployment, metadata: {name: wbe}}", "did you mean `web`?"),
+        (
+            "{apiVersion: apps/v1beta1, kind: Deployment, metadata: {name: web}}",
+            "its apiVersion is `apps/v1`",
+        ),
+        ("{spec: {paused: true}}", "--kind, --name, -l or --all"),
+        ("{metadata: {namespace: shop}}", "--kind, --name, -l or --all"),
+    ];
+    for (text, help) in table {
+        let said = patch(text, &[]);
+        assert!(said.contains(help), "{text}: {said}");
+        for candidate in ["apps/v1 Deployment web in web.yaml", "apps/v1 Deployment db in db.yaml"] {
+            assert!(said.contains(candidate), "{text}: {said}");
+        }
+    }
+    let said = patch("{kind: Kustomization}", &["--type", "merge"]);
+    insta::assert_snapshot!(said, @r"
+    error[no-match]: this patch is for `Kustomization`, and there is no such manifest
+     --> --patch:1:1
+      |
+    1 | {kind: Kustomization}
+      | ^
+      |
+      = note: kustomizations, and documents without a kind, are patched only when asked for: by kind, name, labels, or with all others
+      = note: apps/v1 Deployment db in db.yaml
+      = note: apps/v1 Deployment web in web.yaml
+      = help: a patch is for the manifests that have its apiVersion, kind and name, as far as it names them
+    ");
+    insta::assert_snapshot!(patch("{}", &["-l", "tier=none"]), @r"
+    error[no-match]: no manifest is what was asked for
+     --> --patch:1:1
+      |
+    1 | {}
+      | ^
+      |
+      = note: a document without a kind in kustomization.yaml
+      = note: a document without a kind in values.yaml
+      = note: kustomize.config.k8s.io/v1beta1 Kustomization in overlay/kustomization.yaml
+      = note: apps/v1 Deployment db in db.yaml
+      = note: apps/v1 Deployment web in web.yaml
+      = help: kind, name and labels must be those of a manifest
+    ");
+}

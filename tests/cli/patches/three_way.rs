@@ -1,0 +1,277 @@
+//! Three-way patches, linted and compiled schemas.
+
+use std::fs;
+
+use kubectl_smp_testing::program::{folder, folder_of, run};
+use tempfile::TempDir;
+
+use super::{APPLIED, CRD, CUSTOM, LIVE, NEW, TYPES, fail, succeed};
+
+/// What a patch of some type makes of the live object, as JSON.
+fn applied(files: &TempDir, create: &[&str], of: &[&str]) -> serde_json::Value {
+    let (patch, _) = succeed(files.path(), &[create, of].concat());
+    fs::write(files.path().join("patch.yaml"), patch).expect("written");
+    let apply = ["patch", "-f", "live.yaml", "--patch-file", "patch.yaml", "-o", "json"];
+    let (patched, _) = succeed(files.path(), &[&apply[..], of].concat());
+    serde_json::from_str(&patched).expect("JSON")
+}
+
+#[test]
+fn three_way_patches_of_all_types_keep_what_others_added() {
+    let files = folder(&[("live.yaml", LIVE), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    let want = serde_json::json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "status": {"replicas": 3},
+        "metadata": {
+            "name": "web", "uid": "6a0c", "finalizers": ["others.example.com/keep"],
+            "labels": {"app": "web2", "others": "x"},
+        },
+        "spec": {"template": {"spec": {"containers": [
+            {"name": "web", "image": "web:2", "imagePullPolicy": "Always"}, {"name": "injected", "image": "mesh:1"},
+        ]}}},
+    });
+    let annotation = "kubectl.kubernetes.io/last-applied-configuration";
+    for of in TYPES {
+        for (create, is_renewed) in [
+            (&["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"][..], false),
+            (&["create-patch", "--from-last-applied", "live.yaml", "new.yaml"], true),
+        ] {
+            let mut got = applied(&files, create, of);
+            let mut annotations = got["metadata"]["annotations"].take();
+            got["metadata"].as_object_mut().expect("a map").remove("annotations");
+            assert_eq!(got, want, "{create:?} {of:?}");
+            let last = annotations[annotation].take();
+            assert_eq!(last.as_str().expect("there").contains("web:2"), is_renewed, "{of:?}");
+            assert_eq!(annotations["deployment.kubernetes.io/revision"], "1", "{of:?}");
+        }
+    }
+}
+
+#[test]
+fn what_others_changed_is_undone_only_when_asked() {
+    let changed = LIVE.replace("paused: true\n  template", "paused: false\n  template");
+    let files = folder(&[("live.yaml", &changed), ("applied.yaml", APPLIED), ("new.yaml", NEW)]);
+    for of in TYPES {
+        let create = ["create-patch", "applied.yaml", "new.yaml", "--current", "live.yaml"];
+        let said = fail(files.path(), &[&create[..], of].concat());
+        assert!(
+            said.contains("others changed this since") && said.contains("field: spec.paused"),
+            "{of:?}: {said}"
+        );
+        let overwritten = applied(&files, &[&create[..], &["--overwrite"]].concat(), of);
+        assert_eq!(overwritten["spec"].get("paused"), None, "{of:?}");
+    }
+}
+
+#[test]
+fn a_change_that_a_type_cannot_say_is_said_by_the_way_out() {
+    let ports = |b: &str| {
+        format!(
+            "\
+apiVersion: v1
+kind: Service
+metadata: {{name: dns}}
+spec:
+  ports:
+  - {{port: 53, protocol: TCP, name: a}}
+  - {{port: 53, protocol: UDP, name: {b}}}
+"
+        )
+    };
+    let files = folder(&[("live.yaml", &ports("b")), ("new.yaml", &ports("c"))]);
+    for create in [
+        &["create-patch", "live.yaml", "new.yaml"][..],
+        &["create-patch", "live.yaml", "new.yaml", "--current", "live.yaml"],
+    ] {
+        let said = fail(files.path(), create);
+        assert!(said.contains("--dialect overlay") && said.contains("--type merge"), "{said}");
+        assert!(said.contains("same merge key"), "{said}");
+        for of in &TYPES[1..] {
+            let ports = &applied(&files, create, of)["spec"]["ports"];
+            assert_eq!((&ports[0]["name"], &ports[1]["name"]), (&"a".into(), &"c".into()), "{of:?}");
+        }
+    }
+    // Two equal ones, which no key tells apart.
+    let twice = ports("b").replace("UDP", "TCP");
+    let files = folder(&[("live.yaml", &twice), ("new.yaml", &twice.replace("name: a", "name: x"))]);
+    for of in &TYPES[1..] {
+        let ports = &applied(&files, &["create-patch", "live.yaml", "new.yaml"], of)["spec"]["ports"];
+        assert_eq!((&ports[0]["name"], &ports[1]["name"]), (&"x".into(), &"b".into()), "{of:?}");
+    }
+}
+
+#[test]
+fn schemas_are_checked_for_those_who_write_them() {
+    let wrong = "\
+definitions:
+  A:
+    properties:
+      l:
+        type: array
+        x-kubernetes-patch-merge-key: a
+        x-kubernetes-recommended-patch-merge-key: b,a
+";
+    let files = folder(&[("crd.yaml", CRD), ("wrong.yaml", wrong), ("a.yaml", CUSTOM)]);
+    let (stdout, stderr) = succeed(files.path(), &["schema", "lint", "crd.yaml"]);
+    assert_eq!((stdout.as_str(), stderr.as_str()), ("crd.yaml: 0 errors, 0 warnings\n", ""));
+    let output = run(files.path(), &["schema", "lint", "wrong.yaml", "crd.yaml"]);
+    assert_eq!(output.status.code(), Some(1));
+    insta::assert_snapshot!(String::from_utf8(output.stderr).expect("text"), @r"
+    error[invalid-value]: the default merge key `a` must be the first of the recommended ones, `b`, `a`
+     --> wrong.yaml:7:51
+      |
+    7 |         x-kubernetes-recommended-patch-merge-key: b,a
+      |                                                   ^^^
+      |
+      = field: x-kubernetes-recommended-patch-merge-key
+      = help: name the default merge key first, then the others: `<default>,<additional>`
+    ");
+    let stdout = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(
+        stdout,
+        "\
+wrong.yaml: 1 error, 0 warnings
+crd.yaml: 0 errors, 0 warnings
+"
+    );
+    insta::assert_snapshot!(fail(files.path(), &["schema", "compile", "wrong.yaml", "-o", "out"]), @r"
+    error[invalid-value]: the default merge key `a` must be the first of the recommended ones, `b`, `a`
+     --> wrong.yaml:7:51
+      |
+    7 |         x-kubernetes-recommended-patch-merge-key: b,a
+      |                                                   ^^^
+      |
+      = field: x-kubernetes-recommended-patch-merge-key
+      = help: name the default merge key first, then the others: `<default>,<additional>`
+    ");
+    insta::assert_snapshot!(fail(files.path(), &["patch", "-f", "a.yaml", "-p", "{}", "--schema", "wrong.yaml"]), @r"
+    error[invalid-value]: the default merge key `a` must be the first of the recommended ones, `b`, `a`
+     --> wrong.yaml:7:51
+      |
+    7 |         x-kubernetes-recommended-patch-merge-key: b,a
+      |                                                   ^^^
+      |
+      = field: x-kubernetes-recommended-patch-merge-key
+      = help: name the default merge key first, then the others: `<default>,<additional>`
+    ");
+}
+
+/// A definition with one list, and what is said of it.
+fn with_list(words: &str) -> String {
+    format!(
+        "\
+definitions:
+  A:
+    type: object
+    properties:
+      l:
+        type: array
+        items:
+          type: object
+          required: [name]
+          properties: {{name: {{type: string}}, o: {{type: object}}}}
+{words}"
+    )
+}
+
+#[test]
+fn compiling_writes_over_nothing_but_compiled_schemas() {
+    let files = folder(&[("w.yaml", CRD), ("notes.txt", "mine"), ("empty", "")]);
+    for (output, why) in [
+        ("w.yaml", "w.yaml is a source"),
+        ("./w.yaml", "w.yaml is a source"),
+        ("notes.txt", "no compiled schema"),
+    ] {
+        let stderr = fail(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
+        assert!(stderr.contains(why) && stderr.contains("name another file"), "{stderr}");
+    }
+    assert_eq!(fs::read_to_string(files.path().join("w.yaml")).expect("kept"), CRD);
+    assert_eq!(fs::read_to_string(files.path().join("notes.txt")).expect("kept"), "mine\n");
+    for output in ["out", "out", "empty"] {
+        succeed(files.path(), &["schema", "compile", "w.yaml", "-o", output]);
+    }
+}
+
+#[test]
+fn compiled_schemas_are_sources_as_any_others() {
+    let files = folder(&[("w.yaml", CRD)]);
+    succeed(files.path(), &["schema", "compile", "w.yaml", "-o", "one"]);
+    for sources in [&["one"] as &[&str], &["one", "w.yaml"], &["w.yaml", "one"]] {
+        succeed(files.path(), &[&["schema", "compile", "-o", "two"], sources].concat());
+        let [one, two] = ["one", "two"].map(|name| fs::read(files.path().join(name)).expect("written"));
+        assert_eq!(one, two, "{sources:?}");
+    }
+    let output = run(files.path(), &["schema", "lint", "one"]);
+    assert!(!output.status.success());
+    insta::assert_snapshot!(String::from_utf8(output.stderr).expect("text"), @r"
+    error[invalid-value]: one is a compiled schema, which cannot be linted
+     |
+     = help: lint what it was compiled from
+    ");
+}
+
+#[test]
+fn what_lint_calls_an_error_is_not_compiled() {
+    let merge = "        x-kubernetes-patch-strategy: merge\n        x-kubernetes-patch-merge-key: ";
+    for (words, why) in [
+        (format!("{merge}''\n"), "objects merge by a key"),
+        (format!("{merge}o\n"), "the key `o` is object"),
+        ("        x-kubernetes-list-type: map\n".into(), "a list of type map needs"),
+        (
+            format!(
+                "\
+{merge}name
+        x-kubernetes-recommended-patch-merge-key: name,odd
+"
+            ),
+            "have no field `odd`",
+        ),
+    ] {
+        let files = folder(&[("s.yaml", &with_list(&words))]);
+        let stderr = fail(files.path(), &["schema", "compile", "s.yaml", "-o", "out"]);
+        assert!(stderr.contains(why), "{words}: {stderr}");
+        assert!(!files.path().join("out").exists());
+        let lint = run(files.path(), &["schema", "lint", "s.yaml"]);
+        assert!(String::from_utf8(lint.stderr).expect("text").contains(why), "{words}");
+    }
+}
+
+#[test]
+fn selectors_that_say_nothing_are_refused() {
+    let files = folder_of(
+        r"
+-- a.yaml --
+kind: ConfigMap
+metadata:
+  name: a
+-- values.yaml --
+data: {}
+",
+    );
+    for flag in ["--name", "--kind", "-l"] {
+        let said =
+            fail(files.path(), &["patch", "-f", ".", "--in-place", flag, "", "--type=merge", "-p", "{a: 1}"]);
+        assert!(said.contains("is empty"), "{flag}: {said}");
+    }
+}
+
+#[test]
+fn a_namespace_keeps_the_objects_of_others_as_they_are() {
+    let config = |namespace: &str| {
+        format!(
+            "\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: c
+  namespace: {namespace}
+data:
+  a: old
+"
+        )
+    };
+    let both = format!("{}---\n{}", config("prod"), config("staging"));
+    let files = folder(&[("a.yaml", &both)]);
+    let patch = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: new}}";
+    let (got, _) = succeed(files.path(), &["patch", "-f", "a.yaml", "-n", "staging", "-p", patch]);
+    assert_eq!(got, format!("{}---\n{}", config("prod"), config("staging").replace("old", "new")));
+}

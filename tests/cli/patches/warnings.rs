@@ -1,0 +1,294 @@
+//! Warnings of directives, and errors that name patch and file.
+
+use std::fs;
+
+use kubectl_smp_testing::program::folder;
+
+use super::{CUSTOM, WEB, application, fail, succeed};
+
+#[test]
+fn directives_that_do_something_else_are_warned_of() {
+    let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
+    // The patch, what is said in `apiserver`, whether it is said in `overlay`, too, and a text of the outcome there.
+    let table = [
+        (spec("{containers: [{$patch: replace, name: web, image: 'web:2'}]}"), "this one is left out", true),
+        (spec("{volumes: [{$patch: replace, name: v}]}"), "this one is left out", true),
+        (
+            "{spec: {strategy: {$patch: replace, type: Recreate}}}".into(),
+            "leaves out what stands beside it",
+            false,
+        ),
+        (
+            spec("{containers: [{name: b, env: [{$patch: delete, name: X}]}]}"),
+            "adds the entry without",
+            false,
+        ),
+        (
+            spec("{containers: [{name: b, resources: {$patch: delete, limits: {cpu: '1'}}}]}"),
+            "adds what stands",
+            false,
+        ),
+        (
+            spec(
+                "{containers: [{name: web, env: [{$patch: replace}, {name: Y, valueFrom: {$patch: replace, fieldRef: {}}}]}]}",
+            ),
+            "leaves out what stands beside it",
+            false,
+        ),
+    ];
+    let files = folder(&[("web.yaml", WEB)]);
+    for (patch, want, is_common) in table {
+        let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]);
+        assert!(said.contains(want), "{patch}: {said}");
+        let (_, said) =
+            succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch, "--dialect", "overlay"]);
+        assert_eq!(said.contains(want), is_common, "{patch}: {said}");
+    }
+}
+
+#[test]
+fn directives_that_do_what_they_look_like_are_not() {
+    let spec = |spec: &str| format!("{{spec: {{template: {{spec: {spec}}}}}}}");
+    for patch in [
+        spec("{containers: [{$patch: replace}, {name: b, image: 'b:1'}]}"),
+        spec("{containers: [{name: web, $patch: delete}]}"),
+        spec(
+            "{containers: [{name: web, resources: {$patch: replace, limits: {cpu: '1'}}}, {name: new, image: x}]}",
+        ),
+        "{metadata: {labels: {$patch: replace, a: b}}}".into(),
+    ] {
+        let with = WEB.replace(
+            "image: web:1\n",
+            "\
+image: web:1
+        resources: {requests: {cpu: '2'}}
+",
+        );
+        let files = folder(&[("web.yaml", &with)]);
+        assert_eq!(succeed(files.path(), &["patch", "-f", "web.yaml", "-p", &patch]).1, "", "{patch}");
+    }
+}
+
+#[test]
+fn an_entry_whose_key_is_null_is_added_by_the_server_alone() {
+    let files = folder(&[("web.yaml", WEB)]);
+    let null = "{spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", null]);
+    insta::assert_snapshot!(patched, @r"
+    apiVersion: apps/v1
+    kind: Deployment
+    metadata:
+      name: web
+      labels: {tier: front}
+    spec:
+      replicas: 1 # one
+      template:
+        spec:
+          containers:
+          - name: null
+            image: b:1
+          - name: web
+            image: web:1
+    ");
+    let said = fail(files.path(), &["patch", "-f", "web.yaml", "-p", null, "--dialect", "overlay"]);
+    insta::assert_snapshot!(said, @r"
+    error[missing-merge-key]: this entry lacks its merge key `name`
+     --> --patch:1:40
+      |
+    1 | {spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}
+      |                                        ^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = resource: Deployment.apps web
+      = field: spec.template.spec.containers[0]
+      = note: it was for apps/v1 Deployment web in web.yaml
+      = help: entries of this list are told apart by `name`: each entry needs a value there
+    ");
+}
+
+#[test]
+fn errors_say_of_which_patch_and_which_file() {
+    let files = application();
+    fs::write(
+        files.path().join("patch.yaml"),
+        "\
+kind: Deployment
+spec: {replicas: {a: 1}, nope: {}}
+",
+    )
+    .expect("written");
+    fs::write(
+        files.path().join("app/db.yaml"),
+        WEB.replace("name: web\n  labels", "name: db\n  labels")
+            .replace("  replicas: 1 # one\n", "  nope: {b: 1}\n"),
+    )
+    .expect("written");
+    let said = fail(files.path(), &["patch", "-f", "app", "--patch-file", "patch.yaml"]);
+    insta::assert_snapshot!(said, @r"
+    error[unknown-field]: the schema has no field `nope` here, so it cannot be merged
+     --> patch.yaml:2:32
+      |
+    2 | spec: {replicas: {a: 1}, nope: {}}
+      |                                ^^
+      |
+      = resource: Deployment.apps db
+      = field: spec.nope
+      = note: it was for apps/v1 Deployment db in db.yaml
+      = help: check the name, or use a JSON merge patch for free-form fields
+    ");
+    let said =
+        fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--kind", "deploymet"]);
+    insta::assert_snapshot!(said, @r"
+    error[no-match]: no manifest is what was asked for
+     --> --patch:1:1
+      |
+    1 | {spec: {paused: true}}
+      | ^
+      |
+      = note: a document without a kind in kustomization.yaml
+      = note: a document without a kind in values.yaml
+      = note: kustomize.config.k8s.io/v1beta1 Kustomization in overlay/kustomization.yaml
+      = note: apps/v1 Deployment db in db.yaml
+      = note: apps/v1 Deployment web in web.yaml
+      = help: did you mean `Deployment`?
+    ");
+    let said = fail(files.path(), &["patch", "-f", "app", "-p", "{spec: {paused: true}}", "--name", "wbe"]);
+    insta::assert_snapshot!(said, @r"
+    error[no-match]: no manifest is what was asked for
+     --> --patch:1:1
+      |
+    1 | {spec: {paused: true}}
+      | ^
+      |
+      = note: a document without a kind in kustomization.yaml
+      = note: a document without a kind in values.yaml
+      = note: kustomize.config.k8s.io/v1beta1 Kustomization in overlay/kustomization.yaml
+      = note: apps/v1 Deployment db in db.yaml
+      = note: apps/v1 Deployment web in web.yaml
+      = help: did you mean `web`?
+    ");
+}
+
+#[test]
+fn errors_of_orders_name_keys() {
+    let files = folder(&[("web.yaml", WEB)]);
+    let patch = |order: &str| {
+        let spec =
+            format!("{{$setElementOrder/containers: {order}, containers: [{{name: web, image: 'web:2'}}]}}");
+        fail(
+            files.path(),
+            &["patch", "-f", "web.yaml", "-p", &format!("{{spec: {{template: {{spec: {spec}}}}}}}")],
+        )
+    };
+    let said = patch("[{name: b}]");
+    insta::assert_snapshot!(said, @r"
+    error[directive]: this entry is not in `$setElementOrder/containers`, or at another place
+     --> --patch:1:82
+      |
+    1 | {spec: {template: {spec: {$setElementOrder/containers: [{name: b}], containers: [{name: web, image: 'web:2'}]}}}}
+      |                                                                                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+     ::: --patch:1:56
+      |
+    1 | {spec: {template: {spec: {$setElementOrder/containers: [{name: b}], containers: [{name: web, image: 'web:2'}]}}}}
+      |                                                        ----------- the order
+      |
+      = resource: Deployment.apps web
+      = field: spec.template.spec.containers[name=web]
+      = note: it was for apps/v1 Deployment web in web.yaml
+      = help: name all entries of the patch there, in the same order
+    ");
+    insta::assert_snapshot!(patch("[5]"), @r"
+    error[missing-merge-key]: this entry must be a map with its merge key `name`, and is an integer
+     --> --patch:1:57
+      |
+    1 | {spec: {template: {spec: {$setElementOrder/containers: [5], containers: [{name: web, image: 'web:2'}]}}}}
+      |                                                         ^
+      |
+      = resource: Deployment.apps web
+      = field: spec.template.spec.containers[0]
+      = note: it was for apps/v1 Deployment web in web.yaml
+    ");
+    insta::assert_snapshot!(patch("[{image: x}]"), @r"
+    error[missing-merge-key]: this entry lacks its merge key `name`
+     --> --patch:1:57
+      |
+    1 | {spec: {template: {spec: {$setElementOrder/containers: [{image: x}], containers: [{name: web, image: 'web:2'}]}}}}
+      |                                                         ^^^^^^^^^^
+      |
+      = resource: Deployment.apps web
+      = field: spec.template.spec.containers[0]
+      = note: it was for apps/v1 Deployment web in web.yaml
+      = help: entries of this list are told apart by `name`: each entry needs a value there
+    ");
+}
+
+#[test]
+fn what_a_patch_deletes_is_told() {
+    let two = format!("{WEB}---\n{}", WEB.replace("name: web\n  labels", "name: db\n  labels"));
+    let delete = "{kind: Deployment, metadata: {name: web}, $patch: delete}";
+    for in_place in [&[][..], &["--in-place"]] {
+        let files = folder(&[("a.yaml", &two)]);
+        let (_, said) =
+            succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
+        assert!(said.contains("Deployment.apps web: removed") && !said.contains("the file"), "{said}");
+        let files = folder(&[("a.yaml", WEB)]);
+        let (_, said) =
+            succeed(files.path(), &[&["patch", "-f", "a.yaml", "-p", delete][..], in_place].concat());
+        let file = if in_place.is_empty() { "the file would be removed" } else { "the file was removed" };
+        assert!(said.contains("Deployment.apps web: removed") && said.contains(file), "{said}");
+        assert_eq!(files.path().join("a.yaml").exists(), in_place.is_empty());
+    }
+}
+
+#[test]
+fn numbers_stay_what_they_are() {
+    let files = folder(&[("a.yaml", CUSTOM)]);
+    for (patch, of) in [
+        (r#"{"spec": {"x": 1e400}}"#, "merge"),
+        (r#"[{"op": "add", "path": "/spec/x", "value": 1e400}]"#, "json"),
+    ] {
+        let said = fail(files.path(), &["patch", "-f", "a.yaml", "-p", patch, "--type", of]);
+        assert!(said.contains("`1e400` is a larger number than any"), "{said}");
+    }
+    let json = r#"{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"x": 1e400}}"#;
+    fs::write(files.path().join("b.json"), json).expect("written");
+    for of in ["merge", "json"] {
+        let said = fail(files.path(), &["create-patch", "a.yaml", "b.json", "--type", of]);
+        assert!(said.contains("larger number than any"), "{said}");
+    }
+    // As YAML it is a text, and stays one.
+    let (patched, _) =
+        succeed(files.path(), &["patch", "-f", "a.yaml", "-p", "spec: {x: 7e12345}", "--type", "merge"]);
+    insta::assert_snapshot!(patched, @r"
+    apiVersion: example.com/v1
+    kind: Thing
+    metadata:
+      name: a
+    spec:
+      l: [{id: 1, x: 1}, {id: 2}]
+      x: 7e12345
+    ");
+    // kubectl sends `80.0` of YAML as 80.
+    let ports = WEB.replace(
+        "image: web:1\n",
+        "\
+image: web:1
+        ports:
+        - containerPort: 80
+",
+    );
+    let files = folder(&[("web.yaml", &ports)]);
+    let patch =
+        "{spec: {template: {spec: {containers: [{name: web, ports: [{containerPort: 80.0, name: x}]}]}}}}";
+    let (patched, _) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", patch]);
+    assert_eq!(
+        patched,
+        ports.replace(
+            "containerPort: 80\n",
+            "\
+containerPort: 80
+          name: x
+"
+        )
+    );
+}

@@ -1,0 +1,154 @@
+//! Merge keys of one and of several fields.
+
+use kubectl_smp::merge::{Exceptions, Rules};
+use kubectl_smp::patch::create;
+
+use super::{BOTH, SCHEMA, check, node, read};
+
+/// "It must always be present and unique to perform the merge on the list of non-primitive types, and will be
+/// preserved."
+#[test]
+fn the_merge_key_must_always_be_present_and_unique() {
+    check(
+        &BOTH,
+        &[
+            ("plain: [{foo: a, other: 1}]", "plain: [{foo: a, other: 2}]", "plain: [{foo: a, other: 2}]"),
+            ("plain: [{foo: a}]", "plain: [{other: 2}]", "!lacks its merge key `foo`"),
+            // Of several live ones the first counts, as at the server.
+            (
+                "plain: [{foo: a, other: 1}, {foo: a, other: 2}]",
+                "plain: [{foo: a, other: 3}]",
+                "plain: [{foo: a, other: 3}, {foo: a, other: 2}]",
+            ),
+        ],
+    );
+}
+
+/// "If a merge key has multiple fields, it will be a string of merge key fields seperated by ','" — and — "There are
+/// no patch format changes." — and — "merging list respecting a list of fields as merge key".
+#[test]
+fn a_merge_key_with_commas_has_several_fields() {
+    let live = "both: [{foo: a, bar: x, other: 1}, {foo: a, bar: y, other: 2}, {foo: b, bar: x, other: 3}]";
+    check(
+        &BOTH,
+        &[
+            (
+                live,
+                "both: [{foo: a, bar: x, other: 4, another: val}]",
+                "both: [{foo: a, bar: x, other: 4, another: val}, {foo: a, bar: y, other: 2}, {foo: b, bar: x, other: 3}]",
+            ),
+            (
+                live,
+                "both: [{$patch: delete, foo: a, bar: x}]",
+                "both: [{foo: a, bar: y, other: 2}, {foo: b, bar: x, other: 3}]",
+            ),
+        ],
+    );
+}
+
+/// "If a merge key only has one field, it will be the same as before". A null is a value there, as at the server.
+#[test]
+fn a_merge_key_of_one_field_is_as_before() {
+    let live = "plain: [{foo: null, other: 1}, {foo: a}]";
+    check(&[Rules::Apiserver], &[(live, "plain: [{$patch: delete, foo: null}]", "plain: [{foo: a}]")]);
+}
+
+/// "Patches for fields that have multiple fields in the merge key must include all of the fields of the merge key in
+/// the patch." — "all the fields of the merge key are required to present. Otherwise, the server will reject the
+/// patch." The errors name exactly those that are missing.
+#[test]
+fn all_fields_of_a_merge_key_are_required() {
+    let live = "both: [{foo: a, bar: x}]";
+    let table = [
+        (live, "both: [{foo: a}]", "!lacks its merge key `bar`"),
+        (live, "both: [{foo: a, bar: null}]", "!lacks its merge key `bar`"),
+        (live, "both: [{foo: null, bar: x}]", "!lacks its merge key `foo`"),
+        (live, "both: [{other: 1}]", "!lacks its merge keys `foo`, `bar`"),
+        (live, "both: [{foo: a, bar: {}}]", "!the merge key `bar` of this entry must be a string"),
+        (live, "both: [{$patch: delete, foo: a, bar: null}]", "!lacks its merge key `bar`"),
+    ];
+    check(&BOTH, &table);
+    // A list that is null is absent, and new entries are like those of a list that is there.
+    check(
+        &BOTH,
+        &[
+            ("both: null", "both: [{foo: a}]", "!lacks its merge key `bar`"),
+            ("{}", "both: [{foo: a}]", "!lacks its merge key `bar`"),
+            ("both: null", "both: [{foo: a, bar: x}]", "both: [{foo: a, bar: x}]"),
+            ("outer: [{foo: b}]", "outer: [{foo: a, both: [{bar: x}]}]", "!lacks its merge key `foo`"),
+        ],
+    );
+    let kustomize = Rules::Kustomize { exceptions: Exceptions::Listed };
+    // To these a map or list is as good as null, since it has no text.
+    check(&[kustomize, Rules::Kyaml], &table[..4]);
+    check(
+        &[kustomize, Rules::Kyaml],
+        &[
+            (live, "both: [{foo: a, bar: {}}]", "!lacks its merge key `bar`"),
+            (live, "both: [{$patch: delete, foo: a, bar: null}]", "!lacks its merge key `bar`"),
+            (live, "both: [{foo: a, bar: x, other: 1}]", "both: [{foo: a, bar: x, other: 1}]"),
+        ],
+    );
+}
+
+/// Whatever keys server-side apply identifies entries by.
+#[test]
+fn all_fields_of_a_merge_key_are_required_beside_other_map_keys() {
+    let kustomize = Rules::Kustomize { exceptions: Exceptions::Listed };
+    check(
+        &[Rules::Apiserver, Rules::Overlay, kustomize, Rules::Kyaml],
+        &[
+            ("typed: [{foo: a, bar: x}]", "typed: [{foo: a}]", "!lacks its merge key `bar`"),
+            ("typed: [{foo: a, bar: x}]", "typed: [{foo: a, bar: null}]", "!lacks its merge key `bar`"),
+            ("{}", "typed: [{foo: a, bar: null}]", "!lacks its merge key `bar`"),
+            ("typed: [{foo: a, bar: x}]", "typed: [{bar: x}]", "!lacks its merge key `foo`"),
+        ],
+    );
+}
+
+#[test]
+fn a_patch_for_an_entry_without_its_merge_key_is_not_created() {
+    let graph = read(SCHEMA).expect("readable");
+    let kind = graph.named("Thing").expect("defined");
+    let live = node("both: [{foo: a, bar: x}]");
+    let error = create(&live, &node("both: [{foo: a, bar: null, other: 1}]"), kind, Rules::Apiserver);
+    let error = error.expect_err("no key").to_string();
+    insta::assert_snapshot!(error, @"both[0]: this entry lacks its merge key `bar`");
+}
+
+/// "the recommended merge keys must have the default merge key" — "the default merge key must be the first one in the
+/// recommended merge keys" — "For the others, the recommended merge keys will be the same as the default merge key."
+#[test]
+fn recommended_keys_begin_with_the_default_key() {
+    let with = |keys: &str| {
+        read(&format!(
+            "definitions: {{A: {{properties: {{l: {{type: array, x-kubernetes-patch-merge-key: foo, \
+             x-kubernetes-recommended-patch-merge-key: '{keys}'}}}}}}}}"
+        ))
+    };
+    for keys in ["foo", "foo,bar", "foo, bar, baz"] {
+        assert!(with(keys).is_ok(), "{keys}");
+    }
+    for (keys, why) in [
+        ("bar", "is not among"),
+        ("bar,foo", "must be the first"),
+        ("foo,foo", "twice"),
+        ("", "empty"),
+        ("foo,,bar", "a comma without a name"),
+        ("foo,", "a comma without a name"),
+    ] {
+        assert!(with(keys).expect_err(keys).contains(why), "{keys}");
+    }
+    let none = "definitions: {A: {type: array, x-kubernetes-recommended-patch-merge-key: a}}";
+    insta::assert_snapshot!(read(none).expect_err("no default"), @"x-kubernetes-recommended-patch-merge-key: the recommended merge keys `a` need a default merge key, and there is none");
+    // CRDs and server documents have the same reader.
+    let crd = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Schema: {type: object, properties: {l: {type: array, x-kubernetes-patch-merge-key: a, x-kubernetes-recommended-patch-merge-key: 'b,a'}}}}}]}
+";
+    insta::assert_snapshot!(read(crd).expect_err("a CRD"), @"x-kubernetes-recommended-patch-merge-key: the default merge key `a` must be the first of the recommended ones, `b`, `a`");
+    let v3 = "{\"openapi\": \"3.0.0\", \"components\": {\"schemas\": {\"A\": {\"type\": \"array\", \
+              \"x-kubernetes-patch-merge-key\": \"a\", \"x-kubernetes-recommended-patch-merge-key\": \"b\"}}}}";
+    insta::assert_snapshot!(read(v3).expect_err("a document"), @"x-kubernetes-recommended-patch-merge-key: the default merge key `a` is not among the recommended ones, `b`");
+}
