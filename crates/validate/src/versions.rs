@@ -1,5 +1,7 @@
 //! Which kinds there are in which release: unknown ones, removed ones, deprecated ones.
 
+use std::sync::LazyLock;
+
 use super::options::{NEWEST, ValidateOptions};
 use super::rules;
 use super::violation::Violation;
@@ -68,6 +70,15 @@ struct End {
 }
 
 impl End {
+    fn parse(line: &'static str) -> Option<Self> {
+        let mut words = line.splitn(5, ' ');
+        let version = words.next()?;
+        let (group, version) = version.split_once('/').unwrap_or(("", version));
+        let kind = Some(words.next()?).filter(|kind| *kind != "*");
+        let (deprecated, removed) = (words.next()?.parse().ok()?, words.next()?.parse().ok());
+        Some(Self { group, version, kind, deprecated, removed, instead: words.next().unwrap_or_default() })
+    }
+
     fn is_of(&self, gvk: &Gvk) -> bool {
         gvk.group == self.group
             && gvk.version == self.version
@@ -98,131 +109,79 @@ impl End {
     }
 }
 
-const fn end(
-    version: (&'static str, &'static str),
-    kind: Option<&'static str>,
-    (deprecated, removed): (u32, u32),
-    instead: &'static str,
-) -> End {
-    let removed = if removed == 0 { None } else { Some(removed) };
-    End { group: version.0, version: version.1, kind, deprecated, removed, instead }
-}
+/// The deprecation guide of Kubernetes: version and kind (`*` for all of the version), the minor releases that deprecated
+/// and removed it, and what to use instead.
+const GUIDE: &str = "\
+extensions/v1beta1 Deployment 9 16 apps/v1
+extensions/v1beta1 DaemonSet 9 16 apps/v1
+extensions/v1beta1 ReplicaSet 9 16 apps/v1
+extensions/v1beta1 NetworkPolicy 9 16 networking.k8s.io/v1
+extensions/v1beta1 PodSecurityPolicy 10 16 Pod Security admission
+extensions/v1beta1 Ingress 14 22 networking.k8s.io/v1
+apps/v1beta1 * 9 16 apps/v1
+apps/v1beta2 * 9 16 apps/v1
+admissionregistration.k8s.io/v1beta1 ValidatingWebhookConfiguration 16 22 admissionregistration.k8s.io/v1
+admissionregistration.k8s.io/v1beta1 MutatingWebhookConfiguration 16 22 admissionregistration.k8s.io/v1
+apiextensions.k8s.io/v1beta1 * 16 22 apiextensions.k8s.io/v1
+apiregistration.k8s.io/v1beta1 * 19 22 apiregistration.k8s.io/v1
+authentication.k8s.io/v1beta1 TokenReview 19 22 authentication.k8s.io/v1
+authorization.k8s.io/v1beta1 * 19 22 authorization.k8s.io/v1
+certificates.k8s.io/v1beta1 CertificateSigningRequest 19 22 certificates.k8s.io/v1
+coordination.k8s.io/v1beta1 Lease 19 22 coordination.k8s.io/v1
+networking.k8s.io/v1beta1 Ingress 19 22 networking.k8s.io/v1
+networking.k8s.io/v1beta1 IngressClass 19 22 networking.k8s.io/v1
+rbac.authorization.k8s.io/v1alpha1 * 17 22 rbac.authorization.k8s.io/v1
+rbac.authorization.k8s.io/v1beta1 * 17 22 rbac.authorization.k8s.io/v1
+scheduling.k8s.io/v1alpha1 PriorityClass 14 22 scheduling.k8s.io/v1
+scheduling.k8s.io/v1beta1 PriorityClass 14 22 scheduling.k8s.io/v1
+storage.k8s.io/v1beta1 CSIDriver 19 22 storage.k8s.io/v1
+storage.k8s.io/v1beta1 CSINode 17 22 storage.k8s.io/v1
+storage.k8s.io/v1beta1 StorageClass 19 22 storage.k8s.io/v1
+storage.k8s.io/v1beta1 VolumeAttachment 19 22 storage.k8s.io/v1
+storage.k8s.io/v1alpha1 VolumeAttachment 19 24 storage.k8s.io/v1
+storage.k8s.io/v1alpha1 CSIStorageCapacity 21 24 storage.k8s.io/v1
+storage.k8s.io/v1beta1 CSIStorageCapacity 24 27 storage.k8s.io/v1
+batch/v1beta1 CronJob 21 25 batch/v1
+batch/v2alpha1 CronJob 21 21 batch/v1
+discovery.k8s.io/v1beta1 * 21 25 discovery.k8s.io/v1
+events.k8s.io/v1beta1 * 22 25 events.k8s.io/v1
+autoscaling/v2beta1 * 22 25 autoscaling/v2
+autoscaling/v2beta2 * 23 26 autoscaling/v2
+policy/v1beta1 PodDisruptionBudget 21 25 policy/v1
+policy/v1beta1 PodSecurityPolicy 21 25 Pod Security admission
+policy/v1beta1 Eviction 22 25 policy/v1
+node.k8s.io/v1alpha1 * 20 24 node.k8s.io/v1
+node.k8s.io/v1beta1 * 22 25 node.k8s.io/v1
+flowcontrol.apiserver.k8s.io/v1alpha1 * 20 24 flowcontrol.apiserver.k8s.io/v1
+flowcontrol.apiserver.k8s.io/v1beta1 * 23 26 flowcontrol.apiserver.k8s.io/v1
+flowcontrol.apiserver.k8s.io/v1beta2 * 26 29 flowcontrol.apiserver.k8s.io/v1
+flowcontrol.apiserver.k8s.io/v1beta3 * 29 32 flowcontrol.apiserver.k8s.io/v1
+admissionregistration.k8s.io/v1alpha1 ValidatingAdmissionPolicy 28 33 admissionregistration.k8s.io/v1
+admissionregistration.k8s.io/v1alpha1 ValidatingAdmissionPolicyBinding 28 33 admissionregistration.k8s.io/v1
+admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicy 30 34 admissionregistration.k8s.io/v1
+admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicyBinding 30 34 admissionregistration.k8s.io/v1
+authentication.k8s.io/v1alpha1 SelfSubjectReview 27 30 authentication.k8s.io/v1
+authentication.k8s.io/v1beta1 SelfSubjectReview 28 31 authentication.k8s.io/v1
+networking.k8s.io/v1alpha1 ClusterCIDR 28 29
+networking.k8s.io/v1alpha1 IPAddress 31 34 networking.k8s.io/v1
+networking.k8s.io/v1alpha1 ServiceCIDR 31 34 networking.k8s.io/v1
+networking.k8s.io/v1beta1 IPAddress 33 36 networking.k8s.io/v1
+networking.k8s.io/v1beta1 ServiceCIDR 33 36 networking.k8s.io/v1
+resource.k8s.io/v1alpha1 * 27 27 resource.k8s.io/v1
+resource.k8s.io/v1alpha2 * 31 31 resource.k8s.io/v1
+storage.k8s.io/v1alpha1 VolumeAttributesClass 31 35 storage.k8s.io/v1
+storage.k8s.io/v1beta1 VolumeAttributesClass 34 37 storage.k8s.io/v1
+certificates.k8s.io/v1alpha1 ClusterTrustBundle 33 37 certificates.k8s.io/v1beta1
+coordination.k8s.io/v1alpha1 * 32 32 coordination.k8s.io/v1beta1
+v1 ComponentStatus 19 -
+v1 Endpoints 33 - discovery.k8s.io/v1 EndpointSlice
+settings.k8s.io/v1alpha1 * 19 20
+";
 
-/// From the deprecation guide of Kubernetes: version, kind, in which release it was deprecated and removed, and what
-/// there is instead. What has 0 for its removal is still served.
-const ENDS: [End; 64] = [
-    end(("extensions", "v1beta1"), Some("Deployment"), (9, 16), "apps/v1"),
-    end(("extensions", "v1beta1"), Some("DaemonSet"), (9, 16), "apps/v1"),
-    end(("extensions", "v1beta1"), Some("ReplicaSet"), (9, 16), "apps/v1"),
-    end(("extensions", "v1beta1"), Some("NetworkPolicy"), (9, 16), "networking.k8s.io/v1"),
-    end(("extensions", "v1beta1"), Some("PodSecurityPolicy"), (10, 16), "Pod Security admission"),
-    end(("extensions", "v1beta1"), Some("Ingress"), (14, 22), "networking.k8s.io/v1"),
-    end(("apps", "v1beta1"), None, (9, 16), "apps/v1"),
-    end(("apps", "v1beta2"), None, (9, 16), "apps/v1"),
-    end(
-        ("admissionregistration.k8s.io", "v1beta1"),
-        Some("ValidatingWebhookConfiguration"),
-        (16, 22),
-        "admissionregistration.k8s.io/v1",
-    ),
-    end(
-        ("admissionregistration.k8s.io", "v1beta1"),
-        Some("MutatingWebhookConfiguration"),
-        (16, 22),
-        "admissionregistration.k8s.io/v1",
-    ),
-    end(("apiextensions.k8s.io", "v1beta1"), None, (16, 22), "apiextensions.k8s.io/v1"),
-    end(("apiregistration.k8s.io", "v1beta1"), None, (19, 22), "apiregistration.k8s.io/v1"),
-    end(("authentication.k8s.io", "v1beta1"), Some("TokenReview"), (19, 22), "authentication.k8s.io/v1"),
-    end(("authorization.k8s.io", "v1beta1"), None, (19, 22), "authorization.k8s.io/v1"),
-    end(
-        ("certificates.k8s.io", "v1beta1"),
-        Some("CertificateSigningRequest"),
-        (19, 22),
-        "certificates.k8s.io/v1",
-    ),
-    end(("coordination.k8s.io", "v1beta1"), Some("Lease"), (19, 22), "coordination.k8s.io/v1"),
-    end(("networking.k8s.io", "v1beta1"), Some("Ingress"), (19, 22), "networking.k8s.io/v1"),
-    end(("networking.k8s.io", "v1beta1"), Some("IngressClass"), (19, 22), "networking.k8s.io/v1"),
-    end(("rbac.authorization.k8s.io", "v1alpha1"), None, (17, 22), "rbac.authorization.k8s.io/v1"),
-    end(("rbac.authorization.k8s.io", "v1beta1"), None, (17, 22), "rbac.authorization.k8s.io/v1"),
-    end(("scheduling.k8s.io", "v1alpha1"), Some("PriorityClass"), (14, 22), "scheduling.k8s.io/v1"),
-    end(("scheduling.k8s.io", "v1beta1"), Some("PriorityClass"), (14, 22), "scheduling.k8s.io/v1"),
-    end(("storage.k8s.io", "v1beta1"), Some("CSIDriver"), (19, 22), "storage.k8s.io/v1"),
-    end(("storage.k8s.io", "v1beta1"), Some("CSINode"), (17, 22), "storage.k8s.io/v1"),
-    end(("storage.k8s.io", "v1beta1"), Some("StorageClass"), (19, 22), "storage.k8s.io/v1"),
-    end(("storage.k8s.io", "v1beta1"), Some("VolumeAttachment"), (19, 22), "storage.k8s.io/v1"),
-    end(("storage.k8s.io", "v1alpha1"), Some("VolumeAttachment"), (19, 24), "storage.k8s.io/v1"),
-    end(("storage.k8s.io", "v1alpha1"), Some("CSIStorageCapacity"), (21, 24), "storage.k8s.io/v1"),
-    end(("storage.k8s.io", "v1beta1"), Some("CSIStorageCapacity"), (24, 27), "storage.k8s.io/v1"),
-    end(("batch", "v1beta1"), Some("CronJob"), (21, 25), "batch/v1"),
-    end(("batch", "v2alpha1"), Some("CronJob"), (21, 21), "batch/v1"),
-    end(("discovery.k8s.io", "v1beta1"), None, (21, 25), "discovery.k8s.io/v1"),
-    end(("events.k8s.io", "v1beta1"), None, (22, 25), "events.k8s.io/v1"),
-    end(("autoscaling", "v2beta1"), None, (22, 25), "autoscaling/v2"),
-    end(("autoscaling", "v2beta2"), None, (23, 26), "autoscaling/v2"),
-    end(("policy", "v1beta1"), Some("PodDisruptionBudget"), (21, 25), "policy/v1"),
-    end(("policy", "v1beta1"), Some("PodSecurityPolicy"), (21, 25), "Pod Security admission"),
-    end(("policy", "v1beta1"), Some("Eviction"), (22, 25), "policy/v1"),
-    end(("node.k8s.io", "v1alpha1"), None, (20, 24), "node.k8s.io/v1"),
-    end(("node.k8s.io", "v1beta1"), None, (22, 25), "node.k8s.io/v1"),
-    end(("flowcontrol.apiserver.k8s.io", "v1alpha1"), None, (20, 24), "flowcontrol.apiserver.k8s.io/v1"),
-    end(("flowcontrol.apiserver.k8s.io", "v1beta1"), None, (23, 26), "flowcontrol.apiserver.k8s.io/v1"),
-    end(("flowcontrol.apiserver.k8s.io", "v1beta2"), None, (26, 29), "flowcontrol.apiserver.k8s.io/v1"),
-    end(("flowcontrol.apiserver.k8s.io", "v1beta3"), None, (29, 32), "flowcontrol.apiserver.k8s.io/v1"),
-    end(
-        ("admissionregistration.k8s.io", "v1alpha1"),
-        Some("ValidatingAdmissionPolicy"),
-        (28, 33),
-        "admissionregistration.k8s.io/v1",
-    ),
-    end(
-        ("admissionregistration.k8s.io", "v1alpha1"),
-        Some("ValidatingAdmissionPolicyBinding"),
-        (28, 33),
-        "admissionregistration.k8s.io/v1",
-    ),
-    end(
-        ("admissionregistration.k8s.io", "v1beta1"),
-        Some("ValidatingAdmissionPolicy"),
-        (30, 34),
-        "admissionregistration.k8s.io/v1",
-    ),
-    end(
-        ("admissionregistration.k8s.io", "v1beta1"),
-        Some("ValidatingAdmissionPolicyBinding"),
-        (30, 34),
-        "admissionregistration.k8s.io/v1",
-    ),
-    end(
-        ("authentication.k8s.io", "v1alpha1"),
-        Some("SelfSubjectReview"),
-        (27, 30),
-        "authentication.k8s.io/v1",
-    ),
-    end(
-        ("authentication.k8s.io", "v1beta1"),
-        Some("SelfSubjectReview"),
-        (28, 31),
-        "authentication.k8s.io/v1",
-    ),
-    end(("networking.k8s.io", "v1alpha1"), Some("ClusterCIDR"), (28, 29), ""),
-    end(("networking.k8s.io", "v1alpha1"), Some("IPAddress"), (31, 34), "networking.k8s.io/v1"),
-    end(("networking.k8s.io", "v1alpha1"), Some("ServiceCIDR"), (31, 34), "networking.k8s.io/v1"),
-    end(("networking.k8s.io", "v1beta1"), Some("IPAddress"), (33, 36), "networking.k8s.io/v1"),
-    end(("networking.k8s.io", "v1beta1"), Some("ServiceCIDR"), (33, 36), "networking.k8s.io/v1"),
-    end(("resource.k8s.io", "v1alpha1"), None, (27, 27), "resource.k8s.io/v1"),
-    end(("resource.k8s.io", "v1alpha2"), None, (31, 31), "resource.k8s.io/v1"),
-    end(("storage.k8s.io", "v1alpha1"), Some("VolumeAttributesClass"), (31, 35), "storage.k8s.io/v1"),
-    end(("storage.k8s.io", "v1beta1"), Some("VolumeAttributesClass"), (34, 37), "storage.k8s.io/v1"),
-    end(
-        ("certificates.k8s.io", "v1alpha1"),
-        Some("ClusterTrustBundle"),
-        (33, 37),
-        "certificates.k8s.io/v1beta1",
-    ),
-    end(("coordination.k8s.io", "v1alpha1"), None, (32, 32), "coordination.k8s.io/v1beta1"),
-    end(("", "v1"), Some("ComponentStatus"), (19, 0), ""),
-    end(("", "v1"), Some("Endpoints"), (33, 0), "discovery.k8s.io/v1 EndpointSlice"),
-    end(("settings.k8s.io", "v1alpha1"), None, (19, 20), ""),
-];
+static ENDS: LazyLock<Vec<End>> = LazyLock::new(|| GUIDE.lines().filter_map(End::parse).collect());
+
+#[cfg(test)]
+#[test]
+fn each_line_of_the_guide_is_read() {
+    assert_eq!(ENDS.len(), GUIDE.lines().count());
+}

@@ -313,15 +313,16 @@ impl Silencing {
         let code = unused_silence::RULE.code;
         let mut found = self.comments.unused(code, sources, |code| of.is_asked(code));
         let mut seen = FxHashSet::default();
-        for config in of.configs.iter().filter(|config| seen.insert(Arc::as_ptr(config))) {
-            let entries = config.ignored.iter();
-            let unused = entries.filter(|entry| !self.used.contains(&entry.at) && of.is_asked(entry.code));
-            found.extend(unused.map(|entry| unused_silence::unused_entry(entry.at)));
-            if of.is_asked(dangling_reference::RULE.code) {
-                let unused =
-                    config.outside.external.iter().filter(|external| !of.externals.contains(&external.at));
-                found.extend(unused.map(|external| unused_silence::unused_external(external.at)));
-            }
+        let configs: Vec<_> = of.configs.iter().filter(|config| seen.insert(Arc::as_ptr(config))).collect();
+        let report = |at, message, help| Diagnostic::warning(code, message).at(at).help(help);
+        let entries = configs.iter().flat_map(|config| &config.ignored);
+        let unused = entries.filter(|entry| !self.used.contains(&entry.at) && of.is_asked(entry.code));
+        found.extend(unused.map(|entry| report(entry.at, "this entry silences nothing", "remove the entry")));
+        if of.is_asked(dangling_reference::RULE.code) {
+            let externals = configs.iter().flat_map(|config| &config.outside.external);
+            let unused = externals.filter(|external| !of.externals.contains(&external.at));
+            let message = "nothing that is missing is what this entry declares";
+            found.extend(unused.map(|one| report(one.at, message, "remove the entry, or correct it")));
         }
         found
     }

@@ -1,8 +1,7 @@
 //! What silences nothing.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
-use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
-use smp_text::source::Span;
+use smp_text::diagnostic::{Code, RuleText, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -27,14 +26,3 @@ pub(in crate::check) static RULE: Rule = Rule {
     ],
     finder: Finder::Run,
 };
-
-/// Reports an entry of a configuration that silences nothing.
-pub(in crate::check) fn unused_entry(at: Span) -> Diagnostic {
-    Diagnostic::warning(RULE.code, "this entry silences nothing").at(at).help("remove the entry")
-}
-
-/// Reports an external object of a configuration that no reference needs.
-pub(in crate::check) fn unused_external(at: Span) -> Diagnostic {
-    let message = "nothing that is missing is what this entry declares";
-    Diagnostic::warning(RULE.code, message).at(at).help("remove the entry, or correct it")
-}
