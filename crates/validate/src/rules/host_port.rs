@@ -10,7 +10,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "Remove `hostPort`, or make it unique and, with `hostNetwork`, the same as `containerPort`.",
     },
     why: "Two containers of a Pod cannot listen on the same port of the node. With `hostNetwork` the container listens on the node itself.",
-    documentation: "https://kubernetes.io/docs/concepts/configuration/overview/#services",
+    documentation: "https://kubernetes.io/docs/concepts/workloads/pods/#pod-networking",
     example: container!(
         "ports: [{containerPort: 80, hostPort: 8080}]
   hostNetwork: true"

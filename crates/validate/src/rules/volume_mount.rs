@@ -9,7 +9,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "Correct the name, or add the volume. The message names the change that removed or renamed it, if there is one.",
     },
     why: "Mounts refer to `volumes` of the same Pod, or to `volumeClaimTemplates` of a StatefulSet.",
-    documentation: "https://kubernetes.io/docs/concepts/storage/volumes/#background",
+    documentation: "https://kubernetes.io/docs/concepts/storage/volumes/",
     example: container!(
         "volumeMounts: [{name: date, mountPath: /data}]
   volumes: [{name: data, emptyDir: {}}]"
