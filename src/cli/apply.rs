@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use super::connect::{ServerSideArg, duration};
 use super::ending::{stop_at_first_signal, stop_at_second_signal};
 use super::form::{Joined, OutputForm, ReportFormat};
+use super::live::{DryRunArg, named};
 use super::objects::ObjectArgs;
 use super::prune::{self, PruneArgs, SetTeller};
 use super::report::print_line;
@@ -109,14 +110,6 @@ pub(super) struct ApplyArgs {
 enum WavesOf {
     /// argocd.argoproj.io/sync-wave
     Argocd,
-}
-
-/// Whether anything is changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum DryRunArg {
-    None,
-    Client,
-    Server,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -313,11 +306,11 @@ fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
         problem = problem.note(counts);
     }
     if unknown > 0 {
-        problem = problem
-            .note(format!("sent, and not answered: {}", prune::named(&summary.unknown, Object::to_string)));
+        problem =
+            problem.note(format!("sent, and not answered: {}", named(&summary.unknown, Object::to_string)));
     }
     if !summary.skipped.is_empty() {
-        problem = problem.note(format!("not sent: {}", prune::named(&summary.skipped, Object::to_string)));
+        problem = problem.note(format!("not sent: {}", named(&summary.skipped, Object::to_string)));
     }
     if unknown + summary.skipped.len() > 0 {
         problem = problem.help("apply again: what was applied stays as it is");

@@ -6,15 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::apply::DryRunArg;
 use super::connect::duration;
 use super::ending::stop_at_first_signal;
 use super::form::one_of;
+use super::live::{CASCADES, DryRunArg, held, name, named, still_there, waiting};
 use super::objects::ObjectArgs;
 use super::progress::{LiveLines, span};
-use super::prune::{CASCADES, named};
 use super::report::print_line;
-use super::wait::name;
 use super::{Failure, Outcome, ending, render};
 use smp_cluster::{
     self, Absent, Cascade, Cluster, DELETE_TIMEOUT, DeleteEvent, DeleteOptions, DeleteSummary, DoneWhen,
@@ -160,18 +158,6 @@ fn taken_along(taken: &TakenAlong) -> Diagnostic {
     Diagnostic::warning(Code::TakenAlong, message)
 }
 
-/// What is shown while it is waited until objects are gone.
-pub(super) fn waiting(remaining: &[RemainingObject]) -> Vec<String> {
-    let count = remaining.len();
-    let are = by_count(count, "is", "are");
-    let head = format!("waiting until {} {are} gone", counted(count, "object"));
-    let each = remaining.iter().flat_map(|one| {
-        let holders = one.held_by.iter().map(|holder| format!("    {holder}"));
-        std::iter::once(format!("  {}", name(&one.object))).chain(holders)
-    });
-    std::iter::once(head).chain(each).collect()
-}
-
 /// `3 objects: 2 deleted, 1 not there`
 fn counts(summary: &DeleteSummary, done: &str) -> String {
     let all = summary.deleted + summary.absent.len();
@@ -206,14 +192,4 @@ fn remaining(one: &RemainingObject, limit: Option<Duration>) -> Diagnostic {
     } else {
         "it goes by itself when its time to end is over; --timeout waits longer"
     })
-}
-
-/// `configmap/a in shop is being deleted, and is still there`
-pub(super) fn still_there(one: &RemainingObject) -> String {
-    format!("{} is being deleted, and is still there", name(&one.object))
-}
-
-/// A problem with what holds an object.
-pub(super) fn held(one: &RemainingObject, problem: Diagnostic) -> Diagnostic {
-    one.held_by.iter().fold(problem, |problem, holder| problem.note(format!("held by {holder}")))
 }

@@ -26,6 +26,8 @@ mod form;
 mod git_driver;
 mod help;
 mod kustomize;
+#[cfg(feature = "cluster")]
+mod live;
 mod lock;
 mod merge;
 #[cfg(feature = "cluster")]

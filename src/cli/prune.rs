@@ -4,11 +4,10 @@ use std::fmt::Write as _;
 
 use clap::Args;
 
-use super::delete::{held, still_there, waiting};
 use super::form::{Words, one_of};
+use super::live::{CASCADES, held, name, named, still_there, waiting};
 use super::progress::LiveLines;
 use super::report::print_line_or_note;
-use super::wait::name;
 use super::{Failure, render};
 use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, Cascade, KeptObject, LeftSet, Object,
@@ -16,13 +15,6 @@ use smp_cluster::{
 };
 use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
 use smp_text::source::SourceMap;
-
-/// The words for what becomes of what deleted objects own.
-pub(super) const CASCADES: Words<Cascade> = &[
-    ("background", "", Cascade::Background),
-    ("foreground", "", Cascade::Foreground),
-    ("orphan", "", Cascade::Orphan),
-];
 
 /// The tools that a set can say that it is kept by.
 pub(super) const TOOLS: Words<ApplySetTooling> = &[
@@ -265,15 +257,4 @@ pub(super) fn not_pruned(summary: &PruneSummary, done: &str) -> Diagnostic {
         problem = problem.note(format!("not tried: {}", named(&summary.skipped, Object::to_string)));
     }
     problem.help("apply again: they are members of the set until they are gone")
-}
-
-/// How many objects of one fate are named.
-const NAMED: usize = 20;
-
-/// `configmap/a, configmap/b and 7 more`
-pub(super) fn named(objects: &[Object], name: fn(&Object) -> String) -> String {
-    let named = objects.iter().take(NAMED).map(name).collect::<Vec<_>>();
-    let more = objects.len().saturating_sub(NAMED);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{}{more}", named.join(", "))
 }

@@ -12,12 +12,13 @@ use super::cache::rfc3339;
 use super::connect::duration;
 use super::ending::stop_at_first_signal;
 use super::form::ReportFormat;
+use super::live::name;
 use super::objects::ObjectArgs;
 use super::progress::{LiveLines, ago, span};
 use super::report::print_line;
 use super::{Failure, Outcome, ending, render};
 use smp_cluster::{
-    Cluster, FAILURE_GRACE, Object, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
+    Cluster, FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
     WaitedObject, check_awaited_kinds, wait_until_ready,
 };
 use smp_text::diagnostic::{Code, Diagnostic, by_count, counted, escaped_json};
@@ -157,14 +158,6 @@ impl<'a> WaitOutput<'a> {
         }
         render::print(&problems(verdict, self.timeout), self.sources);
         self.status = if verdict.end == WaitEnd::Stopped { ending::stopped() } else { ExitCode::FAILURE };
-    }
-}
-
-/// `deployment.apps/web in shop`
-pub(super) fn name(object: &Object) -> String {
-    match object.namespace.as_str() {
-        "" => object.to_string(),
-        namespace => format!("{object} in {namespace}"),
     }
 }
 

@@ -56,8 +56,7 @@ pub fn adopt(
                 }
             }
         }
-        let scope = hold.scope().clone();
-        hold.release(cluster, &parent, &scope).await?;
+        hold.end().await?;
         Ok(failures)
     })
 }

@@ -2,7 +2,7 @@
 
 use tokio::time::{Instant, sleep};
 
-use super::claim::{SetClaim, SetWork, TAKEOVER};
+use super::claim::{RENEW, SetClaim, SetWork, TAKEOVER};
 use super::events::{ApplySetEvent, SetReport};
 use super::parent::{LiveParent, ParentState, ParentWrite, SetParent};
 use super::scope::SetScope;
@@ -11,7 +11,9 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// A set that a run works on.
 #[derive(Debug)]
-pub(super) struct SetHold {
+pub(super) struct SetHold<'c> {
+    cluster: &'c Cluster,
+    parent: SetParent,
     claim: SetClaim,
     basis: LiveParent,
     /// What the parent said when the set was taken.
@@ -33,10 +35,10 @@ const ATTEMPTS: usize = 10;
 
 const BETWEEN_LOOKS: std::time::Duration = std::time::Duration::from_millis(250);
 
-impl SetHold {
+impl<'c> SetHold<'c> {
     /// Takes the set, and has the parent say what it had and `scope`. Waits while another run prunes.
     pub(super) async fn take(
-        cluster: &Cluster,
+        cluster: &'c Cluster,
         parent: &SetParent,
         work: SetWork,
         scope: &SetScope,
@@ -49,7 +51,8 @@ impl SetHold {
             let state = ParentState { scope: known.with(scope), claim: Some(claim.clone()) };
             let renewed = Instant::now();
             if let ParentWrite::Done(basis) = parent.write(cluster, before.as_ref(), &state).await? {
-                return Ok(Self { claim, basis, taken: state.scope, renewed });
+                let parent = parent.clone();
+                return Ok(Self { cluster, parent, claim, basis, taken: state.scope, renewed });
             }
         }
         Err(busy())
@@ -69,26 +72,28 @@ impl SetHold {
         &self.basis.uid
     }
 
-    pub(super) fn age(&self) -> std::time::Duration {
-        self.renewed.elapsed()
+    /// Renews the mark of a run that prunes, if it is old.
+    ///
+    /// # Errors
+    /// The set is not this run's any more.
+    pub(super) async fn keep(&mut self) -> Result<()> {
+        if self.renewed.elapsed() >= RENEW && self.renew(SetWork::Pruning).await? == StillHeld::No {
+            return Err(taken());
+        }
+        Ok(())
     }
 
     /// Says that the run still works, and at what. What others added to the scope meanwhile stays in it.
-    pub(super) async fn renew(
-        &mut self,
-        cluster: &Cluster,
-        parent: &SetParent,
-        work: SetWork,
-    ) -> Result<StillHeld> {
+    pub(super) async fn renew(&mut self, work: SetWork) -> Result<StillHeld> {
         for _ in 0..ATTEMPTS {
             let claim = self.claim.next(work);
             let state = ParentState { scope: self.basis.state.scope.clone(), claim: Some(claim.clone()) };
             let renewed = Instant::now();
-            if let ParentWrite::Done(basis) = parent.write(cluster, Some(&self.basis), &state).await? {
+            if let ParentWrite::Done(basis) = self.write(&state).await? {
                 (self.claim, self.basis, self.renewed) = (claim, basis, renewed);
                 return Ok(StillHeld::Yes);
             }
-            match parent.read(cluster).await? {
+            match self.parent.read(self.cluster).await? {
                 Some(now) if now.state.claim.as_ref() == Some(&self.claim) => self.basis = now,
                 _ => return Ok(StillHeld::No),
             }
@@ -96,25 +101,30 @@ impl SetHold {
         Err(busy())
     }
 
+    /// Ends the run: the parent keeps what it says.
+    pub(super) async fn end(self) -> Result<StillHeld> {
+        let scope = self.scope().clone();
+        self.release(&scope).await
+    }
+
+    async fn write(&self, state: &ParentState) -> Result<ParentWrite> {
+        self.parent.write(self.cluster, Some(&self.basis), state).await
+    }
+
     /// Ends the run: the parent says `scope`, and what others added meanwhile.
-    pub(super) async fn release(
-        mut self,
-        cluster: &Cluster,
-        parent: &SetParent,
-        scope: &SetScope,
-    ) -> Result<StillHeld> {
+    pub(super) async fn release(mut self, scope: &SetScope) -> Result<StillHeld> {
         let mut scope = scope.clone();
         for _ in 0..ATTEMPTS {
             let state = ParentState { scope: scope.clone(), claim: None };
-            if let ParentWrite::Done(_) = parent.write(cluster, Some(&self.basis), &state).await? {
+            if let ParentWrite::Done(_) = self.write(&state).await? {
                 return Ok(StillHeld::Yes);
             }
-            match parent.read(cluster).await? {
+            match self.parent.read(self.cluster).await? {
                 Some(now) if now.state.claim.as_ref() == Some(&self.claim) => {
                     scope.extend(&now.state.scope.beyond(&self.basis.state.scope));
                     self.basis = now;
                 }
-                _ => return cover(cluster, parent, &scope).await.map(|()| StillHeld::No),
+                _ => return cover(self.cluster, &self.parent, &scope).await.map(|()| StillHeld::No),
             }
         }
         Err(busy())
@@ -167,6 +177,15 @@ async fn until_free(
         }
         sleep(BETWEEN_LOOKS).await;
     }
+}
+
+/// The error of a run that may not prune any more.
+pub(super) fn taken() -> Diagnostic {
+    Diagnostic::error(
+        Code::Conflict,
+        "another run began to work on the ApplySet: nothing more is pruned by this one",
+    )
+    .help("see what the other run applied, then apply again what shall be there")
 }
 
 fn busy() -> Diagnostic {

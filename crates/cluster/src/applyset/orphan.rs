@@ -3,14 +3,13 @@
 use serde_json::{Value, json};
 
 use super::catalogue::no_set;
-use super::claim::{CLAIM, RENEW, SetWork};
+use super::claim::{CLAIM, SetWork};
 use super::events::{ApplySetEvent, ApplySetOptions, SetReport};
-use super::hold::{SetHold, StillHeld};
+use super::hold::SetHold;
 use super::id::{GROUP_KINDS, GROUP_RESOURCES, ID, NAMESPACES, PART_OF, TOOLING};
 use super::members::{MemberQuery, SetMember, collections, members, undefined};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
-use super::prune::taken;
 use super::run::unsent;
 use super::scope::SetScope;
 use crate::apply::patch_request;
@@ -48,17 +47,16 @@ pub fn orphan(
         refuse_unserved(cluster, &parent, &live.state.scope).await?;
         let mut hold =
             SetHold::take(cluster, &parent, SetWork::Pruning, &SetScope::default(), report).await?;
-        let scope = hold.scope().clone();
         let failures = match unlabelled(cluster, &parent, &mut hold, options, report).await {
             Ok(failures) => failures,
             Err(problem) => {
-                drop(hold.release(cluster, &parent, &scope).await);
+                drop(hold.end().await);
                 return Err(problem);
             }
         };
         match parent_becomes {
-            _ if !failures.is_empty() => hold.release(cluster, &parent, &scope).await.map(drop)?,
-            OrphanedParent::Kept => hold.release(cluster, &parent, &SetScope::default()).await.map(drop)?,
+            _ if !failures.is_empty() => hold.end().await.map(drop)?,
+            OrphanedParent::Kept => hold.release(&SetScope::default()).await.map(drop)?,
             OrphanedParent::Removed => remove(cluster, &parent, &hold, report).await?,
         }
         Ok(failures)
@@ -68,7 +66,7 @@ pub fn orphan(
 async fn unlabelled(
     cluster: &Cluster,
     parent: &SetParent,
-    hold: &mut SetHold,
+    hold: &mut SetHold<'_>,
     options: &ApplySetOptions,
     report: SetReport<'_>,
 ) -> Result<Vec<ObjectFailure>> {
@@ -80,9 +78,7 @@ async fn unlabelled(
     let found = members(cluster, &places, MemberQuery::Of(&id), options.parallel).await?;
     let mut failures = Vec::new();
     for member in &found {
-        if hold.age() >= RENEW && hold.renew(cluster, parent, SetWork::Pruning).await? == StillHeld::No {
-            return Err(taken());
-        }
+        hold.keep().await?;
         match take_label_off(cluster, member, &id, options.tooling.field_manager()).await {
             Ok(()) => report(ApplySetEvent::Orphaned(&member.object)),
             Err(problem) => {
@@ -145,7 +141,12 @@ async fn take_label_off(cluster: &Cluster, member: &SetMember, id: &str, manager
 }
 
 /// Deletes the parent, or, where it is of use beyond that, makes it no parent.
-async fn remove(cluster: &Cluster, parent: &SetParent, hold: &SetHold, report: SetReport<'_>) -> Result<()> {
+async fn remove(
+    cluster: &Cluster,
+    parent: &SetParent,
+    hold: &SetHold<'_>,
+    report: SetReport<'_>,
+) -> Result<()> {
     let path = parent.at.path();
     let object: Option<Value> = cluster.find_json(&Ask::object(path.as_str())).await?;
     let Some(object) = object else { return Ok(()) };
@@ -168,7 +169,7 @@ async fn remove(cluster: &Cluster, parent: &SetParent, hold: &SetHold, report: S
 }
 
 /// The request that takes what makes it a parent off an object.
-fn no_parent(parent: &SetParent, hold: &SetHold, version: &Value) -> Ask {
+fn no_parent(parent: &SetParent, hold: &SetHold<'_>, version: &Value) -> Ask {
     let nothing = Value::Null;
     let body = json!({"metadata": {
         "uid": hold.parent_uid(), "resourceVersion": version, "labels": {ID: nothing},

@@ -12,12 +12,11 @@ use rustc_hash::FxHashSet;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::claim::{RENEW, SetWork};
+use super::claim::RENEW;
 use super::events::{ApplySetEvent, KeptObject, PruneMode, PruneOptions, PruneSummary, SetReport};
-use super::hold::{SetHold, StillHeld};
+use super::hold::SetHold;
 use super::holding::{HoldingKind, Needed, reason_to_stay};
 use super::members::{SetMember, label};
-use super::parent::SetParent;
 use crate::client::Cluster;
 use crate::contents::Leaving;
 use crate::delete::{DeleteEvent, DoneWhen, DyingObject, Patient, RemainingObject, gone, identity};
@@ -88,16 +87,15 @@ const ATTEMPTS: usize = 5;
 const GLANCE: Duration = Duration::from_secs(2);
 
 /// A prune of a set.
-pub(super) struct PruneRun<'p> {
+pub(super) struct PruneRun<'p, 'c> {
     pub(super) cluster: &'p Cluster,
-    pub(super) parent: &'p SetParent,
     pub(super) options: &'p PruneOptions,
     pub(super) holding: Vec<HoldingKind>,
     /// What holds objects of the run.
     pub(super) needed: &'p Needed,
     pub(super) parallel: usize,
     /// None where nothing is deleted.
-    pub(super) hold: Option<&'p mut SetHold>,
+    pub(super) hold: Option<&'p mut SetHold<'c>>,
     pub(super) summary: PruneSummary,
     /// What is gone, or would be.
     pub(super) gone: Leaving,
@@ -107,7 +105,7 @@ pub(super) struct PruneRun<'p> {
     pub(super) is_late: bool,
 }
 
-impl PruneRun<'_> {
+impl PruneRun<'_, '_> {
     /// Takes one step after the other; what comes after a failure stays. What a step deleted is gone before the next
     /// begins, where that is waited for.
     ///
@@ -284,12 +282,7 @@ impl PruneRun<'_> {
     async fn renewed(&mut self) -> Result<()> {
         // A dry run holds nothing.
         let Some(hold) = &mut self.hold else { return Ok(()) };
-        if hold.age() >= RENEW
-            && hold.renew(self.cluster, self.parent, SetWork::Pruning).await? == StillHeld::No
-        {
-            return Err(taken());
-        }
-        Ok(())
+        hold.keep().await
     }
 
     fn done(&mut self, member: SetMember, deletion: PruneDeletion, report: SetReport<'_>) {
@@ -388,15 +381,6 @@ impl MemberDeleter<'_> {
         }
         Ok(metadata)
     }
-}
-
-/// The error of a run that may not prune any more.
-pub(super) fn taken() -> Diagnostic {
-    Diagnostic::error(
-        Code::Conflict,
-        "another run began to work on the ApplySet: nothing more is pruned by this one",
-    )
-    .help("see what the other run applied, then apply again what shall be there")
 }
 
 #[cfg(test)]

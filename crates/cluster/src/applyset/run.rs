@@ -7,13 +7,13 @@ use smol_str::SmolStr;
 
 use super::claim::SetWork;
 use super::events::{ApplySetEvent, ApplySetOptions, PruneMode, PruneSummary, SetReport};
-use super::hold::{SetHold, StillHeld, cover};
+use super::hold::{SetHold, StillHeld, cover, taken};
 use super::holding::{HoldingKind, Needed};
 use super::id::{GROUP_KINDS, PART_OF};
 use super::members::{MemberQuery, SetCollection, SetMember, collections, members, undefined};
 use super::parent::SetParent;
 use super::parent_ref::ParentRef;
-use super::prune::{PruneRun, steps, taken};
+use super::prune::{PruneRun, steps};
 use super::scope::{GroupKind, SetScope};
 use crate::apply::{DryRun, Event, ServerSideApplyOptions, checked};
 use crate::cascade::Cascade;
@@ -50,7 +50,7 @@ pub struct ApplySetRun<'c> {
     /// Where the members are, as the parent said at first.
     before: SetScope,
     /// None for a dry run.
-    hold: Option<SetHold>,
+    hold: Option<SetHold<'c>>,
 }
 
 impl<'c> ApplySetRun<'c> {
@@ -164,12 +164,8 @@ impl<'c> ApplySetRun<'c> {
 
     /// Ends the run without pruning: not all was applied. What was may be found again.
     pub(crate) fn give_up(self) {
-        let Self { cluster, parent, hold, .. } = self;
-        let Some(hold) = hold else { return };
-        let ended = cluster.wait(async {
-            let scope = hold.scope().clone();
-            hold.release(cluster, &parent, &scope).await
-        });
+        let Some(hold) = self.hold else { return };
+        let ended = self.cluster.wait(hold.end());
         // The parent names all that it must already; the mark that stays there stops nobody.
         drop(ended);
     }
@@ -194,18 +190,17 @@ impl<'c> ApplySetRun<'c> {
         })
     }
 
-    async fn prune_held(&self, mut hold: SetHold, report: SetReport<'_>) -> Result<PruneSummary> {
-        let (cluster, parent) = (self.cluster, &self.parent);
+    async fn prune_held(&self, mut hold: SetHold<'c>, report: SetReport<'_>) -> Result<PruneSummary> {
         let deletes = self.options.prune.mode == PruneMode::Delete;
-        if deletes && hold.renew(cluster, parent, SetWork::Pruning).await? == StillHeld::No {
-            cover(cluster, parent, &self.new).await?;
+        if deletes && hold.renew(SetWork::Pruning).await? == StillHeld::No {
+            cover(self.cluster, &self.parent, &self.new).await?;
             return Err(taken());
         }
         let scope = hold.scope().clone();
         match self.pruned(&scope, Some(&mut hold), report).await {
             Ok((summary, rest)) if deletes => {
                 let left = self.new.with(&rest).with(&hold.added());
-                hold.release(cluster, parent, &left).await.map_err(|problem| {
+                hold.release(&left).await.map_err(|problem| {
                     problem.note(
                         "all was applied and pruned; the parent of the ApplySet names more than there is",
                     )
@@ -213,8 +208,7 @@ impl<'c> ApplySetRun<'c> {
                 Ok(summary)
             }
             outcome => {
-                let scope = hold.scope().clone();
-                let ended = hold.release(cluster, parent, &scope).await;
+                let ended = hold.end().await;
                 outcome.and_then(|(summary, _)| ended.map(|_| summary))
             }
         }
@@ -224,7 +218,7 @@ impl<'c> ApplySetRun<'c> {
     async fn pruned(
         &self,
         scope: &SetScope,
-        hold: Option<&mut SetHold>,
+        hold: Option<&mut SetHold<'c>>,
         report: SetReport<'_>,
     ) -> Result<(PruneSummary, SetScope)> {
         // CRDs of this run may have brought kinds.
@@ -243,7 +237,6 @@ impl<'c> ApplySetRun<'c> {
             leavers.iter().map(|member| (member.object.clone(), member.scope())).collect();
         let mut run = PruneRun {
             cluster: self.cluster,
-            parent: &self.parent,
             options: &self.options.prune,
             holding: self.holding.clone(),
             needed: &self.needed,

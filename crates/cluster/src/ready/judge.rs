@@ -42,6 +42,7 @@ pub(super) struct Judge<'a> {
     /// When those that wait were told last.
     told: Instant,
     warned: FxHashSet<String>,
+    report: WaitReport<'a>,
     /// The collections of which something is known.
     seen: FxHashSet<usize>,
 }
@@ -118,6 +119,7 @@ impl<'a> Judge<'a> {
         outlook: &'a Outlook,
         without: &FxHashMap<Gvk, WithoutStatus>,
         options: JudgeOptions,
+        report: WaitReport<'a>,
     ) -> Self {
         let objects = targets.iter().map(|target| JudgedObject {
             object: &target.object,
@@ -131,37 +133,47 @@ impl<'a> Judge<'a> {
         });
         let (companions, start) = (Companions::default(), Instant::now());
         let (warned, seen) = (FxHashSet::default(), FxHashSet::default());
-        Self { objects: objects.collect(), outlook, companions, options, start, told: start, warned, seen }
+        Self {
+            objects: objects.collect(),
+            outlook,
+            companions,
+            options,
+            start,
+            told: start,
+            warned,
+            report,
+            seen,
+        }
     }
 
     /// Takes in what was seen of a collection.
-    pub(super) fn see(&mut self, collection: usize, sight: Sight, report: WaitReport<'_>) {
+    pub(super) fn see(&mut self, collection: usize, sight: Sight) {
         match sight {
-            Sight::Listed(objects) => self.list(collection, objects, report),
+            Sight::Listed(objects) => self.list(collection, objects),
             Sight::Now(object) => {
                 self.accompany(collection, &object);
                 if let Some(position) = self.position(collection, &object) {
-                    self.set(position, Some(object), report);
+                    self.set(position, Some(object));
                 }
             }
             Sight::Gone(object) => {
                 self.companions.remove(&object);
                 if let Some(position) = self.position(collection, &object) {
-                    self.set(position, None, report);
+                    self.set(position, None);
                 }
             }
-            Sight::Unserved => self.list(collection, Vec::new(), report),
-            Sight::Lost(problem) => self.warn(problem.message(), report),
+            Sight::Unserved => self.list(collection, Vec::new()),
+            Sight::Lost(problem) => self.warn(problem.message()),
             Sight::Refused(problem) => {
                 self.seen.insert(collection);
-                self.refuse(collection, problem.message(), report);
+                self.refuse(collection, problem.message());
             }
         }
     }
 
-    fn warn(&mut self, text: &str, report: WaitReport<'_>) {
+    fn warn(&mut self, text: &str) {
         if self.warned.insert(text.to_string()) {
-            report(WaitEvent::Warning(text));
+            (self.report)(WaitEvent::Warning(text));
         }
     }
 
@@ -170,7 +182,7 @@ impl<'a> Judge<'a> {
         self.outlook.wanted[collection].get(name).copied()
     }
 
-    fn list(&mut self, number: usize, objects: Vec<Node>, report: WaitReport<'_>) {
+    fn list(&mut self, number: usize, objects: Vec<Node>) {
         self.seen.insert(number);
         let outlook = self.outlook;
         let collection = &outlook.collections[number];
@@ -184,13 +196,13 @@ impl<'a> Judge<'a> {
             self.accompany(number, &object);
             if let Some(position) = self.position(number, &object) {
                 missing.remove(&position);
-                self.set(position, Some(object), report);
+                self.set(position, Some(object));
             }
         }
         let mut missing: Vec<usize> = missing.into_iter().collect();
         missing.sort_unstable();
         for position in missing {
-            self.set(position, None, report);
+            self.set(position, None);
         }
     }
 
@@ -205,12 +217,12 @@ impl<'a> Judge<'a> {
     }
 
     /// What is known of an object from now on.
-    fn set(&mut self, position: usize, live: Option<Node>, report: WaitReport<'_>) {
+    fn set(&mut self, position: usize, live: Option<Node>) {
         self.objects[position].live = live;
-        self.review(position, report);
+        self.review(position);
     }
 
-    fn review(&mut self, position: usize, report: WaitReport<'_>) {
+    fn review(&mut self, position: usize) {
         let one = &mut self.objects[position];
         let status = one.judge();
         if status == one.status {
@@ -223,26 +235,26 @@ impl<'a> Judge<'a> {
             let gates = self.outlook.gates.get(&one.object.namespace).into_iter().flatten();
             gates.for_each(|gate| gate.notify_one());
         }
-        report(WaitEvent::Changed(&one.shown()));
+        (self.report)(WaitEvent::Changed(&one.shown()));
     }
 
     /// Objects that may not be seen are not ready; what belongs to objects is missed, and no more.
-    fn refuse(&mut self, number: usize, why: &str, report: WaitReport<'_>) {
+    fn refuse(&mut self, number: usize, why: &str) {
         let collection = &self.outlook.collections[number];
         if collection.gate.is_some() {
             let (kind, namespace) = (&collection.mapping.gvk.kind, &collection.namespace);
-            return self.warn(&format!("nothing is told of each {kind} in {namespace}: {why}"), report);
+            return self.warn(&format!("nothing is told of each {kind} in {namespace}: {why}"));
         }
         for &position in self.outlook.wanted[number].values() {
             let one = &mut self.objects[position];
             one.is_hidden = true;
             one.status = ObjectStatus::new(Readiness::Unknown, "NotReadable", why);
-            report(WaitEvent::Changed(&one.shown()));
+            (self.report)(WaitEvent::Changed(&one.shown()));
         }
     }
 
     /// Takes in that time has passed.
-    pub(super) fn tick(&mut self, report: WaitReport<'_>) {
+    pub(super) fn tick(&mut self) {
         let live = self.objects.iter().map(|one| (one.object.gvk.kind.as_str(), one.live.as_ref()));
         let belongings = self.companions.of(live);
         for (one, belongings) in self.objects.iter_mut().zip(belongings) {
@@ -255,14 +267,14 @@ impl<'a> Judge<'a> {
             }
             let one = &self.objects[position];
             if one.live.is_some() && !one.is_hidden && one.status.readiness != Readiness::Current {
-                self.review(position, report);
+                self.review(position);
             }
         }
         if self.told.elapsed() >= TOLD_EVERY {
             self.told = Instant::now();
             let unready = self.objects.iter().filter(|one| one.status.readiness != Readiness::Current);
             let unready: Vec<WaitedObject> = unready.map(JudgedObject::shown).collect();
-            report(WaitEvent::Waiting(&unready));
+            (self.report)(WaitEvent::Waiting(&unready));
         }
     }
 

@@ -65,8 +65,8 @@ pub fn wait_until_ready(
         }
         let without = without_status(cluster, &targets, options.strictness).await;
         let outlook = Outlook::over(&targets);
-        let judge = Judge::new(&targets, &outlook, &without, JudgeOptions::of(options));
-        Ok(follow(cluster, &outlook.collections, |seen| judged(judge, seen, report)).await)
+        let judge = Judge::new(&targets, &outlook, &without, JudgeOptions::of(options), report);
+        Ok(follow(cluster, &outlook.collections, |seen| judged(judge, seen)).await)
     })
 }
 
@@ -120,23 +120,19 @@ pub(crate) fn check_ready_rules(resources: &[Resource]) -> Result<()> {
 /// How often time is looked at.
 const TICK: Duration = Duration::from_millis(250);
 
-async fn judged(
-    mut judge: Judge<'_>,
-    mut seen: UnboundedReceiver<(usize, Sight)>,
-    report: WaitReport<'_>,
-) -> WaitVerdict {
+async fn judged(mut judge: Judge<'_>, mut seen: UnboundedReceiver<(usize, Sight)>) -> WaitVerdict {
     let mut tick = Instant::now();
     loop {
         if let Ok(Some((collection, sight))) = timeout_at(tick, seen.recv()).await {
-            judge.see(collection, sight, report);
+            judge.see(collection, sight);
             // What has come already is one look.
             while let Ok((collection, sight)) = seen.try_recv() {
-                judge.see(collection, sight, report);
+                judge.see(collection, sight);
             }
         }
         if Instant::now() >= tick {
             tick = Instant::now() + TICK;
-            judge.tick(report);
+            judge.tick();
         }
         if let Some(end) = judge.end() {
             return judge.verdict(end);
