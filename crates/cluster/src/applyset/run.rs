@@ -30,10 +30,9 @@ type ObjectKey = (GroupKind, SmolStr, SmolStr);
 
 /// An apply of an ApplySet, as [`deploy`](crate::deploy()) runs it, or a preview of one.
 ///
-/// [`ApplySetRun::begin`] labels the resources, and extends the scope in the parent to all that is about to come. Then they
-/// are applied, and [`ApplySetRun::saw`] gets each event. If all of them were applied, the run ends with
-/// [`ApplySetRun::prune`], otherwise with [`ApplySetRun::give_up`]. A killed run leaves a parent with a scope that is too
-/// large, which the next run corrects.
+/// `begin` labels the resources, and extends the scope in the parent to all that is about to come. Then they are applied,
+/// and `saw` gets each event. If all of them were applied, the run ends with `prune`, otherwise with `give_up`. A killed run
+/// leaves a parent with a scope that is too large, which the next run corrects.
 #[derive(Debug)]
 pub struct ApplySetRun<'c> {
     cluster: &'c Cluster,
@@ -82,10 +81,10 @@ impl<'c> ApplySetRun<'c> {
         })
     }
 
-    /// The same, only to see what would be pruned: nothing is written.
+    /// Labels the resources and looks at the set, only to see what would be pruned: nothing is written.
     ///
     /// # Errors
-    /// As [`ApplySetRun::begin`].
+    /// The parent cannot be used, or belongs to another tool; an object belongs to another set; the members cannot be listed.
     pub fn look(
         cluster: &'c Cluster,
         options: ApplySetOptions,
