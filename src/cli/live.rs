@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 use super::form::Words;
 use smp_cluster::{Cascade, Object, RemainingObject};
-use smp_text::diagnostic::Diagnostic;
+use smp_text::diagnostic::{Diagnostic, by_count, counted};
 
 /// Whether anything is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -43,7 +43,7 @@ pub(super) fn named(objects: &[Object], name: fn(&Object) -> String) -> String {
 /// What is shown while it is waited until objects are gone.
 pub(super) fn waiting(remaining: &[RemainingObject]) -> Vec<String> {
     let count = remaining.len();
-    let head = format!("waiting until {count} object{} gone", if count == 1 { " is" } else { "s are" });
+    let head = format!("waiting until {} {} gone", counted(count, "object"), by_count(count, "is", "are"));
     let each = remaining.iter().flat_map(|one| {
         let holders = one.held_by.iter().map(|holder| format!("    {holder}"));
         std::iter::once(format!("  {}", name(&one.object))).chain(holders)

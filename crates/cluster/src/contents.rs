@@ -12,6 +12,7 @@ use tokio::time::sleep;
 
 use super::client::Cluster;
 use super::exchange::{Ask, unordered};
+use super::failure::Refusal;
 use super::json;
 use super::listing::metadata_of;
 use super::mapping::{DEFINITIONS, Mapping, definition_path};
@@ -102,7 +103,7 @@ pub(super) async fn namespace_contents(
             // What cannot be listed at all is nowhere.
             Err(refusal) if refusal.http == 405 => {}
             // Its CRD has just gone, and its objects with it.
-            Err(refusal) if refusal.is_not_found() && is_gone(cluster, &mapping).await => {}
+            Err(refusal) if refusal.http == 404 && is_gone(cluster, &mapping, &refusal).await => {}
             Err(refusal) => return Ok(Err(untold(&mapping.gvk, &refusal.message))),
         }
     }
@@ -111,22 +112,23 @@ pub(super) async fn namespace_contents(
 
 /// Returns true once the server no longer has the kind, or its CRD is being deleted.
 ///
-/// Discovery of a busy server lists a kind for seconds after its CRD is gone.
-async fn is_gone(cluster: &Cluster, mapping: &Mapping) -> bool {
+/// Discovery of a busy server lists a kind for seconds after its CRD is gone. In that time a list is answered with a 404
+/// that is no `Status`, which something between could have sent: then the CRD itself must be absent, too.
+async fn is_gone(cluster: &Cluster, mapping: &Mapping, refusal: &Refusal) -> bool {
     let definition = Ask::object(mapping.definition_path());
     for _ in 0..GONE_ATTEMPTS {
-        if is_being_deleted(cluster, &definition).await
-            || cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind).await.unwrap_or_default()
-        {
+        let is_absent = match cluster.find_json::<Value>(&definition).await {
+            Ok(Some(definition)) if has_deletion_time(&definition) => return true,
+            Ok(definition) => definition.is_none(),
+            Err(_) => false,
+        };
+        let is_lost = || cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind);
+        if (is_absent || refusal.is_not_found()) && is_lost().await.unwrap_or_default() {
             return true;
         }
         sleep(BETWEEN_ATTEMPTS).await;
     }
     false
-}
-
-async fn is_being_deleted(cluster: &Cluster, ask: &Ask) -> bool {
-    cluster.get_json::<Value>(ask).await.is_ok_and(|object| has_deletion_time(&object))
 }
 
 fn has_deletion_time(object: &Value) -> bool {
