@@ -50,6 +50,7 @@ mod rules;
 mod scalar;
 #[cfg(feature = "cel")]
 mod server_fields;
+mod step;
 #[cfg(feature = "cel")]
 pub mod timed_cel;
 mod unenforced;
@@ -62,9 +63,12 @@ pub use options::ValidateOptions;
 pub use policy::AdmissionPolicies;
 pub use quantity::is_same_quantity;
 pub use rule::{ValidationRule, ViolationCause};
+pub use rules::VALIDATION_RULES;
+// Rules that `check` and `package` treat in their own way.
+#[doc(hidden)]
 pub use rules::{
     CEL, DATA_KEY, DUPLICATE_KEY, IMAGE, MISSING_REQUIRED, NULL_VALUE, PATTERN, UNKNOWN_FIELD, UNKNOWN_KIND,
-    VALIDATION_RULES, WRONG_TYPE,
+    WRONG_TYPE,
 };
 pub use violation::Violation;
 pub use walk::type_violations;

@@ -1,7 +1,6 @@
 //! The walk over an object by its schema: unknown fields, types, what is required, constraints, equal entries.
 
 use rustc_hash::FxHashMap;
-use smol_str::SmolStr;
 
 use super::defaults::filled;
 use super::demands::{Demands, equal_entries};
@@ -9,11 +8,12 @@ use super::depth;
 use super::options::ValidateOptions;
 use super::rule::{RuleFault, Subject, ValidationRule};
 use super::scalar;
+use super::step::{WalkStep, key_value};
 use super::violation::Violation;
 use super::{lists, rules, unenforced};
 use smp_merge::schema::{Cursor, ListType, TypeKind};
 use smp_text::diagnostic::Severity;
-use smp_text::path::{FieldPath, PathElement, PathValue};
+use smp_text::path::{FieldPath, PathValue};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Value, suggestion};
 
@@ -29,21 +29,6 @@ pub(super) enum Decoding {
     Structural,
     /// By the types of the schema alone, without constraints and rules. Null is absent.
     Types,
-}
-
-/// A step from a value to one below it, without taking memory.
-#[derive(Clone, Copy)]
-enum WalkStep<'n> {
-    /// A field of a type.
-    Field {
-        name: &'n str,
-        of: Cursor<'n>,
-    },
-    Entry {
-        index: usize,
-        entry: &'n Node,
-        keys: Cursor<'n>,
-    },
 }
 
 struct SchemaWalk<'n> {
@@ -463,18 +448,6 @@ impl<'n> SchemaWalk<'n> {
     }
 }
 
-/// The value of a key of an entry, or its default; none for what is no scalar.
-fn key_value(entry: &Node, element: Cursor<'_>, name: &str) -> Option<PathValue> {
-    match entry.get(name).filter(|value| !value.is_null()) {
-        Some(value) => PathValue::of(value),
-        None => Some(
-            element
-                .key_default(name)
-                .map_or(PathValue::Null, |text| PathValue::Str(text.trim_matches('"').into())),
-        ),
-    }
-}
-
 fn wanted(cursor: Cursor<'_>) -> &'static str {
     match cursor.type_kind() {
         TypeKind::Object => "a map",
@@ -497,32 +470,5 @@ fn help_for_type(node: &Node, wanted: &str) -> Option<String> {
         }
         "a list" => Some("begin the entries with a dash".into()),
         _ => None,
-    }
-}
-
-impl WalkStep<'_> {
-    /// Returns the field or the index.
-    fn position(&self) -> PathElement {
-        match self {
-            Self::Field { name, .. } => PathElement::Field((*name).into()),
-            Self::Entry { index, .. } => PathElement::Index(*index),
-        }
-    }
-
-    /// Returns the field, or the keys of the entry if it has some.
-    fn element(&self) -> PathElement {
-        let Self::Entry { entry, keys: list, .. } = self else { return self.position() };
-        let names: Vec<&str> = match list.patch_merge_key() {
-            _ if list.list_type() == Some(ListType::Map) => list.list_map_keys().collect(),
-            Some(key) => key.split(',').map(str::trim).collect(),
-            None => Vec::new(),
-        };
-        let value =
-            |name: &str| key_value(entry, list.element(), name).filter(|value| *value != PathValue::Null);
-        let key = |name: &&str| Some((SmolStr::from(*name), value(name)?));
-        match names.iter().map(key).collect::<Option<Vec<_>>>() {
-            Some(keys) if !keys.is_empty() => PathElement::Key(keys),
-            _ => self.position(),
-        }
     }
 }

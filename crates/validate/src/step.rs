@@ -1,0 +1,61 @@
+//! Steps of the walk over an object, and the elements of paths that they become.
+
+use smol_str::SmolStr;
+
+use smp_merge::schema::{Cursor, ListType};
+use smp_text::path::{PathElement, PathValue};
+use smp_text::yaml::Node;
+
+/// A step from a value to one below it, without taking memory.
+#[derive(Clone, Copy)]
+pub(super) enum WalkStep<'n> {
+    /// A field of a type.
+    Field {
+        name: &'n str,
+        of: Cursor<'n>,
+    },
+    Entry {
+        index: usize,
+        entry: &'n Node,
+        keys: Cursor<'n>,
+    },
+}
+
+impl WalkStep<'_> {
+    /// Returns the field or the index.
+    pub(super) fn position(&self) -> PathElement {
+        match self {
+            Self::Field { name, .. } => PathElement::Field((*name).into()),
+            Self::Entry { index, .. } => PathElement::Index(*index),
+        }
+    }
+
+    /// Returns the field, or the keys of the entry if it has some.
+    pub(super) fn element(&self) -> PathElement {
+        let Self::Entry { entry, keys: list, .. } = self else { return self.position() };
+        let names: Vec<&str> = match list.patch_merge_key() {
+            _ if list.list_type() == Some(ListType::Map) => list.list_map_keys().collect(),
+            Some(key) => key.split(',').map(str::trim).collect(),
+            None => Vec::new(),
+        };
+        let value =
+            |name: &str| key_value(entry, list.element(), name).filter(|value| *value != PathValue::Null);
+        let key = |name: &&str| Some((SmolStr::from(*name), value(name)?));
+        match names.iter().map(key).collect::<Option<Vec<_>>>() {
+            Some(keys) if !keys.is_empty() => PathElement::Key(keys),
+            _ => self.position(),
+        }
+    }
+}
+
+/// The value of a key of an entry, or its default; none for what is no scalar.
+pub(super) fn key_value(entry: &Node, element: Cursor<'_>, name: &str) -> Option<PathValue> {
+    match entry.get(name).filter(|value| !value.is_null()) {
+        Some(value) => PathValue::of(value),
+        None => Some(
+            element
+                .key_default(name)
+                .map_or(PathValue::Null, |text| PathValue::Str(text.trim_matches('"').into())),
+        ),
+    }
+}
