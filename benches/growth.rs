@@ -15,17 +15,17 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kubectl_smp::check::{CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, look_at};
-use kubectl_smp::diagnostic::{Coloring, Diagnostic, MessageFormat, MessageRenderer};
-use kubectl_smp::explain::{Blamer, MarginStyle, TreeLines, blamed_yaml, build_tree, tree_to_text};
-use kubectl_smp::files::{MemoryTree, RecordingTree};
-use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, Histories, Targets};
-use kubectl_smp::patch::parse_json_patch;
-use kubectl_smp::resource::Resource;
-use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
-use kubectl_smp::source::{SourceMap, Span};
-use kubectl_smp::validate::ValidateOptions;
-use kubectl_smp::yaml::{self, Node, ParseOptions, parse_documents};
+use smp_files::{MemoryTree, RecordingTree};
+use smp_inspect::check::{CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, look_at};
+use smp_inspect::explain::{Blamer, MarginStyle, TreeLines, blamed_yaml, build_tree, tree_to_text};
+use smp_merge::patch::parse_json_patch;
+use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainUse, Histories, Targets};
+use smp_overlay::resource::Resource;
+use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_text::diagnostic::{Coloring, Diagnostic, MessageFormat, MessageRenderer};
+use smp_text::source::{SourceMap, Span};
+use smp_text::yaml::{self, Node, ParseOptions, parse_documents};
+use smp_validate::ValidateOptions;
 
 /// Where doubling costs this much, something is quadratic.
 const MOST: f64 = 2.4;
@@ -467,7 +467,7 @@ fn check(
     let found = look_at(&target, &selection, &options, config.clone());
     let files = LocalFiles { tree, fetched: None };
     let conclusion = Conclusion { sources, selection: &selection, renderer, files };
-    drop(conclusion.report(vec![found], kubectl_smp::check::Baselines::default()));
+    drop(conclusion.report(vec![found], smp_inspect::check::Baselines::default()));
 }
 
 /// How many objects the entries of a kustomization are about, however many entries there are.

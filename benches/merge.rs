@@ -10,14 +10,14 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use kubectl_smp::merge::{Exceptions, MergeOptions, Rules, apply, merge2};
-use kubectl_smp::package::{
+use smp_merge::merge::{Exceptions, MergeOptions, Rules, apply, merge2};
+use smp_merge::patch::create;
+use smp_merge::schema::{Gvk, Schema};
+use smp_overlay::package::{
     ChangedFile, FileContent, FileRole, Package, PackageFile, merge3_packages, write_files,
 };
-use kubectl_smp::patch::create;
-use kubectl_smp::schema::{Gvk, Schema};
-use kubectl_smp::source::{Reading, SourceMap};
-use kubectl_smp::yaml::{Map, Node};
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::{Map, Node};
 
 const RUNS: usize = 5;
 

@@ -14,10 +14,10 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use kubectl_smp::merge::Rules;
-use kubectl_smp::patch::json::{PatchType, PatchingOptions, apply, apply_with};
-use kubectl_smp::schema::Schema;
 use serde_json::{Value, json};
+use smp_merge::merge::Rules;
+use smp_merge::patch::json::{PatchType, PatchingOptions, apply, apply_with};
+use smp_merge::schema::Schema;
 
 fn main() {
     let objects =

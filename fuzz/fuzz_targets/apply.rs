@@ -4,13 +4,13 @@
 use std::sync::LazyLock;
 
 use arbitrary::{Result, Unstructured};
-use kubectl_smp::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, Rules, apply, merge2};
-use kubectl_smp::patch::{
+use smp_merge::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, Rules, apply, merge2};
+use smp_merge::patch::{
     ThreeWayOptions, apply_json_merge, create, create_json_merge, create_json_patch, create_three_way,
     parse_json_patch,
 };
-use kubectl_smp::schema::{Cursor, Gvk, Schema};
-use kubectl_smp::yaml::{Map, Node};
+use smp_merge::schema::{Cursor, Gvk, Schema};
+use smp_text::yaml::{Map, Node};
 use kubectl_smp_fuzz::{add_directives, add_keys, has_directive, value};
 use libfuzzer_sys::fuzz_target;
 

@@ -2,8 +2,8 @@
 //! what the strict one takes.
 #![no_main]
 
-use kubectl_smp::patch::{JsonPatchOptions, parse_json_patch};
-use kubectl_smp::yaml::{to_json, to_yaml};
+use smp_merge::patch::{JsonPatchOptions, parse_json_patch};
+use smp_text::yaml::{to_json, to_yaml};
 use kubectl_smp_fuzz::read;
 use libfuzzer_sys::fuzz_target;
 

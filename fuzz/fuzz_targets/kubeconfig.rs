@@ -3,7 +3,7 @@
 
 use std::io::Write as _;
 
-use kubectl_smp::cluster::ConnectOptions;
+use smp_cluster::ConnectOptions;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

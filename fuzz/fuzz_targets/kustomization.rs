@@ -5,12 +5,12 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use kubectl_smp::files::MemoryTree;
-use kubectl_smp::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
-use kubectl_smp::resource::Resource;
-use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::to_documents;
+use smp_files::MemoryTree;
+use smp_overlay::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
+use smp_overlay::resource::Resource;
+use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_text::source::SourceMap;
+use smp_text::yaml::to_documents;
 use libfuzzer_sys::fuzz_target;
 
 const CONFIG_MAP: &str =

@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
-use kubectl_smp::diagnostic::{Code, Diagnostic};
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, Merged, merge3};
-use kubectl_smp::package::{ChangedFile, Package, merge2_packages, merge3_packages};
-use kubectl_smp::schema::Schema;
-use kubectl_smp::source::{Reading, SourceMap};
-use kubectl_smp::yaml::{Node, Style, edit};
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_merge::merge::{InferKeys, ListOrder, MergeOptions, Merged, merge3};
+use smp_overlay::package::{ChangedFile, Package, merge2_packages, merge3_packages};
+use smp_merge::schema::Schema;
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::{Node, Style, edit};
 use kubectl_smp_fuzz::read;
 use libfuzzer_sys::fuzz_target;
 

@@ -1,8 +1,8 @@
 //! OpenAPI documents, JSON schemas and CRDs: what is read compiles to a graph that can be opened again.
 #![no_main]
 
-use kubectl_smp::schema::openapi::{is_crd, read, read_crd, read_document};
-use kubectl_smp::schema::{Model, TypeGraph};
+use smp_merge::schema::openapi::{is_crd, read, read_crd, read_document};
+use smp_merge::schema::{Model, TypeGraph};
 use kubectl_smp_fuzz::read as documents;
 use libfuzzer_sys::fuzz_target;
 

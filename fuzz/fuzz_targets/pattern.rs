@@ -1,7 +1,7 @@
 //! Regular expressions and label selectors of targets: any text is one or refused, and looked for in no time.
 #![no_main]
 
-use kubectl_smp::resource::{LabelSelector, Pattern};
+use smp_overlay::resource::{LabelSelector, Pattern};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|texts: (&str, &str)| {

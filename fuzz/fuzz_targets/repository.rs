@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use kubectl_smp::overlay::Builder;
+use smp_overlay::overlay::Builder;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -3,7 +3,7 @@
 //! The inputs lack the checksum at the end, which is put there: no fuzzer would find one.
 #![no_main]
 
-use kubectl_smp::schema::{Cursor, TypeGraph};
+use smp_merge::schema::{Cursor, TypeGraph};
 use libfuzzer_sys::fuzz_target;
 use sha2::{Digest as _, Sha256};
 

@@ -1,9 +1,9 @@
 //! What the fuzz targets share: reading texts, and making objects of a kind from random bytes.
 
 use arbitrary::{Result, Unstructured};
-use kubectl_smp::schema::{Cursor, TypeKind};
-use kubectl_smp::source::{Reading, SourceMap};
-use kubectl_smp::yaml::{Map, Node, ParseOptions, parse_documents};
+use smp_merge::schema::{Cursor, TypeKind};
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::{Map, Node, ParseOptions, parse_documents};
 
 /// The documents of a text with their comments; none when it is malformed.
 pub fn read(text: &str) -> Option<Vec<Node>> {

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::{ParseOptions, parse_documents, to_documents};
 use kubectl_smp_testing::program::{folder, run};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{ParseOptions, parse_documents, to_documents};
 
 fn printed(home: &Path, args: &[&str]) -> String {
     let output = run(home, args);

@@ -8,15 +8,15 @@ mod sizes;
 use std::path::Path;
 use std::sync::Arc;
 
-use kubectl_smp::diagnostic::{Code, Result};
-use kubectl_smp::files::MemoryTree;
-use kubectl_smp::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
-use kubectl_smp::patch::parse_json_patch;
-use kubectl_smp::resource::Resource;
-use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::{Node, ParseOptions, parse_documents, to_documents, to_json};
 use rayon::prelude::*;
+use smp_files::MemoryTree;
+use smp_merge::patch::parse_json_patch;
+use smp_overlay::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
+use smp_overlay::resource::Resource;
+use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_text::diagnostic::{Code, Result};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Node, ParseOptions, parse_documents, to_documents, to_json};
 
 const CONFIG_MAP: &str = "\
 apiVersion: v1

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp::yaml::Node;
 use kubectl_smp_testing::program::{folder, run};
 use regex::Regex;
 use serde_json::Value;
+use smp_text::yaml::Node;
 
 const POD: &str = "\
 apiVersion: v1

@@ -4,13 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use kubectl_smp::diagnostic::{Code, Diagnostic, Severity};
-use kubectl_smp::files::MemoryTree;
-use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, LockFile, LockUse, Targets};
-use kubectl_smp::schema::{Gvk, LockedSchema, NamedKind, Schema, SchemaChain, SchemaSource, TypeGraph};
-use kubectl_smp::source::SourceMap;
 use kubectl_smp_testing::program;
 use serde_json::json;
+use smp_files::MemoryTree;
+use smp_merge::schema::{Gvk, NamedKind, Schema, SchemaSource, TypeGraph};
+use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainUse, LockFile, LockUse, Targets};
+use smp_overlay::schema_chain::{LockedSchema, SchemaChain};
+use smp_text::diagnostic::{Code, Diagnostic, Severity};
+use smp_text::source::SourceMap;
 
 const BASE: &str = "\
 apiVersion: ex.io/v1

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use kubectl_smp::diagnostic::Code;
 use kubectl_smp_testing::program::{command, folder, run};
 use serde_json::Value;
+use smp_text::diagnostic::Code;
 use tempfile::TempDir;
 
 const CM: &str = "\

@@ -53,7 +53,7 @@ fn people_read_the_same() {
 /// The embedded tables are made from these documents.
 #[test]
 fn the_range_is_that_of_the_embedded_tables() {
-    let [oldest, newest] = kubectl_smp::schema::KUBERNETES_VERSIONS;
+    let [oldest, newest] = smp_merge::schema::KUBERNETES_VERSIONS;
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("CONTRIBUTING.md"));
     let text = text.expect("there");
     assert!(text.contains(&format!("kubernetes-validate=={newest}.0")), "{newest}");

@@ -14,13 +14,13 @@ use base64::engine::general_purpose::STANDARD;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use kubectl_smp::diagnostic::{MessageFormat, MessageRenderer};
-use kubectl_smp::explain::{Blame, BlamedField, MarginStyle, ResourceBlame, blame, blame_to_yaml};
-use kubectl_smp::files::MemoryTree;
-use kubectl_smp::source::{SourceId, SourceMap, Span};
-use kubectl_smp::yaml::{Node, ParseOptions, Value, parse_documents, to_documents};
 use kubectl_smp_testing::corpus::{Dice, builder, clean, files_of, kustomizations};
 use kubectl_smp_testing::needs;
+use smp_files::MemoryTree;
+use smp_inspect::explain::{Blame, BlamedField, MarginStyle, ResourceBlame, blame, blame_to_yaml};
+use smp_text::diagnostic::{MessageFormat, MessageRenderer};
+use smp_text::source::{SourceId, SourceMap, Span};
+use smp_text::yaml::{Node, ParseOptions, Value, parse_documents, to_documents};
 
 /// Files that are larger together take their time for other reasons.
 const LARGEST: usize = 3_000_000;

@@ -13,18 +13,18 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use kubectl_smp::check::{
-    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings, look_at,
-};
-use kubectl_smp::diagnostic::{MessageFormat, MessageRenderer};
-use kubectl_smp::files::{FileTree, MemoryTree};
-use kubectl_smp::overlay::{Builder, Built};
-use kubectl_smp::schema::{Gvk, Schema};
-use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceMap, Span};
-use kubectl_smp::validate::ValidateOptions;
-use kubectl_smp::yaml::{Node, ParseOptions, Value, parse_documents};
 use kubectl_smp_testing::corpus::{Dice, builder, clean, files_of, kustomizations};
 use kubectl_smp_testing::needs;
+use smp_files::{FileTree, MemoryTree};
+use smp_inspect::check::{
+    Baselines, CheckConfig, CheckedTarget, Conclusion, LocalFiles, RuleSelection, TargetFindings, look_at,
+};
+use smp_merge::schema::{Gvk, Schema};
+use smp_overlay::overlay::{Builder, Built};
+use smp_text::diagnostic::{MessageFormat, MessageRenderer};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceMap, Span};
+use smp_text::yaml::{Node, ParseOptions, Value, parse_documents};
+use smp_validate::ValidateOptions;
 
 /// Files that are larger together take their time for other reasons.
 const LARGEST: usize = 3_000_000;

@@ -18,11 +18,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use case::{Case, Outcome, Recorded, Schemas};
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::{ParseOptions, parse_one};
 use kubectl_smp_testing::seeds;
 use oracle::{Answer, Oracle};
 use rayon::prelude::*;
+use smp_text::source::SourceMap;
+use smp_text::yaml::{ParseOptions, parse_one};
 
 /// How many cases the oracle is asked at once.
 const BATCH: usize = 1000;

@@ -10,12 +10,12 @@ mod check;
 mod real;
 
 use check::{Verdict, laws_of, read};
-use kubectl_smp::schema::Schema;
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::{Node, write_documents_as_written};
 use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
 use kubectl_smp_testing::seeds;
 use rayon::prelude::*;
+use smp_merge::schema::Schema;
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Node, write_documents_as_written};
 
 /// Tries three versions of an object for many seeds.
 fn check(options: Options) {

@@ -12,17 +12,17 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use kubectl_smp::files::{DiskTree, FileTree, MemoryTree, RecordingTree};
-use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, LockUse, Targets};
-use kubectl_smp::resource::Resource;
-use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::{
+use kubectl_smp_testing::corpus::{Dice, kustomizations};
+use kubectl_smp_testing::overlays;
+use smp_files::{DiskTree, FileTree, MemoryTree, RecordingTree};
+use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainUse, LockUse, Targets};
+use smp_overlay::resource::Resource;
+use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{
     DuplicateKeys, Entry, Map, Node, ParseOptions, Value, parse_documents, to_documents,
     write_documents_as_written,
 };
-use kubectl_smp_testing::corpus::{Dice, kustomizations};
-use kubectl_smp_testing::overlays;
 
 /// The longest that one build may take.
 const LONGEST: Duration = Duration::from_secs(5);

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubectl_smp::merge::MergeOptions;
-use kubectl_smp::package::{Package, merge3_packages, write_copy};
-use kubectl_smp::schema::Schema;
-use kubectl_smp::source::{Reading, SourceMap};
 use kubectl_smp_testing::dice::Dice;
 use kubectl_smp_testing::seeds;
+use smp_merge::merge::MergeOptions;
+use smp_merge::schema::Schema;
+use smp_overlay::package::{Package, merge3_packages, write_copy};
+use smp_text::source::{Reading, SourceMap};
 
 type Tree = BTreeMap<PathBuf, Vec<u8>>;
 

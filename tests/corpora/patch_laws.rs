@@ -11,14 +11,14 @@ mod three_versions;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use kubectl_smp::merge::association::{Association, ListPolicy};
-use kubectl_smp::merge::{Rules, apply};
-use kubectl_smp::patch::{ThreeWayOptions, create, create_three_way};
-use kubectl_smp::schema::{Cursor, Schema};
-use kubectl_smp::yaml::{Map, Node, Value, to_json};
 use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
 use kubectl_smp_testing::seeds;
 use rayon::prelude::*;
+use smp_merge::merge::association::{Association, ListPolicy};
+use smp_merge::merge::{Rules, apply};
+use smp_merge::patch::{ThreeWayOptions, create, create_three_way};
+use smp_merge::schema::{Cursor, Schema};
+use smp_text::yaml::{Map, Node, Value, to_json};
 
 /// What is wrong, or nothing.
 type Verdict = Result<(), String>;
@@ -40,7 +40,7 @@ fn right(distinct: Distinct) -> Options {
 }
 
 /// The value, or what went wrong with it.
-fn ok<T>(what: &str, result: kubectl_smp::diagnostic::Result<T>) -> Result<T, String> {
+fn ok<T>(what: &str, result: smp_text::diagnostic::Result<T>) -> Result<T, String> {
     result.map_err(|error| format!("{what}: {error}"))
 }
 

@@ -13,12 +13,12 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
-use kubectl_smp::cluster::{Readiness, WithoutStatus, object_status};
-use kubectl_smp::schema::Gvk;
-use kubectl_smp::yaml::Node;
 use kubectl_smp_testing::dice::Dice;
 use kubectl_smp_testing::needs;
 use serde_json::{Map, Value, json};
+use smp_cluster::{Readiness, WithoutStatus, object_status};
+use smp_merge::schema::Gvk;
+use smp_text::yaml::Node;
 
 const KINDS: [(&str, &str); 17] = [
     ("v1", "Pod"),

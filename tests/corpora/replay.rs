@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubectl_smp::merge::MergeOptions;
-use kubectl_smp::package::{Package, merge3_packages, write_files};
-use kubectl_smp::schema::Schema;
-use kubectl_smp::source::{Reading, SourceMap};
-use kubectl_smp::yaml::{Map, Node, ParseOptions, Value, edit, parse_documents, to_json};
 use kubectl_smp_testing::dice::Dice;
+use smp_merge::merge::MergeOptions;
+use smp_merge::schema::Schema;
+use smp_overlay::package::{Package, merge3_packages, write_files};
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::{Map, Node, ParseOptions, Value, edit, parse_documents, to_json};
 
 /// The texts of a package by their paths.
 type Revision = BTreeMap<String, String>;
@@ -173,7 +173,7 @@ fn edit_node(node: &mut Node, dice: &mut Dice, number: usize) {
             }
         }
         Value::Map(fields) => {
-            let may = |entry: &kubectl_smp::yaml::Entry| !KEPT.contains(&entry.key.text.as_str());
+            let may = |entry: &smp_text::yaml::Entry| !KEPT.contains(&entry.key.text.as_str());
             let open: Vec<usize> = (0..fields.len()).filter(|i| may(&fields.entries()[*i])).collect();
             if open.is_empty() {
                 return;

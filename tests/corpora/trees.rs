@@ -11,16 +11,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kubectl_smp::diagnostic::{Diagnostic, Result};
-use kubectl_smp::files::{DiskTree, FileKind, FileTree, MemoryTree, ReadSet, RecordingTree};
-use kubectl_smp::overlay::{BuildOptions, Builder, Built, ChainUse, Targets};
-use kubectl_smp::resource::Resource;
-use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
-use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceMap};
-use kubectl_smp::yaml;
 use kubectl_smp_testing::overlays;
 use rayon::iter::Either;
 use rayon::prelude::*;
+use smp_files::{DiskTree, FileKind, FileTree, MemoryTree, ReadSet, RecordingTree};
+use smp_overlay::overlay::{BuildOptions, Builder, Built, ChainUse, Targets};
+use smp_overlay::resource::Resource;
+use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_text::diagnostic::{Diagnostic, Result};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
+use smp_text::yaml;
 
 /// The same problems, in the words of the system and in those of a tree in memory.
 const WORDS: [(&str, &str); 3] = [

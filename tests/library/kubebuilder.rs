@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp::merge::MergeOptions;
-use kubectl_smp::package::{ChangedPackage, OriginKeeping, Package, PackageMerge3, write_files};
-use kubectl_smp::schema::Schema;
-use kubectl_smp::source::{Reading, SourceMap};
+use smp_merge::merge::MergeOptions;
+use smp_merge::schema::Schema;
+use smp_overlay::package::{ChangedPackage, OriginKeeping, Package, PackageMerge3, write_files};
+use smp_text::source::{Reading, SourceMap};
 
 const FILES: [(&str, &str); 10] = [
     (

@@ -3,10 +3,10 @@
 
 mod nulls_and_conflicts;
 
-use kubectl_smp::merge::{ConflictSide, InferKeys, ListOrder, MergeOptions, NullPolicy, merge2, merge3};
-use kubectl_smp::schema::Schema;
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::{Node, ParseOptions, parse_one, to_json};
+use smp_merge::merge::{ConflictSide, InferKeys, ListOrder, MergeOptions, NullPolicy, merge2, merge3};
+use smp_merge::schema::Schema;
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Node, ParseOptions, parse_one, to_json};
 
 fn node(text: &str) -> Node {
     let sources = SourceMap::default();

@@ -12,11 +12,11 @@ mod named_keys;
 
 use std::path::Path;
 
-use kubectl_smp::merge::{Rules, apply};
-use kubectl_smp::patch::create;
-use kubectl_smp::schema::{Schema, TypeGraph, read_schema};
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::{Node, ParseOptions, parse_one};
+use smp_merge::merge::{Rules, apply};
+use smp_merge::patch::create;
+use smp_merge::schema::{Schema, TypeGraph, read_schema};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Node, ParseOptions, parse_one};
 
 const SCHEMA: &str = r##"
 definitions:

@@ -6,11 +6,11 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use kubectl_smp::source::{Reading, SourceMap};
-use kubectl_smp::yaml::{
+use serde_json::Value;
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::{
     Node, ParseOptions, parse_documents, parse_one, to_json, to_yaml, write_documents_as_written,
 };
-use serde_json::Value;
 
 /// What is written, and the JSON that kustomize and kubectl make of it.
 type Row = (&'static str, &'static str, &'static str);
@@ -358,8 +358,8 @@ sortOptions: {order: fifo}
 mod commands {
     use std::fs;
 
-    use kubectl_smp::yaml::Node;
     use kubectl_smp_testing::program;
+    use smp_text::yaml::Node;
     use tempfile::TempDir;
 
     const HEAD: &str = "\

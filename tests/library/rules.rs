@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use kubectl_smp::check::{
+use smp_files::MemoryTree;
+use smp_inspect::check::{
     Baselines, CheckConfig, CheckedTarget, Conclusion, ExampleFiles, LocalFiles, RULES, Rule, RuleGroup,
     RuleSelection, look_at,
 };
-use kubectl_smp::diagnostic::{Code, MessageFormat, MessageRenderer};
-use kubectl_smp::files::MemoryTree;
-use kubectl_smp::overlay::{BuildOptions, Builder, Histories};
-use kubectl_smp::validate::ValidateOptions;
+use smp_overlay::overlay::{BuildOptions, Builder, Histories};
+use smp_text::diagnostic::{Code, MessageFormat, MessageRenderer};
+use smp_validate::ValidateOptions;
 
 /// The codes of what is found in an example, by all rules.
 fn found(example: ExampleFiles) -> Vec<&'static str> {

@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use kubectl_smp::schema::Schema;
 use kubectl_smp_testing::needs::needed;
 use kubectl_smp_testing::openapi::{CHANGED_IN_1_37, DIRECTIVES, Documents, check_kinds, count};
+use smp_merge::schema::Schema;
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use kubectl_smp::schema::Schema;
 use kubectl_smp_testing::openapi::{CHANGED_IN_1_37, DIRECTIVES, Documents, check_kinds, count};
 use serde_json::Value;
+use smp_merge::schema::Schema;
 
 use super::rig::Rig;
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use kubectl_smp::files::{DiskTree, FileTree, RecordingTree};
-use kubectl_smp::overlay::{BuildOptions, Builder, ChainUse, Histories, LockUse, Targets};
-use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
-use kubectl_smp::source::{KUSTOMIZATION_FILES, SourceMap};
+use smp_files::{DiskTree, FileTree, RecordingTree};
+use smp_overlay::overlay::{BuildOptions, Builder, ChainUse, Histories, LockUse, Targets};
+use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// All directories with a kustomization, at any depth.
 pub fn kustomizations(directory: &Path, out: &mut Vec<PathBuf>) {

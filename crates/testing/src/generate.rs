@@ -7,8 +7,8 @@ mod direct;
 
 use std::collections::HashSet;
 
-use kubectl_smp::schema::{Cursor, Gvk, Schema, TypeKind};
-use kubectl_smp::yaml::{Map, Node, to_json};
+use smp_merge::schema::{Cursor, Gvk, Schema, TypeKind};
+use smp_text::yaml::{Map, Node, to_json};
 
 pub use crate::dice::Dice;
 

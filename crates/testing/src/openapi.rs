@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kubectl_smp::schema::{Cursor, Gvk, ListType, MapType, Schema};
 use serde_json::Value;
+use smp_merge::schema::{Cursor, Gvk, ListType, MapType, Schema};
 
 /// Fields whose directives changed after Kubernetes 1.36.
 pub const CHANGED_IN_1_37: [&str; 1] = ["io.k8s.api.core.v1.PodStatus.nodeAllocatableResourceClaimStatuses"];
@@ -144,7 +144,7 @@ pub fn count(documents: &Documents, schema: &Schema) -> Counts {
 }
 
 pub fn check_kinds(documents: &Documents, schema: &Schema) {
-    use kubectl_smp::schema::Scope::{Cluster, Namespaced};
+    use smp_merge::schema::Scope::{Cluster, Namespaced};
     let unknown: Vec<_> = documents.kinds.iter().filter(|gvk| schema.kind(gvk).is_none()).collect();
     assert!(unknown.is_empty(), "kinds that the table does not know: {unknown:?}");
     for gvk in documents.namespaced.union(&documents.cluster) {

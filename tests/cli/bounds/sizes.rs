@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use kubectl_smp::diagnostic::Code;
+use smp_text::diagnostic::Code;
 
 use super::{CONFIG_MAP, bases, built, chain, node, over};
 

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kubectl_smp::diagnostic::Diagnostic;
-use kubectl_smp::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
-use kubectl_smp::resource::Resource;
-use kubectl_smp::schema::{Links, SchemaChain, SchemaChoice};
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use smp_overlay::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
+use smp_overlay::resource::Resource;
+use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
+use smp_text::diagnostic::Diagnostic;
+use smp_text::source::SourceMap;
+use smp_text::yaml;
 
 use super::{Place, SECRET, map};
 

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use kubectl_smp::diagnostic::Result;
-use kubectl_smp::merge::{InferKeys, ListOrder, MergeOptions, Rules, apply, merge2, merge3};
-use kubectl_smp::patch::{ThreeWayOptions, create, create_three_way};
-use kubectl_smp::schema::{Cursor, Gvk, Schema};
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::{Map, Node, ParseOptions, parse_one, to_yaml, write_documents_as_written};
 use serde_json::{Value as Json, json};
+use smp_merge::merge::{InferKeys, ListOrder, MergeOptions, Rules, apply, merge2, merge3};
+use smp_merge::patch::{ThreeWayOptions, create, create_three_way};
+use smp_merge::schema::{Cursor, Gvk, Schema};
+use smp_text::diagnostic::Result;
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Map, Node, ParseOptions, parse_one, to_yaml, write_documents_as_written};
 
 /// What is done with the sides of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! The built-in kinds as custom resources would have them: each as a CRD that says what the embedded table says.
 
-use kubectl_smp::schema::{Cursor, Gvk, ListType, Schema, TypeKind};
 use kubectl_smp_testing::generate::KINDS;
 use serde_json::{Map, Value as Json, json};
+use smp_merge::schema::{Cursor, Gvk, ListType, Schema, TypeKind};
 
 use super::case::Schemas;
 

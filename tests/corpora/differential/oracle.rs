@@ -3,9 +3,9 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use kubectl_smp::diagnostic::Result;
 use kubectl_smp_testing::needs::needed;
 use serde_json::Value as Json;
+use smp_text::diagnostic::Result;
 
 use super::case::{Case, Operation, Outcome};
 

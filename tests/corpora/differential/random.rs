@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use kubectl_smp::merge::Rules;
-use kubectl_smp::patch::create;
-use kubectl_smp::schema::Cursor;
-use kubectl_smp::yaml::{Meta, Node, Style, Tag, Value, to_json};
 use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
+use smp_merge::merge::Rules;
+use smp_merge::patch::create;
+use smp_merge::schema::Cursor;
+use smp_text::yaml::{Meta, Node, Style, Tag, Value, to_json};
 
 use super::case::{Case, Operation, Schemas};
 

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use kubectl_smp::diagnostic::Code;
-use kubectl_smp::merge::Rules;
-use kubectl_smp::package::Package;
-use kubectl_smp::patch::{ApplyOptions, CreateOptions, PatchSides, PatchType, apply, create_verified};
-use kubectl_smp::schema::{Cursor, Gvk, Schema};
-use kubectl_smp::source::{Reading, SourceMap};
-use kubectl_smp::yaml::Node;
 use kubectl_smp_testing::needs::needed;
+use smp_merge::merge::Rules;
+use smp_merge::patch::{ApplyOptions, CreateOptions, PatchSides, PatchType, apply, create_verified};
+use smp_merge::schema::{Cursor, Gvk, Schema};
+use smp_overlay::package::Package;
+use smp_text::diagnostic::Code;
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::Node;
 
 use super::case::{Case, Operation};
 
@@ -135,7 +135,7 @@ impl Triple {
                 created.map(|created| patched(way, sides.input(), &created.value, cursor))
             };
             // What cannot be said is refused, and only by kubectl's patches.
-            let made = |result: kubectl_smp::diagnostic::Result<Node>| match result {
+            let made = |result: smp_text::diagnostic::Result<Node>| match result {
                 Ok(node) => Some(node),
                 Err(error) => {
                     assert!(

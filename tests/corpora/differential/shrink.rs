@@ -1,6 +1,6 @@
 //! Makes a case smaller as long as what is interesting about it stays.
 
-use kubectl_smp::yaml::{Node, Value};
+use smp_text::yaml::{Node, Value};
 
 use super::case::Case;
 

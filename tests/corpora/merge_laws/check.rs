@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kubectl_smp::merge::{Conflict, MergeOptions, Merged, merge2, merge3};
-use kubectl_smp::schema::{Cursor, Gvk, ListType, MapType, Schema};
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::{Map, Node, ParseOptions, parse_one, to_json};
+use smp_merge::merge::{Conflict, MergeOptions, Merged, merge2, merge3};
+use smp_merge::schema::{Cursor, Gvk, ListType, MapType, Schema};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Map, Node, ParseOptions, parse_one, to_json};
 
 /// What is wrong, or nothing.
 pub type Verdict = Result<(), String>;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubectl_smp::merge::MergeOptions;
-use kubectl_smp::package::{Package, merge2_packages, merge3_packages};
-use kubectl_smp::schema::Schema;
-use kubectl_smp::source::{Reading, SourceMap};
-use kubectl_smp::yaml::Node;
 use rayon::prelude::*;
+use smp_merge::merge::MergeOptions;
+use smp_merge::schema::Schema;
+use smp_overlay::package::{Package, merge2_packages, merge3_packages};
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::Node;
 
 /// What became of files.
 #[derive(Debug, Default)]

@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 use std::fmt::Debug;
 
-use kubectl_smp::merge::association::{Association, ListPolicy, is_atomic};
-use kubectl_smp::merge::directive::is_directive;
-use kubectl_smp::merge::{
+use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
+use smp_merge::merge::association::{Association, ListPolicy, is_atomic};
+use smp_merge::merge::directive::is_directive;
+use smp_merge::merge::{
     Exceptions, InferKeys, ListOrder, MergeOptions, Merged, Rules, align, merge2, merge3,
 };
-use kubectl_smp::patch::{
+use smp_merge::patch::{
     ApplyOptions, CreateOptions, PatchSides, PatchType, ThreeWayOptions, apply as apply_patch,
     create_verified,
 };
-use kubectl_smp::schema::Cursor;
-use kubectl_smp::source::{SourceMap, Span};
-use kubectl_smp::yaml::{Map, Node, ParseOptions, Value, parse_one, write_documents_as_written};
-use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
+use smp_merge::schema::Cursor;
+use smp_text::source::{SourceMap, Span};
+use smp_text::yaml::{Map, Node, ParseOptions, Value, parse_one, write_documents_as_written};
 
 use super::{Verdict, check, decoded, json, ok, patched, right, same, sort_lists, sort_merged_scalars, two};
 

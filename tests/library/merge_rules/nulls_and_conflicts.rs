@@ -1,9 +1,9 @@
 //! Nulls, conflicts, and whole packages.
 
-use kubectl_smp::merge::{ConflictSide, MergeOptions, NullPolicy};
-use kubectl_smp::package::{Package, merge2_packages, merge3_packages};
-use kubectl_smp::schema::Schema;
-use kubectl_smp::source::{Reading, SourceMap};
+use smp_merge::merge::{ConflictSide, MergeOptions, NullPolicy};
+use smp_merge::schema::Schema;
+use smp_overlay::package::{Package, merge2_packages, merge3_packages};
+use smp_text::source::{Reading, SourceMap};
 
 use super::{holder, kyaml, merged, shown, three_way};
 

@@ -1,10 +1,10 @@
 //! Patches that are created name the keys of entries.
 
-use kubectl_smp::merge::{Rules, apply};
-use kubectl_smp::patch::json::PatchType;
-use kubectl_smp::patch::{CreateOptions, PatchSides, create_verified};
-use kubectl_smp::schema::Schema;
-use kubectl_smp::yaml::Node;
+use smp_merge::merge::{Rules, apply};
+use smp_merge::patch::json::PatchType;
+use smp_merge::patch::{CreateOptions, PatchSides, create_verified};
+use smp_merge::schema::Schema;
+use smp_text::yaml::Node;
 
 use super::{BOTH, SCHEMA, check, created, node, read};
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use kubectl_smp::merge::{Rules, apply};
-use kubectl_smp::patch::json::PatchType;
-use kubectl_smp::patch::{CreateOptions, PatchSides, create_verified};
-use kubectl_smp::schema::{Gvk, Schema, TypeGraph, split_keys};
+use smp_merge::merge::{Rules, apply};
+use smp_merge::patch::json::PatchType;
+use smp_merge::patch::{CreateOptions, PatchSides, create_verified};
+use smp_merge::schema::{Gvk, Schema, TypeGraph, split_keys};
 
 use super::{BOTH, SCHEMA, check, node, read};
 
@@ -306,6 +306,6 @@ fn one_line_makes_a_fake_client_true() {
     let mut existing = pod(containers("nginx:1.14"));
     let patch = serde_json::json!({"spec": {"containers": [{"name": "nginx", "image": "nginx:1.21"}]}});
     let detected = PatchType::from_content_type("application/strategic-merge-patch+json").expect("detected");
-    kubectl_smp::patch::json::apply(&mut existing, &patch, detected, &Schema::embedded()).expect("applied");
+    smp_merge::patch::json::apply(&mut existing, &patch, detected, &Schema::embedded()).expect("applied");
     assert_eq!(existing, pod(containers("nginx:1.21")));
 }

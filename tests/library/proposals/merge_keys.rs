@@ -1,7 +1,7 @@
 //! Merge keys of one and of several fields.
 
-use kubectl_smp::merge::{Exceptions, Rules};
-use kubectl_smp::patch::create;
+use smp_merge::merge::{Exceptions, Rules};
+use smp_merge::patch::create;
 
 use super::{BOTH, SCHEMA, check, node, read};
 

@@ -1,7 +1,7 @@
 //! Merge keys that an entry of a patch names by `$patchMergeKey`.
 
-use kubectl_smp::merge::{Exceptions, Rules, apply};
-use kubectl_smp::schema::{Gvk, Schema};
+use smp_merge::merge::{Exceptions, Rules, apply};
+use smp_merge::schema::{Gvk, Schema};
 
 use super::{BOTH, SCHEMA, check, node, read};
 

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-use kubectl_smp::schema::{Gvk, Schema, Scope};
 use serde_json::{Value, json};
+use smp_merge::schema::{Gvk, Schema, Scope};
 
 use super::objects::Definitions;
 use crate::rig::Rig;

@@ -13,12 +13,12 @@ mod objects;
 use std::collections::BTreeMap;
 use std::env;
 
-use kubectl_smp::diagnostic::Severity;
-use kubectl_smp::schema::Schema;
-use kubectl_smp::validate::{ValidateOptions, Violation, validate};
-use kubectl_smp::yaml::Node;
 use kubectl_smp_testing::dice::Dice;
 use serde_json::Value;
+use smp_merge::schema::Schema;
+use smp_text::diagnostic::Severity;
+use smp_text::yaml::Node;
+use smp_validate::{ValidateOptions, Violation, validate};
 
 use self::asking::{Asked, Verdict};
 use self::mutation::{Mutation, mutate};

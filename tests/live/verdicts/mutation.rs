@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use kubectl_smp::schema::{Cursor, Gvk, ListType, Schema, TypeKind};
 use kubectl_smp_testing::dice::Dice;
 use serde_json::{Value, json};
+use smp_merge::schema::{Cursor, Gvk, ListType, Schema, TypeKind};
 
 /// What was changed, and where.
 #[derive(Debug, Clone)]

@@ -5,10 +5,10 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kubectl_smp::schema::{Gvk, Scope};
-use kubectl_smp::source::SourceMap;
-use kubectl_smp::yaml::{ParseOptions, parse_documents};
 use serde_json::{Value, json};
+use smp_merge::schema::{Gvk, Scope};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{ParseOptions, parse_documents};
 
 use super::asking::Asked;
 use crate::rig::{Rig, eventually};
@@ -140,5 +140,5 @@ fn documents(text: &str) -> Vec<Value> {
     let sources = SourceMap::default();
     let id = sources.add("manifest.yaml", text);
     let documents = parse_documents(&sources, id, ParseOptions::kubectl()).unwrap_or_default();
-    documents.iter().map(kubectl_smp::yaml::Node::to_json_value).collect()
+    documents.iter().map(smp_text::yaml::Node::to_json_value).collect()
 }

@@ -1,7 +1,7 @@
 //! Changes an object a little, as its owner or somebody else might.
 
-use kubectl_smp::schema::{Cursor, TypeKind};
-use kubectl_smp::yaml::{Map, Node, Value};
+use smp_merge::schema::{Cursor, TypeKind};
+use smp_text::yaml::{Map, Node, Value};
 
 use super::{Generator, WORDS, fields, keys};
 

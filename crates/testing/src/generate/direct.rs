@@ -1,7 +1,7 @@
 //! Makes a patch of an object: sprinkles directives over it, right ones and wrong ones.
 
-use kubectl_smp::schema::{Cursor, TypeKind};
-use kubectl_smp::yaml::{Map, Node, Value};
+use smp_merge::schema::{Cursor, TypeKind};
+use smp_text::yaml::{Map, Node, Value};
 
 use super::{Generator, fields, keys};
 
