@@ -27,7 +27,7 @@
 //! - [Two doors](#two-doors): JSON values, or trees that know their text
 //! - [Recipes](#recipes)
 //! - [What it is not](#what-it-is-not)
-//! - [The rooms](#the-rooms)
+//! - [The crates](#the-crates)
 //! - [Errors and warnings](#errors-and-warnings)
 //! - [Features](#features)
 //!
@@ -296,23 +296,19 @@
 //! - No template engine; Helm charts are rendered by helm, where that is allowed.
 //! - No YAML library for everyone: it reads and writes YAML as kustomize and kubectl do, with their limits.
 //!
-//! # The rooms
+//! # The crates
 //!
-//! Each module imports only those before it.
+//! This is the face of a workspace. Each module below has the names that other programs need; what it is made of is in
+//! crates that promise no stability of their own. Programs that only merge and patch need no more than the crate
+//! `strategic-merge-patch`, which has no file system, regular expressions or async runtime.
 //!
-//! - [`source`] holds texts and places in them, [`diagnostic`] problems as data.
-//! - [`files`] reads and writes files; what is built may lie on disk or in memory.
-//! - [`yaml`] reads texts as kustomize or as kubectl does into trees that know where everything stands, and prints
-//!   and edits them; [`path`] names places in trees.
-//! - [`schema`] knows the types: an embedded table of Kubernetes, OpenAPI documents, CRDs, a cluster.
-//! - [`merge`] applies strategic merge patches by the rules of the API server, overlays and kustomize, and
-//!   merges two or three versions of an object, with nothing lost or as kyaml does.
-//! - [`patch`] makes patches of all types, and applies JSON patches and JSON merge patches; [`diff`] compares.
-//! - [`validate`] says what an API server would refuse of an object, without one.
-//! - [`resource`] gives manifests an identity, [`transform`] holds kustomize's transformers and generators.
-//! - [`overlay`] builds kustomizations and plain directories; [`package`] patches and merges files and directories in
-//!   their own texts.
-//! - `cluster` talks to an API server, and `cli` is the program.
+//! - `kubectl-smp-text`: [`source`], [`diagnostic`], [`yaml`] and [`path`].
+//! - `strategic-merge-patch`: [`schema`], [`merge`], [`patch`] and [`diff`].
+//! - `kubectl-smp-validate`: [`validate`].
+//! - `kubectl-smp-files`: [`files`].
+//! - `kubectl-smp-overlay`: [`resource`], [`overlay`] and [`package`].
+//! - `kubectl-smp-inspect`: [`explain`] and [`check`].
+//! - `kubectl-smp-cluster`: `cluster`.
 //!
 //! # Errors and warnings
 //!
@@ -334,19 +330,231 @@
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
 
-#[cfg(feature = "cluster")]
-pub use smp_cluster as cluster;
-pub use smp_files as files;
-pub use smp_inspect::{check, explain};
-pub use smp_merge::{cause, diff, merge, patch};
-pub use smp_overlay::{overlay, package, resource, transform};
-pub use smp_text::{diagnostic, path, source, yaml};
-pub use smp_validate as validate;
+/// Problems and findings as data, and how they are rendered.
+///
+/// See [Answer an error as a server](crate#answer-an-error-as-a-server).
+pub mod diagnostic {
+    pub use smp_text::diagnostic::{
+        Applicability, Code, Coloring, Diagnostic, Excerpt, Fix, Label, MessageFormat, MessageRenderer,
+        ObjectName, RenderedPlace, ResourceName, Result, RuleText, Severity,
+    };
+}
+
+/// Texts, and positions in them.
+///
+/// ```
+/// use kubectl_smp::source::SourceMap;
+/// use kubectl_smp::yaml::{ParseOptions, parse_documents};
+///
+/// let sources = SourceMap::default();
+/// let id = sources.add("map.yaml", "kind: ConfigMap\ndata: {a: b}\n");
+/// let documents = parse_documents(&sources, id, ParseOptions::default())?;
+/// assert_eq!(sources.describe(documents[0].span()), Some("map.yaml:1:1".into()));
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+pub mod source {
+    pub use smp_text::source::{Reading, Source, SourceId, SourceMap, Span};
+}
+
+/// YAML that is read, edited and printed as kustomize and kubectl do.
+///
+/// See [Edit a text and keep its comments](crate#edit-a-text-and-keep-its-comments).
+pub mod yaml {
+    pub use smp_text::yaml::{
+        Comments, DuplicateKeys, Entry, Key, List, Map, Meta, Node, ParseOptions, Style, Tag, Value, edit,
+        is_same, parse_documents, parse_one, to_documents, to_json, to_yaml,
+    };
+}
+
+/// The paths of values in objects.
+///
+/// ```
+/// use kubectl_smp::path::{FieldPath, PathElement};
+///
+/// let mut path = FieldPath::default();
+/// path.push(PathElement::Field("spec".into()));
+/// path.push(PathElement::Index(0));
+/// assert_eq!(path.to_string(), "spec[0]");
+/// ```
+pub mod path {
+    pub use smp_text::path::{FieldPath, PathElement, PathValue};
+}
 
 /// Types of Kubernetes kinds, and the chain of sources that a build takes them from.
+///
+/// See [Read a schema](crate#read-a-schema).
 pub mod schema {
-    pub use smp_merge::schema::*;
-    pub use smp_overlay::schema_chain::*;
+    pub use smp_merge::schema::{
+        Cursor, Directives, Gvk, KUBERNETES_VERSIONS, KindDef, ListMapKeys, ListType, MapType, Model,
+        NamedKind, PatchStrategy, ResourcePath, Schema, SchemaSource, Scope, TypeDef, TypeGraph, TypeKind,
+        find_kind, lint, openapi, read_schema,
+    };
+    pub use smp_overlay::schema_chain::{Links, LockedSchema, OnFailure, SchemaChain, SchemaChoice};
+}
+
+/// Strategic merges of two and three versions of an object.
+///
+/// See [Upgrade what was changed locally](crate#upgrade-what-was-changed-locally).
+pub mod merge {
+    pub use smp_merge::merge::{
+        Conflict, ConflictPolicy, ConflictSide, Exceptions, InferKeys, ListOrder, MergeOptions, Merged,
+        NullPolicy, Rules, apply, json, merge2, merge3,
+    };
+}
+
+/// Patches of all types: how they are made and applied.
+///
+/// See [Patch an object as the server does](crate#patch-an-object-as-the-server-does) and
+/// [Make a patch](crate#make-a-patch).
+pub mod patch {
+    pub use smp_merge::patch::{
+        JsonPatch, JsonPatchOptions, LAST_APPLIED, PatchType, apply_json_merge, create, create_json_merge,
+        create_json_patch, create_three_way, json, last_applied, parse_json_patch, with_last_applied,
+    };
+}
+
+/// Comparison of two objects by their schema.
+///
+/// See [Compare two objects](crate#compare-two-objects).
+pub mod diff {
+    pub use smp_merge::diff::{Change, Comparison, canonical, compare, unified};
+}
+
+/// What an API server would refuse of an object, without a server.
+///
+/// ```
+/// use kubectl_smp::schema::Schema;
+/// use kubectl_smp::validate::{ValidateOptions, validate};
+/// use kubectl_smp::yaml::Node;
+///
+/// let text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {retries: 3}}";
+/// let found = validate(&text.parse::<Node>()?, &Schema::embedded(), &ValidateOptions::default());
+/// assert_eq!((found[0].rule.code(), found[0].path.to_string()), ("wrong-type", "data.retries".into()));
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+pub mod validate {
+    pub use smp_validate::{
+        AdmissionPolicies, VALIDATION_RULES, ValidateOptions, ValidationRule, Violation, validate,
+    };
+}
+
+/// Trees of files that builds read: on disk, in memory, and recorded.
+///
+/// See [Build from memory](crate#build-from-memory).
+pub mod files {
+    pub use smp_files::{
+        ConfinedTree, Directory, DirectoryEntry, DiskTree, EditedTree, FileKind, FileTree, Located,
+        MAX_FILE_SIZE, MemoryTree, OpenFile, ReadSet, RecordingTree, replace_file,
+    };
+}
+
+/// Resources with their identity, as builds have them.
+///
+/// ```
+/// use std::path::Path;
+/// use std::sync::Arc;
+///
+/// use kubectl_smp::files::MemoryTree;
+/// use kubectl_smp::overlay::{BuildOptions, Builder};
+///
+/// let tree = MemoryTree::new([
+///     ("app/kustomization.yaml", "namePrefix: my-\nresources: [map.yaml]"),
+///     ("app/map.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"),
+/// ])?;
+/// let built = Builder::new(BuildOptions::default().tree(Arc::new(tree)))?.build(Path::new("app"))?;
+/// let id = built.resources.iter().next().expect("one").id();
+/// assert_eq!((id.gvk.kind.as_str(), id.name.as_str()), ("ConfigMap", "my-a"));
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+pub mod resource {
+    pub use smp_overlay::resource::{LabelSelector, Pattern, ResId, Resource, ResourceSet, Selector};
+}
+
+/// Builds of kustomizations and plain overlays.
+///
+/// See [Build a directory](crate#build-a-directory).
+pub mod overlay {
+    pub use smp_overlay::overlay::{
+        BuildOptions, BuildRules, Builder, Built, ChainUse, FunctionOptions, HelmOptions, Histories, LockUse,
+        MakeChain, RemoteReference, Reorder, SearchedTargets, Targets,
+    };
+}
+
+/// Directories of manifests that are patched and merged in their own texts.
+///
+/// See [Upgrade what was changed locally](crate#upgrade-what-was-changed-locally).
+pub mod package {
+    pub use smp_overlay::package::{
+        ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, ManifestSelection, OtherFile,
+        Package, PackageChange, PackageConflict, PackageFile, PackageMerge3, PackagePatchOptions, Patches,
+        merge2_packages, merge3_packages, patch_package, write_copy, write_files,
+    };
+}
+
+/// Lint: what is wrong with targets that build.
+///
+/// ```
+/// use kubectl_smp::check::{RULES, rule_of};
+///
+/// let rule = RULES.iter().find(|rule| rule.code.name() == "unmatched-image").expect("a rule");
+/// assert_eq!(rule_of(rule.code).map(|found| found.name), Some(rule.name));
+/// ```
+pub mod check {
+    pub use smp_inspect::check::{
+        Baseline, Baselines, CheckConfig, CheckReport, CheckedTarget, Conclusion, FixedFile, LocalFiles,
+        RULES, Rule, RuleGroup, RuleSelection, TargetFindings, fixed_files, look_at, report, rule_of,
+    };
+}
+
+/// Provenance: what made each value, what a target is made of, and what it read.
+///
+/// ```
+/// use std::path::Path;
+/// use std::sync::Arc;
+///
+/// use kubectl_smp::diagnostic::{MessageFormat, MessageRenderer};
+/// use kubectl_smp::explain::{blame, fields_at};
+/// use kubectl_smp::files::MemoryTree;
+/// use kubectl_smp::overlay::{BuildOptions, Builder, Histories};
+///
+/// let tree = MemoryTree::new([
+///     ("app/kustomization.yaml", "resources: [map.yaml]\npatches: [{path: patch.yaml}]"),
+///     ("app/map.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: dev}}"),
+///     ("app/patch.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: prod}}"),
+/// ])?;
+/// let options = BuildOptions { histories: Histories::Kept, ..BuildOptions::default().tree(Arc::new(tree)) };
+/// let builder = Builder::new(options)?;
+/// let built = builder.build(Path::new("app"))?;
+/// let renderer = MessageRenderer::new(builder.sources(), MessageFormat::Short);
+/// let blame = blame(&built, builder.sources(), &renderer);
+/// assert_eq!(fields_at(&blame.resources[0], "data.mode").len(), 1);
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+pub mod explain {
+    pub use smp_inspect::explain::{
+        Blame, BlamedField, BlamedPlace, BlamedRemoval, BlamedWrite, Blamer, BuildTree, ReadInput, ReadKind,
+        Removals, ResourceBlame, TargetReads, TreeNode, TreeObject, blame, build_tree, fields_at, reads_of,
+    };
+}
+
+/// Applying to a live cluster, comparing with it, waiting and pruning.
+///
+/// ```no_run
+/// use kubectl_smp::cluster::{Cluster, ConnectOptions};
+///
+/// let cluster = Cluster::connect(&ConnectOptions::default())?;
+/// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
+/// ```
+#[cfg(feature = "cluster")]
+pub mod cluster {
+    pub use smp_cluster::{
+        AppliedObject, ApplyChange, ApplySetOptions, ApplySummary, Cascade, Cluster, ConnectOptions,
+        DeleteOptions, DeleteSummary, DeployEvent, DeployOptions, DeploySummary, DiffOptions, DiffReport,
+        DryRun, FieldValidation, LiveSchema, Object, ObjectDiff, ObjectFailure, ObjectStatus, PruneOptions,
+        PruneSummary, Readiness, ServerSideApplyOptions, WaitEnd, WaitOptions, WaitVerdict, apply, delete,
+        deploy, diff, live_objects, object_status, wait_until_ready,
+    };
 }
