@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+#[cfg(feature = "cluster")]
 use kubectl_smp_testing::fake_server;
+use kubectl_smp_testing::program;
 use tempfile::TempDir;
 
 const COMMANDS: &[&str] = &[
@@ -165,9 +167,9 @@ exec '{}' "$@"
         env!("CARGO_BIN_EXE_kubectl-smp")
     );
     let files: &[(&str, &str)] = &[
-        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("base/kustomization.yaml", "resources: [web.yaml]"),
         ("base/web.yaml", WEB),
-        ("overlays/prod/kustomization.yaml", "resources: [../../base]\n"),
+        ("overlays/prod/kustomization.yaml", "resources: [../../base]"),
         (
             "overlays/dev/kustomization.yaml",
             "\
@@ -190,9 +192,7 @@ namePrefix: dev-
         ("bin/kubectl", &kubectl),
     ];
     for (path, text) in files {
-        let path = home.path().join(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        fs::write(path, text).expect("written");
+        program::write(&home.path().join(path), text);
     }
     fs::create_dir(home.path().join("rendered")).expect("made");
     fs::create_dir(home.path().join("cache")).expect("made");

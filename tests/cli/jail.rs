@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use kubectl_smp_testing::needs;
+use kubectl_smp_testing::{needs, program};
 
 /// What may never be printed.
 const SECRET: &str = "top-secret";
@@ -60,9 +60,7 @@ impl Place {
 
     /// Writes a file, in which `HOME` stands for the directory of all.
     fn write(&self, path: &str, text: &str) {
-        let path = self.at(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        fs::write(path, text.replace("HOME", &self.home.display().to_string())).expect("written");
+        program::write(&self.at(path), &text.replace("HOME", &self.home.display().to_string()));
     }
 
     /// Makes a link; a target that begins with `/` is absolute from the directory of all.

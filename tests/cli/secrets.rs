@@ -8,7 +8,9 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use base64::Engine as _;
+#[cfg(feature = "cluster")]
 use kubectl_smp_testing::fake_server;
+use kubectl_smp_testing::program;
 use tempfile::TempDir;
 
 /// What must not be said; each secret begins with it.
@@ -442,9 +444,7 @@ fn mistaken(text: &str, dice: &mut Dice) -> String {
 fn home(files: &[(&str, String)]) -> TempDir {
     let home = tempfile::tempdir().expect("a directory");
     for (path, text) in files {
-        let path = home.path().join(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("made");
-        fs::write(path, text).expect("written");
+        program::write(&home.path().join(path), text);
     }
     home
 }

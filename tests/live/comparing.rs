@@ -41,7 +41,7 @@ fn several_targets_are_compared_and_chosen_by_labels() {
             rig.file(&format!("{target}/{name}.yaml"), &map(name, label));
             format!("{name}.yaml")
         });
-        rig.file(&format!("{target}/kustomization.yaml"), &format!("resources: [{}]\n", files.join(", ")));
+        rig.file(&format!("{target}/kustomization.yaml"), &format!("resources: [{}]", files.join(", ")));
     }
     let compare = |more: &[&str]| rig.smp(&[&["diff", "one", "two"], more].concat());
     let ran = compare(&[]).ended(1);
@@ -313,7 +313,7 @@ fn blame_names_the_managers_of_fields() {
     let rig = Rig::new();
     rig.create_namespace();
     rig.file("web.yaml", DEPLOYMENT);
-    rig.file("kustomization.yaml", "resources: [web.yaml]\n");
+    rig.file("kustomization.yaml", "resources: [web.yaml]");
     rig.smp(&["apply", "."]).ended(0);
     let fields = |more: &[&str]| -> serde_json::Value {
         let ran = rig.smp(&[&["blame", ".", "-o", "json", "--live"], more].concat()).ended(0);

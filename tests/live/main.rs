@@ -456,8 +456,8 @@ apiVersion: v1
 kind: ConfigMap
 metadata: {name: m}
 ";
-    rig.file("base/map.yaml", &format!("{head}data: {{day: 2024-01-31, n: x, 1: one}}\n"));
-    rig.file("over/map.yaml", &format!("{head}data: {{time: 2024-01-31 10:20:30, on: 'yes'}}\n"));
+    rig.file("base/map.yaml", &format!("{head}data: {{day: 2024-01-31, n: x, 1: one}}"));
+    rig.file("over/map.yaml", &format!("{head}data: {{time: 2024-01-31 10:20:30, on: 'yes'}}"));
     let want = r#"{"1":"one","day":"2024-01-31","false":"x","time":"2024-01-31 10:20:30","true":"yes"}"#;
 
     rig.smp(&["apply", "over", "-n", &rig.name]).ended(0);

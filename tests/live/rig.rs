@@ -1,7 +1,6 @@
 //! What the live tests stand on: the server, the program, kubectl as a second opinion.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -72,8 +71,7 @@ impl Rig {
     /// Writes a file into the test's folder; `NAME` in the text stands for the test's name.
     pub fn file(&self, path: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(path);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(&path, text.replace("NAME", &self.name)).expect("a file");
+        program::write(&path, &text.replace("NAME", &self.name));
         path
     }
 

@@ -12,12 +12,16 @@ use tempfile::TempDir;
 pub fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in files {
-        let path = folder.path().join(path);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        let end = if text.is_empty() || text.contains('\n') { "" } else { "\n" };
-        fs::write(path, [text, end].concat()).expect("a file");
+        write(&folder.path().join(path), text);
     }
     folder
+}
+
+/// Writes a file, and makes the folders that it is in. A text of one line gets a line break at its end.
+pub fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+    let end = if text.is_empty() || text.contains('\n') { "" } else { "\n" };
+    fs::write(path, [text, end].concat()).expect("a file");
 }
 
 /// A new folder with the files of one text, in which a line `-- path --` begins each of them.

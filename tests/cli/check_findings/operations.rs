@@ -296,7 +296,42 @@ patches:
     let want = ["unmatched-selector b/labels.yaml:8", "selector-mismatch b/labels.yaml:8"];
     assert_eq!(found(home, &["b"]).0, want);
     let text = stdout(&run(home, &["check", "b"]));
-    assert!(text.contains("base/web.yaml:5"), "the base is related: {text}");
+    insta::assert_snapshot!(text, @r"
+    warning[unmatched-selector]: no Pod of the build has the label `app: web`
+      --> b/labels.yaml:8:9
+       |
+     8 |         app: wob
+       |         ^^^
+       |
+      ::: base/web.yaml:20:19
+       |
+    20 |   selector: {app: web}
+       |                   --- of this
+       |
+      ::: b/labels.yaml:8:14
+       |
+     8 |         app: wob
+       |              --- the Pods of Deployment.apps web have this
+       |
+       = resource: Service web
+       = field: spec.selector
+       = target: b
+
+    error[selector-mismatch]: the labels of the template do not match the selector at `app`
+     --> b/labels.yaml:8:9
+      |
+    8 |         app: wob
+      |         ^^^
+      |
+     ::: base/web.yaml:5:33
+      |
+    5 |   selector: {matchLabels: {app: web}}
+      |                                 --- of this
+      |
+      = resource: Deployment.apps web
+      = field: spec.selector.matchLabels.app
+      = target: b
+    ");
 }
 
 #[test]

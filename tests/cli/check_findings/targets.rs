@@ -167,7 +167,22 @@ patches:
     let home = home.path();
     let output = run(home, &["build", "prod", "--validate"]);
     let said = String::from_utf8(output.stderr).expect("text");
-    assert!(!output.status.success() && said.contains("prod/kustomization.yaml:4:26"), "{said}");
+    insta::assert_snapshot!(said, @r"
+    error[selector-mismatch]: the labels of the template do not match the selector at `app`
+     --> prod/kustomization.yaml:4:26
+      |
+    4 |     - {op: remove, path: /spec/template/metadata/labels}
+      |                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+     ::: base/web.yaml:5:33
+      |
+    5 |   selector: {matchLabels: {app: web}}
+      |                                 --- of this
+      |
+      = resource: Deployment.apps web
+      = field: spec.selector.matchLabels.app
+    ");
+    assert!(!output.status.success(), "{said}");
 }
 
 const LOCAL_FILES: [(&str, &str); 2] = [

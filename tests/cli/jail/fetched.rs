@@ -156,9 +156,9 @@ fn nothing_leads_out_of_a_repository() {
 #[test]
 fn links_inside_of_a_repository_are_followed() {
     let place = Place::new(&[
-        ("repo/app/kustomization.yaml", "resources: [l.yaml, ../to-base]\n"),
+        ("repo/app/kustomization.yaml", "resources: [l.yaml, ../to-base]"),
         ("repo/app/sub/a.yaml", &map("a")),
-        ("repo/real/kustomization.yaml", "resources: [b.yaml]\n"),
+        ("repo/real/kustomization.yaml", "resources: [b.yaml]"),
         ("repo/real/b.yaml", &map("b")),
         ("repo/over/c.yaml", &map("c")),
     ]);
@@ -205,7 +205,7 @@ fn charts_are_never_pulled_into_a_fetched_tree() {
     let place = Place::new(&[
         ("helm", HELM),
         ("repo/direct/kustomization.yaml", chart),
-        ("repo/nested/kustomization.yaml", "resources: [../direct]\n"),
+        ("repo/nested/kustomization.yaml", "resources: [../direct]"),
         ("repo/plain/over/a.yaml", &map("a")),
         ("repo/plain/base/kustomization.yaml", chart),
     ]);
@@ -230,9 +230,9 @@ fn charts_of_a_repository_have_no_links_out_of_it() {
 
     let place = Place::new(&[
         ("helm", HELM),
-        ("repo/app/kustomization.yaml", "helmCharts: [{name: c, releaseName: r}]\n"),
-        ("repo/app/charts/c/values.yaml", "a: b\n"),
-        ("repo/app/values.yaml", "a: b\n"),
+        ("repo/app/kustomization.yaml", "helmCharts: [{name: c, releaseName: r}]"),
+        ("repo/app/charts/c/values.yaml", "a: b"),
+        ("repo/app/values.yaml", "a: b"),
     ]);
     std::fs::set_permissions(place.at("helm"), std::fs::Permissions::from_mode(0o755)).expect("executable");
     let flags = ["--enable-helm", "--helm-command", "./helm"];
@@ -254,12 +254,12 @@ fn charts_of_a_repository_have_no_links_out_of_it() {
 #[test]
 fn what_looks_like_an_unfinished_change_in_a_repository_is_a_file() {
     let place = Place::new(&[
-        ("repo/ov/kustomization.yaml", "resources: [../base]\n"),
-        ("repo/base/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("repo/ov/kustomization.yaml", "resources: [../base]"),
+        ("repo/base/kustomization.yaml", "resources: [a.yaml]"),
         ("repo/base/a.yaml", &map("a")),
     ]);
     for directory in ["ov", "base"] {
-        place.write(&format!("repo/{directory}/.kubectl-smp-journal/list"), "{}\n");
+        place.write(&format!("repo/{directory}/.kubectl-smp-journal/list"), "{}");
     }
     let url = place.repository("repo");
     assert_eq!(place.prints(&["build", &format!("{url}//ov?ref=main")]), map("a"));
@@ -267,12 +267,11 @@ fn what_looks_like_an_unfinished_change_in_a_repository_is_a_file() {
 
 #[test]
 fn a_repository_from_elsewhere_names_none_of_this_machine() {
-    let place =
-        Place::new(&[("private/kustomization.yaml", "resources: [s.yaml]\n"), ("private/s.yaml", MAP)]);
+    let place = Place::new(&[("private/kustomization.yaml", "resources: [s.yaml]"), ("private/s.yaml", MAP)]);
     let private = place.repository("private");
     for reference in [format!("{private}?ref=main"), format!("git::{private}?ref=main")] {
         let repository = format!("repo-{}", reference.len());
-        place.write(&format!("{repository}/n/kustomization.yaml"), &format!("resources: ['{reference}']\n"));
+        place.write(&format!("{repository}/n/kustomization.yaml"), &format!("resources: ['{reference}']"));
         place.repository(&repository);
         let url = format!("https://example.test/{repository}//n?ref=main");
         let mut command = place.command(&["build", &url]);
@@ -286,7 +285,7 @@ fn a_repository_from_elsewhere_names_none_of_this_machine() {
         assert!(message.contains("is a repository of this machine"), "{message}");
     }
     // What is on this machine may.
-    place.write("own/n/kustomization.yaml", &format!("resources: ['{private}?ref=main']\n"));
+    place.write("own/n/kustomization.yaml", &format!("resources: ['{private}?ref=main']"));
     let url = format!("{}//n?ref=main", place.repository("own"));
     assert_eq!(place.prints(&["build", &url]), map("a"));
 }
@@ -294,7 +293,7 @@ fn a_repository_from_elsewhere_names_none_of_this_machine() {
 #[test]
 fn base_of_a_fetched_kustomization_is_rejected() {
     let place = Place::new(&[
-        ("repo/app/kustomization.yaml", "resources: [a.yaml]\n"),
+        ("repo/app/kustomization.yaml", "resources: [a.yaml]"),
         ("repo/app/a.yaml", MAP),
         ("base/b.yaml", &map("b")),
     ]);

@@ -12,13 +12,13 @@ const ON: &str = "--sandbox";
 /// A repository with an overlay over a base of another repository.
 fn repositories() -> (Place, String) {
     let place =
-        Place::new(&[("other/b/kustomization.yaml", "resources: [b.yaml]\n"), ("other/b/b.yaml", &map("b"))]);
+        Place::new(&[("other/b/kustomization.yaml", "resources: [b.yaml]"), ("other/b/b.yaml", &map("b"))]);
     let other = place.repository("other");
     place.write(
         "repo/app/kustomization.yaml",
-        &format!("resources: [a.yaml, ../near, '{other}//b?ref=main']\n"),
+        &format!("resources: [a.yaml, ../near, '{other}//b?ref=main']"),
     );
-    place.write("repo/near/kustomization.yaml", "resources: [n.yaml]\n");
+    place.write("repo/near/kustomization.yaml", "resources: [n.yaml]");
     place.write("repo/near/n.yaml", &map("n"));
     place.write("repo/app/a.yaml", &map("a"));
     let url = place.repository("repo");
@@ -27,7 +27,7 @@ fn repositories() -> (Place, String) {
 
 #[test]
 fn programs_and_a_sandbox_do_not_go_together() {
-    let place = Place::new(&[("app/kustomization.yaml", "resources: [a.yaml]\n"), ("app/a.yaml", &map("a"))]);
+    let place = Place::new(&[("app/kustomization.yaml", "resources: [a.yaml]"), ("app/a.yaml", &map("a"))]);
     for flag in ["--enable-helm", "--enable-exec", "--enable-alpha-plugins"] {
         let message = place.refused(&["build", "app", ON, flag]);
         let said = format!("{flag} needs more than a sandbox allows");
@@ -48,7 +48,7 @@ fn programs_and_a_sandbox_do_not_go_together() {
 #[test]
 fn local_targets_and_what_lifts_restrictions_are_built_as_ever() {
     let (place, url) = repositories();
-    place.write("app/kustomization.yaml", "resources: [../out/secret.yaml]\n");
+    place.write("app/kustomization.yaml", "resources: [../out/secret.yaml]");
     let ended = place.run(&["build", "app", NONE, "-v"]);
     assert!(ended.succeeded && !ended.messages.contains("sandbox"), "{}", ended.messages);
     let both = place.run(&["build", &url, "app", NONE, "-v"]);
@@ -182,7 +182,7 @@ mod enforced {
     #[ignore = "needs a kernel with Landlock"]
     fn files_outside_are_refused_by_the_system() {
         let files = [
-            ("app/kustomization.yaml", "resources: [../out/secret.yaml]\n"),
+            ("app/kustomization.yaml", "resources: [../out/secret.yaml]"),
             ("over/b.yaml", &map("b")),
             ("base/a.yaml", &map("a")),
         ];
@@ -262,7 +262,7 @@ mod enforced {
         assert_eq!(ended.output, outside, "{}", ended.messages);
         assert_eq!(fs::read_dir(&temporary).expect("there").count(), 0, "nothing is left behind");
         // Local targets beside it are roots, too.
-        place.write("local/kustomization.yaml", "resources: [l.yaml]\n");
+        place.write("local/kustomization.yaml", "resources: [l.yaml]");
         place.write("local/l.yaml", &map("l"));
         let both = prints_in_sandbox(&place, &["build", &url, "local"]);
         assert_eq!(both, format!("{outside}---\n{}", map("l")));
@@ -289,7 +289,7 @@ mod enforced {
     #[test]
     #[ignore = "needs a kernel with Landlock"]
     fn where_the_output_goes_opens_nothing() {
-        let place = Place::new(&[("app/kustomization.yaml", "resources: [../out/secret.yaml]\n")]);
+        let place = Place::new(&[("app/kustomization.yaml", "resources: [../out/secret.yaml]")]);
         let before = place.prints(&["build", "app", NONE, "--sandbox=off"]);
         assert!(before.contains(SECRET), "without a sandbox it is read");
         for output in [["-o", "out/new.yaml"], ["-o", "out/"], ["--output-dir", "out"], ["-o", "near.yaml"]] {
@@ -319,8 +319,8 @@ mod enforced {
     #[ignore = "needs a kernel with Landlock"]
     fn errors_in_a_sandbox_are_the_same() {
         let (place, _) = repositories();
-        place.write("other/c/kustomization.yaml", "resources: [nope.yaml, 'file:///nowhere/repo?ref=x']\n");
-        place.write("other/d/kustomization.yaml", "resources: ['file:///nowhere/repo?ref=x', nope.yaml]\n");
+        place.write("other/c/kustomization.yaml", "resources: [nope.yaml, 'file:///nowhere/repo?ref=x']");
+        place.write("other/d/kustomization.yaml", "resources: ['file:///nowhere/repo?ref=x', nope.yaml]");
         place.write(
             "other/e/kustomization.yaml",
             "\

@@ -2,7 +2,7 @@
 
 use kubectl_smp_testing::program::{folder, folder_with};
 
-use super::{cm, messages, refused, says, told};
+use super::{cm, messages, refused, told};
 
 #[test]
 fn all_errors_of_a_kustomization_are_told() {
@@ -94,13 +94,111 @@ replicas:
 "#,
     );
     let told = refused(home.path(), &["build", "app"]);
-    says(
-        &told,
-        &["nope.yaml", "namespce", "images[0].name", "`nam`", "replicas[0].count", "../nothing", "p.yaml"],
-    );
-    says(&told, &["gone.txt", "warning[deprecated-field]: `bases`"]);
+    insta::assert_snapshot!(told, @r"
+    error[unknown-field]: there is no field `namespce` here
+     --> app/kustomization.yaml:3:1
+      |
+    3 | namespce: x
+      | ^^^^^^^^
+      |
+      = field: namespce
+      = help: did you mean `namespace`?
+    error[wrong-type]: expected a string, found a list
+     --> app/kustomization.yaml:4:17
+      |
+    4 | images: [{name: [y]}, {nam: z}]
+      |                 ^^^
+      |
+      = field: images[0].name
+    error[unknown-field]: there is no field `nam` here
+     --> app/kustomization.yaml:4:24
+      |
+    4 | images: [{name: [y]}, {nam: z}]
+      |                        ^^^
+      |
+      = field: images[0].nam
+      = help: did you mean `name`?
+    error[wrong-type]: expected a number, found a string
+     --> app/kustomization.yaml:6:20
+      |
+    6 | - {name: a, count: many}
+      |                    ^^^^
+      |
+      = field: replicas[0].count
+    error[io]: `nope.yaml` cannot be read: no such file or directory
+     --> app/kustomization.yaml:1:13
+      |
+    1 | resources: [nope.yaml, a.yaml]
+      |             ^^^^^^^^^
+      |
+      = help: looked for app/nope.yaml
+    error[io]: `../nothing` cannot be read: no such file or directory
+     --> app/kustomization.yaml:7:14
+      |
+    7 | components: [../nothing]
+      |              ^^^^^^^^^^
+      |
+      = help: looked for nothing
+    error[io]: `p.yaml` cannot be read: no such file or directory
+     --> app/kustomization.yaml:9:9
+      |
+    9 |         ***
+      |         ^^^
+      |
+      = help: did you mean `a.yaml`? looked for app/p.yaml
+    error[io]: `gone.txt` cannot be read: no such file or directory
+      --> app/kustomization.yaml:11:21
+       |
+    11 |                     ***
+       |                     ^^^
+       |
+       = help: looked for app/gone.txt
+    warning[deprecated-field]: `bases` is deprecated
+     --> app/kustomization.yaml:2:1
+      |
+    2 | bases: []
+      | ^^^^^
+      |
+      = help: use `resources` instead
+    ");
     let told = refused(home.path(), &["build", "patched"]);
-    says(&told, &["field: /x", "field: /y", "nobody", "warning[deprecated-field]: `bases`"]);
+    insta::assert_snapshot!(told, @r#"
+    error[missing-field]: the document has no `x`
+     --> patched/kustomization.yaml:4:57
+      |
+    4 | - {target: {name: a}, patch: '[{"op": "remove", "path": "/x"}]'}
+      |                                                         ^^^^
+      |
+      = resource: ConfigMap a
+      = field: /x
+      = note: operation 1
+      = help: what is not there needs no removal: leave the operation out
+    error[missing-field]: the document has no `y`
+     --> patched/kustomization.yaml:5:57
+      |
+    5 | - {target: {name: a}, patch: '[{"op": "remove", "path": "/y"}]'}
+      |                                                         ^^^^
+      |
+      = resource: ConfigMap a
+      = field: /y
+      = note: operation 1
+      = help: what is not there needs no removal: leave the operation out
+    error[no-match]: no resource with replicas is named `nobody`
+     --> patched/kustomization.yaml:7:10
+      |
+    7 | - {name: nobody, count: 1}
+      |          ^^^^^^
+      |
+      = note: looked for Deployment, StatefulSet, ReplicaSet, ReplicationController
+      = help: use the name as the base writes it, without prefix and suffix
+    warning[deprecated-field]: `bases` is deprecated
+     --> patched/kustomization.yaml:2:1
+      |
+    2 | bases: []
+      | ^^^^^
+      |
+      = help: use `resources` instead
+    "#);
 }
 
 #[test]

@@ -131,7 +131,42 @@ fn what_several_may_be_is_added_and_told() {
     let directory =
         packages([&[("a.yaml", WEB)], &[("b.yaml", &upgraded(WEB))], &[("c.yaml", &own), ("d.yaml", &own)]]);
     let output = merge3(&directory, &[]);
-    assert!(text(&output.stderr).contains("several of dest may be it"), "{output:?}");
+    insta::assert_snapshot!(text(&output.stderr), @r"
+    warning[ambiguous]: this resource is added, since several of dest may be it
+     --> updated/b.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | ^ the one that is added
+      |
+     ::: dest/c.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | - may be it
+      |
+     ::: dest/d.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | - may be it
+      |
+      = resource: Deployment.apps web
+      = help: write `# kpt-merge: NAMESPACE/NAME` behind `metadata:` of the one that is
+    warning[conflict]: dest removed this resource, and the updated version changes it: it is added again
+     --> updated/b.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | ^ in the updated version
+      |
+     ::: original/a.yaml:1:1
+      |
+    1 | apiVersion: apps/v1
+      | - in the original
+      |
+      = resource: Deployment.apps web
+      = note: dest does not have it
+    dest/b.yaml: Deployment.apps web: added
+    1 added, 0 changed, 0 removed, 1 conflict
+    warning: 2 warnings; one more said the same of the same place
+    ");
     assert_eq!(text(&output.stdout).matches("kind: Deployment").count(), 3);
 }
 

@@ -44,10 +44,35 @@ fn lines_are_ascii_where_the_locale_has_no_others() {
     let home = shop();
     let output = command(home.path(), &["tree", "prod"]).env("LC_ALL", "C").output().expect("it runs");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
-    assert!(
-        text.is_ascii() && text.contains("\n|  |- resource web.yaml") && text.contains("\n`- "),
-        "{text}"
-    );
+    insta::assert_snapshot!(text, @r"
+    target prod                                              4 objects
+    |- base ../base                                          4 objects
+    |  |- resource web.yaml                                  Service/q-p-svc, Deployment/p-web, ConfigMap/gone (deleted by patches[3])
+    |  |- configuration fields.yaml
+    |  |- crd crd.json
+    |  |- generator cfg (configMapGenerator[0])              ConfigMap/p-cfg-4h2mbtbbt6
+    |  `- var HOST
+    |- component ../outer                                    adds 1 object, changes 1 value of 1 object
+    |  |- resource extra.yaml                                ConfigMap/p-extra
+    |  `- component ../inner                                 changes 1 value of 1 object
+    |     `- patch patchesStrategicMerge[0]                  Service/q-p-svc: 1 value
+    |- patch patch.yaml (patches[0])                         Deployment/p-web: 2 values
+    |- patch patches[1]                                      Deployment/p-web
+    |- patch patches[2]                                      hits nothing
+    |- patch patches[3]                                      ConfigMap/gone (deleted)
+    |- transformer namespace shop                            4 values of 4 objects
+    |- transformer namePrefix p-                             4 values of 4 objects
+    |- transformer commonAnnotations                         5 values of 4 objects
+    |- transformer web 3 (replicas[0])                       1 value of 1 object
+    |- transformer other (images[0])                         changes nothing
+    |- transformer nginx (images[1])                         1 value of 1 object
+    |- transformer PrefixTransformer/more (transformers[0])  1 value of 1 object
+    |- transformer nameHash                                  1 value of 1 object
+    `- transformer nameReference                             1 value of 1 object
+
+    sum: 4 objects, 1 deleted on the way
+    ");
+    assert!(text.is_ascii(), "{text}");
 }
 
 #[test]
