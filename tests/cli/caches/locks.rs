@@ -151,7 +151,7 @@ fn a_lock_that_cannot_be_read_is_an_error_with_its_place() {
 "#,
     );
     home.run(&["build", "overlay"]).failed("overlay/smp.lock:3:23");
-    home.write("overlay/smp.lock", "<<<<<<< ours");
+    home.write("overlay/smp.lock", "<<<<<<< ours\n");
     home.run(&["build", "overlay"]).failed("overlay/smp.lock:1:1");
     home.run(&["lock", "overlay"]).failed("remove the file");
     assert_eq!(
@@ -239,7 +239,7 @@ fn what_is_missing_hides_no_other_problem_and_is_told_where_it_is() {
     let [a, b] = ["a", "b"].map(|name| format!("{}//base?ref=main", home.url(name)));
     home.overlay("one", &[a.clone(), b.clone()]);
     home.overlay("two", std::slice::from_ref(&a));
-    home.write("broken/x.yaml", "a: [");
+    home.write("broken/x.yaml", "a: [\n");
     home.overlay("broken", &["x.yaml".to_string()]);
     home.overlay("both", &[a.clone(), "nope.yaml".to_string()]);
     let error =
@@ -276,7 +276,7 @@ fn a_lock_that_is_a_link_or_no_lock_is_neither_read_nor_written_over() {
     let home = Home::new();
     home.base("a", "1");
     home.overlay("overlay", &[format!("{}//base?ref=main", home.url("a"))]);
-    home.write("victim", "precious: first line");
+    home.write("victim", "precious: first line\n");
     for to in ["../victim", "../nowhere"] {
         std::os::unix::fs::symlink(to, home.path("overlay/smp.lock")).expect("linked");
         for command in ["lock", "build"] {
