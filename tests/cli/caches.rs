@@ -2,7 +2,7 @@
 //! however many programs use it, and what is locked stays as it was.
 #![cfg(unix)]
 // Tests are tables.
-#![allow(clippy::too_many_lines)]
+
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,5 +1,7 @@
 //! Tests that run the program: what it prints, writes and refuses.
 
+#![allow(clippy::too_many_lines, reason = "texts and expected outputs stand in the tests")]
+
 mod bad_input;
 mod blame;
 mod blame_cases;

@@ -358,7 +358,7 @@ impl Mistakes<'_, '_> {
     /// Misspells a scalar that stands there as it is.
     fn misspell(&mut self, node: &Node) {
         if let Some(word) = self.plain_scalar(node) {
-            let new = misspelled(&mut self.dice, &word);
+            let new = misspelled(self.dice, &word);
             self.replace(node.span(), new);
         }
     }
@@ -455,7 +455,7 @@ impl Mistakes<'_, '_> {
             let (name, at) = (entry.key.text.as_str(), entry.key.meta.span);
             let is_plain = self.text.get(at.start as usize..at.end as usize) == Some(name);
             if is_plain && name.len() > 3 && !name.starts_with('$') {
-                let new = misspelled(&mut self.dice, name);
+                let new = misspelled(self.dice, name);
                 self.replace(at, new);
             }
         }

@@ -1,5 +1,7 @@
 //! Tests by many cases: random ones, recorded ones, and files of real repositories.
 
+#![allow(clippy::too_many_lines, reason = "texts and expected outputs stand in the tests")]
+
 mod blame_corpus;
 mod check_corpus;
 mod differential;

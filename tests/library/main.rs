@@ -1,5 +1,7 @@
 //! Tests of the library as programs use it.
 
+#![allow(clippy::too_many_lines, reason = "texts and expected outputs stand in the tests")]
+
 mod dependencies;
 #[cfg(feature = "cluster")]
 mod fake_client;

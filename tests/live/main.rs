@@ -1,6 +1,7 @@
 //! Tests against a real API server, whose kubeconfig `SMP_TEST_KUBECONFIG` names; see `tests/live/README.md`.
 //! Each test has a namespace and API group of its own.
 
+#![allow(clippy::too_many_lines, reason = "texts and expected outputs stand in the tests")]
 #![allow(missing_docs)]
 
 mod aggregated;
