@@ -1,8 +1,6 @@
 //! Caches and lock files from the command line: what is kept is what was fetched, whatever happens to it and
 //! however many programs use it, and what is locked stays as it was.
 #![cfg(unix)]
-// Tests are tables.
-
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -2,6 +2,7 @@
 
 mod baselines;
 mod fixes;
+#[cfg(feature = "cel")]
 mod policies;
 mod references;
 mod reporting;

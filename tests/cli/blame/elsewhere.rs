@@ -4,9 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+#[cfg(feature = "cluster")]
+use kubectl_smp_testing::fake_server;
+use kubectl_smp_testing::needs;
 use kubectl_smp_testing::program::{folder, folder_of};
-use kubectl_smp_testing::{fake_server, needs};
 use serde_json::Value;
+#[cfg(feature = "cluster")]
 use tempfile::TempDir;
 
 use super::{origin, printed};

@@ -4,7 +4,6 @@ use std::fs;
 
 use kubectl_smp_testing::program::{folder, found, run, stdout};
 
-#[cfg(feature = "cel")]
 const POLICY: &str = "\
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -29,7 +28,6 @@ spec:
   validationActions: [Deny]
 ";
 
-#[cfg(feature = "cel")]
 const DEPLOYMENT: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -42,7 +40,6 @@ spec:
     spec: {containers: [{name: web, image: nginx}]}
 ";
 
-#[cfg(feature = "cel")]
 #[test]
 fn policy_with_a_syntax_error_is_an_error_at_the_policy() {
     let wrong = POLICY.replace("object.spec.replicas <= 5", "object.spec.replicas <=");
@@ -76,7 +73,6 @@ fn policy_with_a_syntax_error_is_an_error_at_the_policy() {
     assert!(!said.contains("expecting"), "{said}");
 }
 
-#[cfg(feature = "cel")]
 #[test]
 fn policies_are_asked_that_are_built_or_named() {
     let home = folder(&[

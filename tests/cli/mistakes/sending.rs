@@ -4,7 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::Command;
 
-use kubectl_smp_testing::program::{command, folder, folder_with, run};
+#[cfg(feature = "cluster")]
+use kubectl_smp_testing::program::folder_with;
+use kubectl_smp_testing::program::{command, folder, run};
 
 use super::{cm, refused, says, told};
 
