@@ -5,7 +5,7 @@ mod elsewhere;
 use std::fs;
 use std::path::Path;
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{folder, printed, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -124,12 +124,6 @@ fn home() -> TempDir {
         ("prod/kustomization.yaml", PROD),
         ("prod/patch.yaml", PATCH),
     ])
-}
-
-fn printed(home: &Path, args: &[&str]) -> String {
-    let output = run(home, args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("a text")
 }
 
 fn blamed(home: &Path) -> Vec<Value> {

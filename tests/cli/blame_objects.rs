@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use kubectl_smp_testing::program::{folder, run};
+use kubectl_smp_testing::program::{folder, printed, run};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -80,12 +80,6 @@ secretGenerator:
 
 fn home() -> TempDir {
     folder(&[("prod/all.yaml", ALL), ("prod/kustomization.yaml", PROD), ("outer/kustomization.yaml", OUTER)])
-}
-
-fn printed(home: &Path, args: &[&str]) -> String {
-    let output = run(home, args);
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).expect("a text")
 }
 
 /// What is proposed where nothing is found.

@@ -2,9 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Output;
 
-use kubectl_smp_testing::program::{command, folder, run};
+use kubectl_smp_testing::program::{command, folder, run, stderr};
 use serde_json::Value;
 use smp_text::diagnostic::Code;
 use tempfile::TempDir;
@@ -39,10 +38,6 @@ nope: 1
 
 fn home() -> TempDir {
     folder(FILES)
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("text")
 }
 
 /// The page that documents all codes.

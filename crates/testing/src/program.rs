@@ -85,6 +85,19 @@ pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
+/// The messages.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+/// What a command prints that succeeds.
+#[track_caller]
+pub fn printed(home: &Path, args: &[&str]) -> String {
+    let output = run(home, args);
+    assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    stdout(&output)
+}
+
 /// Each finding of a check as `code file:line`, and the exit status.
 pub fn found(home: &Path, args: &[&str]) -> (Vec<String>, Option<i32>) {
     let output = run(home, &[&["check", "-o", "json"], args].concat());
