@@ -20,7 +20,6 @@ use super::unbuilt;
 use smp_merge::cause::Writer;
 use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Severity};
 use smp_text::source::{SourceId, SourceMap, Span};
-use smp_text::yaml::{Node, Value};
 use smp_validate::ValidateOptions;
 
 /// A place that is the same in all targets, however often its text was read.
@@ -128,20 +127,11 @@ pub fn look_at(
 
 /// The files of which something is in what was built.
 fn files_of(target: &CheckedTarget<'_>) -> FxHashSet<PathBuf> {
-    let mut sources = FxHashSet::default();
-    target.resources().for_each(|resource| sources_of(resource.node(), &mut sources));
+    let nodes = target.resources().flat_map(|resource| resource.node().nodes());
+    let sources: FxHashSet<SourceId> = nodes.map(|node| node.span().source).collect();
     let outer = sources.iter().map(|id| target.sources.outermost(Span::new(*id, 0, 0)).source);
     let outer: FxHashSet<SourceId> = outer.collect();
     outer.into_iter().filter_map(|id| Some(target.sources.get(id)?.name().to_path_buf())).collect()
-}
-
-fn sources_of(node: &Node, sources: &mut FxHashSet<SourceId>) {
-    sources.insert(node.span().source);
-    match &node.value {
-        Value::Scalar(_) => {}
-        Value::List(list) => list.iter().for_each(|entry| sources_of(entry, sources)),
-        Value::Map(map) => map.iter().for_each(|(_, value)| sources_of(value, sources)),
-    }
 }
 
 fn places_of(writer: &Writer) -> impl Iterator<Item = Span> {

@@ -8,7 +8,7 @@ use super::outside::Outside;
 use smp_merge::cause::Write;
 use smp_overlay::resource::Resource;
 use smp_text::source::Span;
-use smp_text::yaml::{Node, Value};
+use smp_text::yaml::Node;
 
 /// A name of another object.
 #[derive(Debug)]
@@ -326,16 +326,8 @@ fn mentioned<'n>(resources: impl Iterator<Item = &'n Resource>) -> FxHashSet<&'n
     let mut texts = FxHashSet::default();
     for resource in resources {
         let own = resource.node().get_path(&["metadata", "name"]);
-        texts_of(resource.node(), own, &mut texts);
+        let is_own = |node: &&Node| own.is_some_and(|own| std::ptr::eq(own, *node));
+        texts.extend(resource.node().nodes().filter(|node| !is_own(node)).filter_map(Node::as_str));
     }
     texts
-}
-
-fn texts_of<'n>(node: &'n Node, own: Option<&Node>, texts: &mut FxHashSet<&'n str>) {
-    match &node.value {
-        Value::Scalar(_) if own.is_some_and(|own| std::ptr::eq(own, node)) => {}
-        Value::Scalar(_) => texts.extend(node.as_str()),
-        Value::List(list) => list.iter().for_each(|entry| texts_of(entry, own, texts)),
-        Value::Map(map) => map.iter().for_each(|(_, value)| texts_of(value, own, texts)),
-    }
 }

@@ -60,11 +60,8 @@ struct JsonLive<'b> {
 #[derive(Serialize)]
 struct JsonField<'b> {
     pointer: &'b str,
-    value: JsonValue<'b>,
-    at: Option<JsonBlamedPlace<'b>>,
-    by: &'b str,
-    #[serde(rename = "in")]
-    asked_in: Option<&'b str>,
+    #[serde(flatten)]
+    present: JsonWrite<'b>,
     chain: Vec<JsonWrite<'b>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<JsonLive<'b>>,
@@ -82,11 +79,8 @@ struct JsonWrite<'b> {
 #[derive(Serialize)]
 struct JsonRemoval<'b> {
     pointer: &'b str,
-    value: JsonValue<'b>,
-    at: Option<JsonBlamedPlace<'b>>,
-    by: &'b str,
-    #[serde(rename = "in")]
-    asked_in: Option<&'b str>,
+    #[serde(flatten)]
+    last: JsonWrite<'b>,
 }
 
 #[derive(Serialize)]
@@ -167,10 +161,7 @@ fn field(field: &BlamedField) -> Option<JsonField<'_>> {
     let (present, older) = field.writes.split_first()?;
     Some(JsonField {
         pointer: &field.pointer,
-        value: JsonValue(&present.value),
-        at: present.at.as_ref().map(place),
-        by: &present.by,
-        asked_in: present.asked_at.as_ref().map(|at| &*at.file),
+        present: write(present),
         chain: older.iter().map(write).collect(),
         live: field.live.as_deref().map(live),
     })
@@ -195,13 +186,9 @@ fn write(write: &BlamedWrite) -> JsonWrite<'_> {
 }
 
 fn removal(removal: &BlamedRemoval) -> JsonRemoval<'_> {
-    JsonRemoval {
-        pointer: &removal.pointer,
-        value: JsonValue(&removal.last.value),
-        at: removal.last.at.as_ref().map(place),
-        by: &removal.by,
-        asked_in: removal.asked_at.as_ref().map(|at| &*at.file),
-    }
+    let asked_in = removal.asked_at.as_ref().map(|at| &*at.file);
+    let last = JsonWrite { by: &removal.by, asked_in, ..write(&removal.last) };
+    JsonRemoval { pointer: &removal.pointer, last }
 }
 
 fn place(place: &BlamedPlace) -> JsonBlamedPlace<'_> {

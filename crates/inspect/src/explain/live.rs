@@ -159,11 +159,11 @@ impl LiveWalk {
             (Some(Value::List(entries)), Value::List(list)) if !entries.is_empty() => {
                 self.list(entries, list, owners, at);
             }
-            (Some(_), _) if is_end(built) => {
+            (Some(_), _) if built.is_some_and(Node::is_leaf) => {
                 let differs = built.is_some_and(|built| !is_same(built, live, &at.built));
                 let field = LiveField { value: Some(live.clone()), differs, managers: managers(owners) };
                 self.fields.insert(at.built.clone(), field);
-                if !is_end(Some(live)) {
+                if !live.is_leaf() {
                     self.unbuilt(live, owners, at);
                 }
             }
@@ -250,15 +250,6 @@ fn is_same(built: &Node, live: &Node, pointer: &str) -> bool {
     let texts = || Some((built.scalar_text()?, live.scalar_text()?));
     built.to_json_value() == live.to_json_value()
         || (is_amount() && texts().is_some_and(|(built, live)| is_same_quantity(built, live)))
-}
-
-/// Whether a value is at the end of a path.
-fn is_end(node: Option<&Node>) -> bool {
-    node.is_some_and(|node| match &node.value {
-        Value::Scalar(_) => true,
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
-    })
 }
 
 fn inner<'l>(owners: &[OwnedPart<'l>], name: &str) -> Vec<OwnedPart<'l>> {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
 
 use super::blame::file_name;
-use smp_merge::cause::{Cause, History, KnownValue, PlaceKeeping, Write, Writer};
+use smp_merge::cause::{Cause, History, PlaceKeeping, Writer, changes};
 use smp_overlay::overlay::{Built, OutlineCheckout, OutlinePart, OutlinePartKind};
 use smp_overlay::resource::{ResId, Resource};
 use smp_text::diagnostic::{MessageRenderer, counted};
@@ -287,10 +287,11 @@ impl<'p> TreePlanter<'p> {
                 node.changed += 1;
             }
         };
-        each_change(history.root(), &mut changed);
-        for removed in history.removed() {
-            changed(&removed.by);
-            each_change(&removed.value, &mut changed);
+        let removed = history.removed().iter();
+        let known = std::iter::once((None, history.root()));
+        for (removed_by, known) in known.chain(removed.map(|removed| (Some(&removed.by), &removed.value))) {
+            removed_by.into_iter().for_each(&mut changed);
+            known.leaves().flat_map(changes).for_each(|write| changed(&write.by));
         }
     }
 
@@ -385,19 +386,4 @@ impl<'p> TreePlanter<'p> {
 fn maker(history: &History) -> Option<Cause> {
     let first = |field| history.leaf(&[field]).and_then(|writes| writes.last()).map(|write| write.by.clone());
     first("kind").or_else(|| first("apiVersion"))
-}
-
-/// Tells what wrote each value, as often as it became another one: to write the same once more changes nothing.
-fn each_change(value: &KnownValue, tell: &mut impl FnMut(&Cause)) {
-    match value {
-        KnownValue::Leaf(writes) => {
-            let older = writes.iter().skip(1).map(Some).chain([None]);
-            let changes = writes.iter().zip(older);
-            let is_other =
-                |older: Option<&Write>, write: &Write| older.is_none_or(|older| older.value != write.value);
-            changes.filter(|(write, older)| is_other(*older, write)).for_each(|(write, _)| tell(&write.by));
-        }
-        KnownValue::Map(fields) => fields.iter().for_each(|(_, value)| each_change(value, tell)),
-        KnownValue::List(entries) => entries.iter().for_each(|(_, value)| each_change(value, tell)),
-    }
 }

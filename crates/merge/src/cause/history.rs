@@ -183,7 +183,7 @@ impl<'f> HistoryFollower<'f> {
         match (&mut *known, &node.value) {
             (KnownValue::Map(fields), Value::Map(map)) if !map.is_empty() => self.map(fields, map),
             (KnownValue::List(entries), Value::List(list)) if !list.is_empty() => self.list(entries, list),
-            (KnownValue::Leaf(writes), _) if is_leaf(node) => self.leaf(writes, node),
+            (KnownValue::Leaf(writes), _) if node.is_leaf() => self.leaf(writes, node),
             // What had nothing in it is not removed when something comes into it.
             (KnownValue::Leaf(writes), _) if writes.first().is_some_and(|last| !is_scalar(&last.value)) => {
                 *known = written(node, self.writer);
@@ -346,15 +346,6 @@ impl<'f> HistoryFollower<'f> {
             }
         }
         self.removed.push(RemovedValue { pointer, value, by: Cause::of(self.writer) });
-    }
-}
-
-/// Whether a value is at the end of a path.
-fn is_leaf(node: &Node) -> bool {
-    match &node.value {
-        Value::Scalar(_) => true,
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
     }
 }
 

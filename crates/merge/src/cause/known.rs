@@ -31,14 +31,40 @@ pub enum KnownValue {
 }
 
 impl KnownValue {
+    /// The histories of the fields of a map, or of the entries of a list.
+    pub(crate) fn children(&self) -> impl DoubleEndedIterator<Item = &Self> {
+        let (fields, entries) = match self {
+            Self::Map(fields) => (fields.as_slice(), &[][..]),
+            Self::List(entries) => (&[][..], entries.as_slice()),
+            Self::Leaf(_) => (&[][..], &[][..]),
+        };
+        fields.iter().map(|(_, value)| value).chain(entries.iter().map(|(_, value)| value))
+    }
+
+    /// The writes of each value in it, those of one value from the present one back.
+    pub(crate) fn leaves(&self) -> impl Iterator<Item = &[Write]> {
+        let mut open = vec![self];
+        let mut known = std::iter::from_fn(move || {
+            let known = open.pop()?;
+            open.extend(known.children().rev());
+            Some(known)
+        });
+        std::iter::from_fn(move || {
+            known
+                .find_map(|known| if let Self::Leaf(writes) = known { Some(writes.as_slice()) } else { None })
+        })
+    }
+
     /// The last write of the first value in it.
     pub(crate) fn first_write(&self) -> Option<&Write> {
-        match self {
-            Self::Leaf(writes) => writes.first(),
-            Self::Map(fields) => fields.iter().find_map(|(_, value)| value.first_write()),
-            Self::List(entries) => entries.iter().find_map(|(_, value)| value.first_write()),
-        }
+        self.leaves().find_map(<[Write]>::first)
     }
+}
+
+/// The writes of one value that made another one of it: to write the same once more changes nothing.
+pub(crate) fn changes(writes: &[Write]) -> impl Iterator<Item = &Write> {
+    let is_same = |i: usize| writes.get(i + 1).is_some_and(|older| older.value == writes[i].value);
+    writes.iter().enumerate().filter(move |(i, _)| !is_same(*i)).map(|(_, write)| write)
 }
 
 /// Something that is no more.

@@ -105,12 +105,8 @@ pub enum ListPairing {
 impl ListPairing {
     /// Entries that are paired by what the association names them by; none where it does not tell them apart.
     pub(crate) fn by_name([old, new]: [&[Node]; 2], association: &Association) -> Option<Self> {
-        Self::named(align::entries([new, old], association)?, association)
-    }
-
-    /// Entries that are already paired; none where the association does not tell them apart.
-    pub fn named(rows: Vec<Aligned<2>>, association: &Association) -> Option<Self> {
         let row = |Aligned { name, at: [new, old] }| Some((association.element(&name)?, [old, new]));
+        let rows = align::entries([new, old], association)?;
         rows.into_iter().map(row).collect::<Option<_>>().map(Self::Entries)
     }
 

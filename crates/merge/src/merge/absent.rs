@@ -71,11 +71,8 @@ impl Absences {
 
 /// Whether a patch deletes anything below its root.
 fn deletes(patch: &Node) -> bool {
-    match &patch.value {
-        Value::Scalar(_) => false,
-        Value::Map(map) => map.iter().any(|(name, value)| name == PATCH || value.is_null() || deletes(value)),
-        Value::List(list) => list.iter().any(deletes),
-    }
+    let in_map = |map: &Map| map.iter().any(|(name, value)| name == PATCH || value.is_null());
+    patch.nodes().filter_map(Node::as_map).any(in_map)
 }
 
 /// A warning of what a patch does to one object, where it does the same to so many others.

@@ -1,7 +1,7 @@
 //! Numbers of JSON texts that are too large for any.
 
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::{Entry, Node, Resolved, Style, Value};
+use smp_text::yaml::{Entry, Node, Resolved, Style};
 
 /// Whether each number that a JSON text has can be sent.
 ///
@@ -11,16 +11,10 @@ use smp_text::yaml::{Entry, Node, Resolved, Style, Value};
 /// # Errors
 /// [`Code::InvalidValue`] for a number that is too large.
 pub fn check_numbers(node: &Node) -> Result<()> {
-    match &node.value {
-        Value::Map(map) if node.meta.style == Style::Flow => {
-            let of_json = |entry: &&Entry| entry.key.meta.style == Style::DoubleQuoted;
-            map.entries().iter().filter(of_json).try_for_each(|entry| check_number(&entry.value))?;
-            map.iter().try_for_each(|(_, value)| check_numbers(value))
-        }
-        Value::Map(map) => map.iter().try_for_each(|(_, value)| check_numbers(value)),
-        Value::List(list) => list.iter().try_for_each(check_numbers),
-        Value::Scalar(_) => Ok(()),
-    }
+    let maps = node.nodes().filter(|node| node.meta.style == Style::Flow).filter_map(Node::as_map);
+    let fields = maps.flat_map(|map| map.entries());
+    let of_json = |entry: &&Entry| entry.key.meta.style == Style::DoubleQuoted;
+    fields.filter(of_json).try_for_each(|entry| check_number(&entry.value))
 }
 
 /// Checks the value of a field with a key in quotes.

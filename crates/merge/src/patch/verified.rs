@@ -15,7 +15,7 @@ use crate::merge::association::ListPolicy;
 use crate::merge::{Merged, Rules};
 use crate::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
-use smp_text::yaml::{Map, Node, Value};
+use smp_text::yaml::{Map, Node};
 
 /// Makes a patch of any type, two-way or, with a current object, three-way, and tries it: what comes back makes
 /// of the input what was wanted.
@@ -247,11 +247,7 @@ impl Trial<'_> {
 
 /// How many nulls there are in a value.
 fn nulls(node: &Node) -> usize {
-    match &node.value {
-        Value::Map(map) => map.iter().map(|(_, value)| nulls(value)).sum(),
-        Value::List(list) => list.iter().map(nulls).sum(),
-        Value::Scalar(_) => usize::from(node.is_null()),
-    }
+    node.nodes().filter(|node| node.is_null()).count()
 }
 
 /// What the object shall be.

@@ -142,15 +142,7 @@ impl Builder {
     fn build_by(&self, run: &Run, reader: &Reader, target: &Path) -> Result<Built> {
         let reader = reader.with_remotes(run.reader.remotes().of_one_build());
         let built = self.build_one(run, &reader, target);
-        let mut built = built.map_err(|problem| reader.remotes().explained(problem))?;
-        built.check_printable(PrintForm::Yaml)?;
-        if self.options.locked {
-            needs_no_more_types(&built.warnings)?;
-        }
-        if self.targets == Targets::One {
-            built.warnings.extend(self.take_warnings());
-        }
-        Ok(built)
+        self.finished(built.map_err(|problem| reader.remotes().explained(problem))?)
     }
 
     /// The objects of a target that is manifests alone, as they are: a file or a directory without a kustomization, for
@@ -196,7 +188,11 @@ impl Builder {
         let run = self.run(Path::new("."))?;
         let source = self.reader.sources().add(name, text);
         let context = self.context(&run, &self.reader.tree().working_directory().unwrap_or_default());
-        let mut built = Directories { reader: &run.reader, context: &context }.stream(source)?;
+        self.finished(Directories { reader: &run.reader, context: &context }.stream(source)?)
+    }
+
+    /// What was built, once it is known that it can be printed, and made of what may be used.
+    fn finished(&self, mut built: Built) -> Result<Built> {
         built.check_printable(PrintForm::Yaml)?;
         if self.options.locked {
             needs_no_more_types(&built.warnings)?;

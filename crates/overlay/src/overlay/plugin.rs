@@ -54,82 +54,37 @@ const TRANSFORMERS: [&str; 14] = [
     "ValueAddTransformer",
 ];
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct LabelsConfig {
-    labels: BTreeMap<SmolStr, Spanned<SmolStr>>,
-    field_specs: FieldSpecs,
+/// Declares structs for the configuration of plugins; fields that they do not have are ignored, as in kustomize.
+macro_rules! configurations {
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? })*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Default, Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        struct $name { $($field: $type),* }
+    )*};
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct AnnotationsConfig {
-    annotations: BTreeMap<SmolStr, Spanned<SmolStr>>,
-    field_specs: FieldSpecs,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ImageTagConfig {
-    image_tag: Image,
-    field_specs: FieldSpecs,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct NamespaceConfig {
-    metadata: NamespaceOfMetadata,
-    field_specs: FieldSpecs,
-    unset_only: bool,
-    set_role_binding_subjects: SubjectMode,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct NamespaceOfMetadata {
-    namespace: Spanned<SmolStr>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct AffixConfig {
-    prefix: Spanned<String>,
-    suffix: Spanned<String>,
-    field_specs: Option<FieldSpecs>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ReplicaCountConfig {
-    replica: Replica,
-    field_specs: FieldSpecs,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ReplacementsConfig {
-    replacements: Vec<Replacement>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct StrategicMergeConfig {
-    paths: Vec<Spanned<String>>,
-    patches: Spanned<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Json6902Config {
-    target: Option<Spanned<transform::SelectorArgs>>,
-    path: Spanned<String>,
-    json_op: Spanned<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct MetadataConfig {
-    metadata: GeneratorMetadata,
+configurations! {
+    LabelsConfig { labels: BTreeMap<SmolStr, Spanned<SmolStr>>, field_specs: FieldSpecs }
+    AnnotationsConfig { annotations: BTreeMap<SmolStr, Spanned<SmolStr>>, field_specs: FieldSpecs }
+    ImageTagConfig { image_tag: Image, field_specs: FieldSpecs }
+    NamespaceConfig {
+        metadata: NamespaceOfMetadata,
+        field_specs: FieldSpecs,
+        unset_only: bool,
+        set_role_binding_subjects: SubjectMode,
+    }
+    NamespaceOfMetadata { namespace: Spanned<SmolStr> }
+    AffixConfig { prefix: Spanned<String>, suffix: Spanned<String>, field_specs: Option<FieldSpecs> }
+    ReplicaCountConfig { replica: Replica, field_specs: FieldSpecs }
+    ReplacementsConfig { replacements: Vec<Replacement> }
+    StrategicMergeConfig { paths: Vec<Spanned<String>>, patches: Spanned<String> }
+    Json6902Config {
+        target: Option<Spanned<transform::SelectorArgs>>,
+        path: Spanned<String>,
+        json_op: Spanned<String>,
+    }
+    MetadataConfig { metadata: GeneratorMetadata }
 }
 
 fn config<T: DeserializeOwned>(plugin: &Resource) -> Result<T> {

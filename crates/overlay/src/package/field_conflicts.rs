@@ -23,16 +23,8 @@ impl<'n> ByPlace<'n> {
 }
 
 fn by_place(node: &Node) -> ByPlace<'_> {
-    fn collect<'n>(node: &'n Node, nodes: &mut FxHashMap<Span, Vec<&'n Node>>) {
-        nodes.entry(node.span()).or_default().push(node);
-        match &node.value {
-            Value::Map(map) => map.iter().for_each(|(_, value)| collect(value, nodes)),
-            Value::List(list) => list.iter().for_each(|entry| collect(entry, nodes)),
-            Value::Scalar(_) => {}
-        }
-    }
     let mut nodes = ByPlace::default();
-    collect(node, &mut nodes.0);
+    node.nodes().for_each(|node| nodes.0.entry(node.span()).or_default().push(node));
     nodes
 }
 

@@ -29,15 +29,26 @@ struct ByUsualKeys;
 
 impl Sameness for ByUsualKeys {
     fn lists(&self, [old, new]: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
-        let usual = InferKeys::usual();
-        align::lists([new, old], list, ListPolicy::Typed, usual.keys())
-            .and_then(|(association, rows)| ListPairing::named(rows, &association))
-            .unwrap_or_else(|| ListPairing::Whole { same: old == new })
+        let Some(rows) = entries_by_usual_keys([new, old], list) else {
+            return ListPairing::Whole { same: old == new };
+        };
+        ListPairing::Entries(rows.into_iter().map(|(step, [new, old])| (step, [old, new])).collect())
     }
 
     fn order_counts(&self) -> bool {
         true
     }
+}
+
+/// The entries of several lists with the step to each, and where each list has it; none where nothing tells them apart.
+pub(super) fn entries_by_usual_keys<const N: usize>(
+    lists: [&[Node]; N],
+    list: Cursor<'_>,
+) -> Option<Vec<(PathElement, [Option<usize>; N])>> {
+    let usual = InferKeys::usual();
+    let (association, aligned) = align::lists(lists, list, ListPolicy::Typed, usual.keys())?;
+    let row = |row: align::Aligned<N>| Some((association.element(&row.name)?, row.at));
+    aligned.into_iter().map(row).collect()
 }
 
 #[cfg(test)]

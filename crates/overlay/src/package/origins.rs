@@ -4,10 +4,10 @@
 
 use std::path::PathBuf;
 
+use super::fields::entries_by_usual_keys;
 use super::manifest::Manifest;
+use smp_merge::merge::Conflict;
 use smp_merge::merge::align;
-use smp_merge::merge::association::{Association, ListPolicy};
-use smp_merge::merge::{Conflict, InferKeys};
 use smp_merge::schema::{Cursor, Schema};
 use smp_text::path::{FieldPath, PathElement, below};
 use smp_text::source::Span;
@@ -156,7 +156,7 @@ impl OriginWalk<'_> {
     /// Tells what changed in a list by its entries. Returns whether it could: whether they are told apart, and not
     /// only their order changed.
     fn lists(&mut self, lists: [&[Node]; 4], cursor: Cursor<'_>, pointer: &mut String) -> bool {
-        let Some(rows) = rows(lists, cursor) else { return false };
+        let Some(rows) = entries_by_usual_keys(lists, cursor) else { return false };
         let before = self.found.len();
         let mut is_changed = false;
         for (element, at) in rows {
@@ -190,14 +190,6 @@ impl OriginWalk<'_> {
             self.found.push(origin);
         }
     }
-}
-
-/// Each entry of lists with its step, and where it stands in each.
-fn rows(lists: [&[Node]; 4], cursor: Cursor<'_>) -> Option<Vec<(PathElement, [Option<usize>; 4])>> {
-    let usual = InferKeys::usual();
-    let (association, aligned) = align::lists(lists, cursor, ListPolicy::Typed, usual.keys())?;
-    let row = |row: align::Aligned<4>| Some((Association::element(&association, &row.name)?, row.at));
-    aligned.into_iter().map(row).collect()
 }
 
 /// Whether a conflict is about a value, or about something that it is in.

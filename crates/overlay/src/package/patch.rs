@@ -208,31 +208,12 @@ impl LostEntry {
 
 /// Where the entries of all lists stand.
 fn entry_places(node: &Node) -> FxHashSet<Span> {
-    fn look(node: &Node, places: &mut FxHashSet<Span>) {
-        match &node.value {
-            Value::Map(map) => map.iter().for_each(|(_, value)| look(value, places)),
-            Value::List(list) => list.iter().for_each(|entry| {
-                places.insert(entry.span());
-                look(entry, places);
-            }),
-            Value::Scalar(_) => {}
-        }
-    }
-    let mut places = FxHashSet::default();
-    look(node, &mut places);
-    places
+    node.nodes().filter_map(Node::as_list).flatten().map(Node::span).collect()
 }
 
 /// Leaves out what names keys, which kustomize does not know.
 fn drop_named_keys(node: &mut Node) {
-    match &mut node.value {
-        Value::Map(map) => {
-            map.remove(PATCH_MERGE_KEY);
-            map.iter_mut().for_each(|(_, value)| drop_named_keys(value));
-        }
-        Value::List(list) => list.iter_mut().for_each(drop_named_keys),
-        Value::Scalar(_) => {}
-    }
+    node.change_each(&mut |node| drop(node.as_map_mut().and_then(|map| map.remove(PATCH_MERGE_KEY))));
 }
 
 /// Applies each patch to the manifests that have the apiVersion, kind and name that it names, as far as the
@@ -374,20 +355,15 @@ fn type_of_rest<'s>(schema: &'s Schema, options: &PackagePatchOptions) -> Result
 
 /// A warning for each `$patchMergeKey`, which kustomize takes for a field.
 fn named_keys_of(node: &Node) -> Vec<Diagnostic> {
-    match &node.value {
-        Value::Map(map) => {
-            let own = map.get(PATCH_MERGE_KEY).map(|directive| {
-                let message =
-                    format!("to kustomize `{PATCH_MERGE_KEY}` is a field like any other, and names no keys");
-                Diagnostic::warning(Code::Directive, message)
-                    .at(directive.span())
-                    .help("use --dialect overlay or apiserver, by whose rules it counts")
-            });
-            own.into_iter().chain(map.iter().flat_map(|(_, value)| named_keys_of(value))).collect()
-        }
-        Value::List(list) => list.iter().flat_map(named_keys_of).collect(),
-        Value::Scalar(_) => Vec::new(),
-    }
+    let directives = node.nodes().filter_map(Node::as_map).filter_map(|map| map.get(PATCH_MERGE_KEY));
+    let warnings = directives.map(|directive| {
+        let message =
+            format!("to kustomize `{PATCH_MERGE_KEY}` is a field like any other, and names no keys");
+        Diagnostic::warning(Code::Directive, message)
+            .at(directive.span())
+            .help("use --dialect overlay or apiserver, by whose rules it counts")
+    });
+    warnings.collect()
 }
 
 /// What says which object a manifest is.
@@ -430,22 +406,16 @@ fn restyled(mut node: Node) -> Node {
 }
 
 fn restyle(node: &mut Node) {
-    let is_string = node.as_str().is_some();
-    match &mut node.value {
-        Value::Map(map) => {
-            for entry in map.entries_mut() {
-                entry.key.meta.style = Style::Plain;
-                restyle(&mut entry.value);
+    node.change_each(&mut |node| {
+        let is_string = node.as_str().is_some();
+        match &mut node.value {
+            Value::Scalar(_) if is_string => (node.meta.style, node.meta.tag) = (Style::Plain, Tag::Str),
+            Value::Scalar(_) => return,
+            Value::List(_) => node.meta.style = Style::Block,
+            Value::Map(map) => {
+                map.entries_mut().iter_mut().for_each(|entry| entry.key.meta.style = Style::Plain);
+                node.meta.style = Style::Block;
             }
-            node.meta.style = Style::Block;
         }
-        Value::List(list) => {
-            list.iter_mut().for_each(restyle);
-            node.meta.style = Style::Block;
-        }
-        Value::Scalar(_) if is_string => {
-            (node.meta.style, node.meta.tag) = (Style::Plain, Tag::Str);
-        }
-        Value::Scalar(_) => {}
-    }
+    });
 }

@@ -6,7 +6,7 @@ use super::manifest::{GroupKindName, manifests};
 use super::read::Package;
 use smp_text::path::{FieldPath, PathElement};
 use smp_text::source::SourceMap;
-use smp_text::yaml::{Node, Value as NodeValue};
+use smp_text::yaml::Node;
 
 const HIDDEN: &str = "***";
 
@@ -40,13 +40,11 @@ impl Package {
 
 /// Masks the scalars of a value that stand where messages show nothing.
 pub(super) fn mask_hidden(value: &mut Node, sources: &SourceMap) {
-    let is_hidden = !value.is_null() && !sources.may_show(value.span());
-    match &mut value.value {
-        NodeValue::Map(map) => map.iter_mut().for_each(|(_, value)| mask_hidden(value, sources)),
-        NodeValue::List(list) => list.iter_mut().for_each(|entry| mask_hidden(entry, sources)),
-        NodeValue::Scalar(_) if is_hidden => *value = Node::string(HIDDEN),
-        NodeValue::Scalar(_) => {}
-    }
+    value.change_each(&mut |node| {
+        if node.scalar_text().is_some() && !node.is_null() && !sources.may_show(node.span()) {
+            *node = Node::string(HIDDEN);
+        }
+    });
 }
 
 /// Masks what is secret in the value that a field of a Secret has.

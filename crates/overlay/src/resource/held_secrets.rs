@@ -78,21 +78,17 @@ fn below_secret_keys(node: &Node, out: &mut Vec<String>) {
 
 /// The texts below a node, as they are and as base64 and its reverse have them.
 fn scalars(node: &Node, out: &mut Vec<String>) {
-    match &node.value {
-        Value::Map(map) => map.iter().for_each(|(_, value)| scalars(value, out)),
-        Value::List(list) => list.iter().for_each(|value| scalars(value, out)),
-        Value::Scalar(text) => {
-            let mut add = |form: &str| out.extend((form.len() > SHORT).then(|| form.to_string()));
-            add(&STANDARD.encode(text));
-            let decoded = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            for form in [text.to_string()].into_iter().chain(decoded) {
-                add(&form);
-                // JSON and Go write some characters otherwise within quotes.
-                add(&form.escape_debug().to_string());
-                // What is printed as a block has its lines apart; a literal has a key before its value.
-                form.lines().for_each(|line| add(line.trim()));
-                form.split_once('=').iter().for_each(|(_, value)| add(value));
-            }
+    for text in node.nodes().filter_map(Node::scalar_text) {
+        let mut add = |form: &str| out.extend((form.len() > SHORT).then(|| form.to_string()));
+        add(&STANDARD.encode(text));
+        let decoded = STANDARD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        for form in [text.to_string()].into_iter().chain(decoded) {
+            add(&form);
+            // JSON and Go write some characters otherwise within quotes.
+            add(&form.escape_debug().to_string());
+            // What is printed as a block has its lines apart; a literal has a key before its value.
+            form.lines().for_each(|line| add(line.trim()));
+            form.split_once('=').iter().for_each(|(_, value)| add(value));
         }
     }
 }

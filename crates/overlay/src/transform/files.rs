@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use smp_text::diagnostic::Result;
-use smp_text::source::{SourceId, Span};
+use smp_text::source::{SourceId, SourceMap, Span};
+use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, Spanned, decode, parse_documents};
 
 /// Reads the files that generators and transformers name.
 ///
@@ -25,4 +26,17 @@ pub trait Files {
     fn name(&self, path: &str) -> PathBuf {
         path.into()
     }
+}
+
+/// Reads a file that is a text, such as a patch, into the sources.
+pub(super) fn read_text(path: &Spanned<String>, files: &dyn Files, sources: &SourceMap) -> Result<SourceId> {
+    let text = decode(files.read(path, path.span)?).map_err(|error| error.at(path.span))?;
+    Ok(sources.add(files.name(path), text))
+}
+
+/// Reads the configuration in a file: its first document, where the last of equal keys counts.
+pub(super) fn read_config(path: &Spanned<String>, files: &dyn Files, sources: &SourceMap) -> Result<Node> {
+    let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
+    let documents = parse_documents(sources, read_text(path, files, sources)?, options)?;
+    Ok(documents.into_iter().next().unwrap_or_else(Node::null))
 }

@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-use super::Files;
 use super::config::SelectorArgs;
+use super::files::{Files, read_config};
 use super::namespace::namespace_of;
 use super::value_path::{NodeKind, check_length, lookup_create, split_slashed, text_of};
 use crate::resource::{Resource, ResourceSet};
@@ -12,10 +12,7 @@ use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::gocompat;
 use smp_text::source::SourceMap;
-use smp_text::yaml::{
-    DecodeOptions, DuplicateKeys, Node, ParseOptions, Spanned, Tag, Value, decode, from_node_with,
-    parse_documents,
-};
+use smp_text::yaml::{DecodeOptions, Spanned, Tag, Value, from_node_with};
 
 /// The configuration of a `ValueAddTransformer`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -52,7 +49,9 @@ impl ValueAdd {
         let trimmed = self.value.trim();
         self.value.value = if trimmed.is_empty() { root } else { trimmed }.to_string();
         if !self.target_file_path.is_empty() {
-            self.targets.extend(read_targets(&self.target_file_path, files, sources)?);
+            let document = read_config(&self.target_file_path, files, sources)?;
+            let more: ValueAdd = from_node_with(&document, DecodeOptions::lenient())?;
+            self.targets.extend(more.targets);
         }
         if self.targets.is_empty() {
             return Err(Diagnostic::error(Code::MissingField, "this transformer needs at least one target")
@@ -71,19 +70,6 @@ impl ValueAdd {
         }
         Ok(self)
     }
-}
-
-fn read_targets(
-    path: &Spanned<String>,
-    files: &dyn Files,
-    sources: &SourceMap,
-) -> Result<Vec<Spanned<ValueAddTarget>>> {
-    let text = decode(files.read(path, path.span)?).map_err(|error| error.at(path.span))?;
-    let id = sources.add(files.name(path), text);
-    let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
-    let document = parse_documents(sources, id, options)?.into_iter().next().unwrap_or_else(Node::null);
-    let more: ValueAdd = from_node_with(&document, DecodeOptions::lenient())?;
-    Ok(more.targets)
 }
 
 /// Sets the value in all targets. Paths that lead into a null change nothing; warnings of these are
@@ -197,7 +183,7 @@ fn parts_of(path: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smp_text::yaml::{parse_one, to_json};
+    use smp_text::yaml::{ParseOptions, parse_one, to_json};
 
     #[test]
     fn parts_are_put_into_paths() {

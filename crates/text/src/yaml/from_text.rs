@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
-use super::node::{Node, Value};
+use super::node::Node;
 use super::parse::{ParseOptions, parse_one};
 use crate::diagnostic::Diagnostic;
-use crate::source::{SourceMap, Span};
+use crate::source::SourceMap;
 
 impl FromStr for Node {
     type Err = Diagnostic;
@@ -31,7 +31,7 @@ impl FromStr for Node {
         let id = sources.add("text", text);
         let options = ParseOptions::kubectl().with_comments();
         let mut node = parse_one(&sources, id, options).map_err(|error| in_words(&error, &sources))?;
-        forget_places(&mut node);
+        node.forget_places();
         Ok(node)
     }
 }
@@ -51,21 +51,6 @@ fn in_words(error: &Diagnostic, sources: &SourceMap) -> Diagnostic {
         said = said.help(help);
     }
     error.notes().iter().fold(said, Diagnostic::note)
-}
-
-/// Places of a text that nobody has any more would be taken for those of another one.
-fn forget_places(node: &mut Node) {
-    node.meta.span = Span::default();
-    match &mut node.value {
-        Value::Scalar(_) => {}
-        Value::List(list) => list.iter_mut().for_each(forget_places),
-        Value::Map(map) => {
-            for entry in map.entries_mut() {
-                entry.key.meta.span = Span::default();
-                forget_places(&mut entry.value);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

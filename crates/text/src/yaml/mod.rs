@@ -23,6 +23,7 @@ mod printable;
 mod scalar;
 mod spanned;
 mod suggest;
+mod visit;
 mod within;
 mod yaml_1_1;
 

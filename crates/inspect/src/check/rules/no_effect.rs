@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
-use smp_merge::cause::{Cause, History, KnownValue, Writer, WriterEntry};
+use smp_merge::cause::{Cause, History, KnownValue, Writer, WriterEntry, changes};
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::source::Span;
 
@@ -126,26 +126,18 @@ fn keys(step: &Writer) -> impl Iterator<Item = EntryKey> {
 
 /// Whether entries of a list that came from one text stand in another order than there.
 fn is_reordered(known: &KnownValue) -> bool {
-    match known {
-        KnownValue::Leaf(_) => false,
-        KnownValue::Map(fields) => fields.iter().any(|(_, value)| is_reordered(value)),
-        KnownValue::List(entries) => {
-            let mut last = FxHashMap::default();
-            let mut places = entries.iter().filter_map(|(_, entry)| origin(entry));
-            let is_before =
-                |at: Span| last.insert(at.source, at.start).is_some_and(|before| at.start < before);
-            places.any(is_before) || entries.iter().any(|(_, entry)| is_reordered(entry))
-        }
-    }
+    let is_before_last = |entries: &[(Span, KnownValue)]| {
+        let mut last = FxHashMap::default();
+        let mut places = entries.iter().filter_map(|(_, entry)| origin(entry));
+        places.any(|at| last.insert(at.source, at.start).is_some_and(|before| at.start < before))
+    };
+    matches!(known, KnownValue::List(entries) if is_before_last(entries))
+        || known.children().any(is_reordered)
 }
 
 /// Where the first value of something was written first.
 fn origin(known: &KnownValue) -> Option<Span> {
-    match known {
-        KnownValue::Leaf(writes) => writes.last().map(|first| first.at).filter(|at| !at.is_none()),
-        KnownValue::Map(fields) => fields.iter().find_map(|(_, value)| origin(value)),
-        KnownValue::List(entries) => entries.iter().find_map(|(_, value)| origin(value)),
-    }
+    known.leaves().find_map(|writes| writes.last().map(|first| first.at).filter(|at| !at.is_none()))
 }
 
 /// Takes note of what had an effect on the values of a resource.
@@ -158,16 +150,5 @@ fn note(history: &History, effective: &mut FxHashSet<EntryKey>) {
 }
 
 fn values(known: &KnownValue, effective: &mut FxHashSet<EntryKey>) {
-    match known {
-        KnownValue::Leaf(writes) => {
-            for (i, write) in writes.iter().enumerate() {
-                let is_same = writes.get(i + 1).is_some_and(|older| older.value == write.value);
-                if !is_same {
-                    effective.insert(key(&write.by));
-                }
-            }
-        }
-        KnownValue::Map(fields) => fields.iter().for_each(|(_, value)| values(value, effective)),
-        KnownValue::List(entries) => entries.iter().for_each(|(_, value)| values(value, effective)),
-    }
+    effective.extend(known.leaves().flat_map(changes).map(|write| key(&write.by)));
 }

@@ -26,13 +26,11 @@ pub(super) fn ineffective(live: &Map, patch: &Map, kind: Cursor<'_>) -> Vec<Diag
 }
 
 fn has_directive(node: &Node) -> bool {
-    match &node.value {
-        Value::Map(map) => {
-            map.iter().any(|(name, value)| matches!(name, PATCH | PATCH_MERGE_KEY) || has_directive(value))
-        }
-        Value::List(list) => list.iter().any(|entry| has_null(entry) || has_directive(entry)),
+    node.nodes().any(|node| match &node.value {
+        Value::Map(map) => map.iter().any(|(name, _)| matches!(name, PATCH | PATCH_MERGE_KEY)),
+        Value::List(list) => list.iter().any(has_null),
         Value::Scalar(_) => false,
-    }
+    })
 }
 
 fn has_null(entry: &Node) -> bool {

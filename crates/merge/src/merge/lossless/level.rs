@@ -3,7 +3,7 @@
 use crate::merge::align::{self, Aligned};
 use crate::merge::association::{Association, ListPolicy, is_atomic};
 use crate::schema::{Cursor, Gvk, Schema};
-use smp_text::yaml::{Map, Node, Value};
+use smp_text::yaml::{Map, Node};
 
 use smol_str::SmolStr;
 
@@ -156,16 +156,7 @@ fn clears_only(node: &Node) -> bool {
     node.is_null() || node.as_map().is_some_and(in_map)
 }
 
-/// Whether there is nothing in a map or list.
-pub(super) fn is_empty(node: &Node) -> bool {
-    match &node.value {
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
-        Value::Scalar(_) => false,
-    }
-}
-
 /// Whether a merge emptied a map or list that no version has empty.
 pub(super) fn is_emptied(merged: &Node, versions: &[Option<&Node>]) -> bool {
-    is_empty(merged) && !versions.iter().flatten().any(|node| is_empty(node))
+    merged.is_empty_collection() && !versions.iter().flatten().any(|node| node.is_empty_collection())
 }

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use super::comments;
-use super::level::{Level, TypedPlace, is_emptied, is_empty, line_up, line_up_versions};
+use super::level::{Level, TypedPlace, is_emptied, line_up, line_up_versions};
 use super::order::{self, DEST, ORIGINAL, Places, UPDATED};
 use crate::merge::align::Aligned;
 use crate::merge::association::Association;
@@ -254,7 +254,7 @@ impl<'s> VersionMerge<'s> {
         let known = self.conflicts.len();
         let changes = self.fields(versions, rows, place, at);
         self.conflicts.truncate(known);
-        if versions.dest.is_none() && is_empty(&changes) {
+        if versions.dest.is_none() && changes.is_empty_collection() {
             // All that changed in what dest removed was removed as well.
             self.note(versions, at, ConflictSide::Dest);
             return None;
@@ -334,13 +334,8 @@ impl<'s> VersionMerge<'s> {
     }
 }
 
-/// Reports whether a field anywhere in a value is null.
 fn has_null(node: &Node) -> bool {
-    match &node.value {
-        Value::Map(map) => map.iter().any(|(_, value)| value.is_null() || has_null(value)),
-        Value::List(list) => list.iter().any(has_null),
-        Value::Scalar(_) => false,
-    }
+    node.nodes().filter_map(Node::as_map).any(|map| map.iter().any(|(_, value)| value.is_null()))
 }
 
 /// The key of a field: dest's, with a comment that only the updated version changed.

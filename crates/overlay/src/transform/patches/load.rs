@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::args::{Patch, PatchContext};
 use crate::resource::{Resource, flatten_lists};
+use crate::transform::files::read_text;
 use smp_merge::patch::{JsonPatch, parse_json_patch};
 use smp_text::diagnostic::{Code, Diagnostic, Label, Result, Warned};
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{
-    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, Value, add_within, as_yaml_1_1,
-    check_directives, check_field_names, decode, parse_documents,
+    DuplicateKeys, Map, Node, ParseOptions, Separation, Spanned, add_within, as_yaml_1_1, check_directives,
+    check_field_names, parse_documents,
 };
 
 /// A patch after reading.
@@ -34,13 +35,7 @@ pub(super) struct LoadedJsonPatch {
 /// # Errors
 /// Neither or both of path and text, an unreadable file, a text that is no patch.
 pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<PatchBody>> {
-    let source = match (patch.patch.trim(), patch.path.as_str()) {
-        ("", "") => return Err(neither().at(patch.place())),
-        ("", _) => file(&patch.path, context)?,
-        (text, "") => inline(text, patch.patch.span, context),
-        _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
-    };
-    let Warned { value: documents, mut warnings } = documents(source, context)?;
+    let Warned { value: documents, mut warnings } = documents_of(patch, patch.patch.trim(), context)?;
     let value = if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
         warnings.extend(paths_without_slash(operations));
         PatchBody::Json(json_patch(operations)?)
@@ -62,13 +57,7 @@ pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warn
             .at(patch.target.as_ref().map_or(patch.place(), |target| target.span))
             .help("use `patches` to change several resources at once"));
     }
-    let source = match (patch.patch.as_str(), patch.path.as_str()) {
-        ("", "") => return Err(neither().at(patch.place())),
-        ("", _) => file(&patch.path, context)?,
-        (text, "") => inline(text, patch.patch.span, context),
-        _ => return Err(both().at(patch.path.span).label(patch.patch.span, "and here is the patch itself")),
-    };
-    let Warned { value: documents, mut warnings } = documents(source, context)?;
+    let Warned { value: documents, mut warnings } = documents_of(patch, &patch.patch, context)?;
     match documents.first() {
         Some(operations) if is_operations(operations) => {
             warnings.extend(paths_without_slash(operations));
@@ -92,7 +81,11 @@ pub(super) fn path_or_text(
     patch: &Spanned<String>,
     context: &PatchContext<'_>,
 ) -> Result<Warned<Vec<Resource>>> {
-    let source = if is_path(patch) { file(patch, context)? } else { inline(patch, patch.span, context) };
+    let source = if is_path(patch) {
+        read_text(patch, context.files, context.sources)?
+    } else {
+        inline(patch, patch.span, context)
+    };
     let Warned { value, warnings } = documents(source, context)?;
     Ok(Warned { value: strategic(value, context)?, warnings })
 }
@@ -104,19 +97,24 @@ pub fn is_path(patch: &str) -> bool {
     !patch.is_empty() && !patch.contains('\n') && !patch.trim_start().starts_with('{')
 }
 
-fn neither() -> Diagnostic {
-    Diagnostic::error(Code::MissingField, "this patch has neither `patch` nor `path`")
-        .help("write the patch under `patch`, or name its file under `path`")
-}
-
-fn both() -> Diagnostic {
-    Diagnostic::error(Code::InvalidValue, "a patch cannot have both `patch` and `path`")
-        .help("remove one of the two")
-}
-
-fn file(path: &Spanned<String>, context: &PatchContext<'_>) -> Result<SourceId> {
-    let text = decode(context.files.read(path, path.span)?).map_err(|error| error.at(path.span))?;
-    Ok(context.sources.add(context.files.name(path), text))
+/// The documents of a patch, which stands in a file or is `text`.
+fn documents_of(patch: &Patch, text: &str, context: &PatchContext<'_>) -> Result<Warned<Vec<Node>>> {
+    let source = match (text, patch.path.as_str()) {
+        ("", "") => {
+            return Err(Diagnostic::error(Code::MissingField, "this patch has neither `patch` nor `path`")
+                .at(patch.place())
+                .help("write the patch under `patch`, or name its file under `path`"));
+        }
+        ("", _) => read_text(&patch.path, context.files, context.sources)?,
+        (text, "") => inline(text, patch.patch.span, context),
+        _ => {
+            return Err(Diagnostic::error(Code::InvalidValue, "a patch cannot have both `patch` and `path`")
+                .at(patch.path.span)
+                .label(patch.patch.span, "and here is the patch itself")
+                .help("remove one of the two"));
+        }
+    };
+    documents(source, context)
 }
 
 /// A text that stands in the kustomization, where its places are told.
@@ -207,12 +205,8 @@ fn paths_without_slash(operations: &Node) -> Vec<Diagnostic> {
 }
 
 fn strategic(documents: Vec<Node>, context: &PatchContext<'_>) -> Result<Vec<Resource>> {
-    let nothing = |node: &Node| match &node.value {
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
-        Value::Scalar(_) => node.is_null(),
-    };
-    let documents: Vec<Node> = documents.into_iter().filter(|node| !nothing(node)).collect();
+    let is_nothing = |node: &Node| node.is_null() || node.is_empty_collection();
+    let documents: Vec<Node> = documents.into_iter().filter(|node| !is_nothing(node)).collect();
     if let Some(wrong) = documents.iter().find(|node| node.as_map().is_none()) {
         let message =
             format!("expected a strategic merge patch or a list of operations, found {}", wrong.type_name());

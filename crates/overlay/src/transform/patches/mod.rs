@@ -66,7 +66,7 @@ pub fn patches_by_entry(
                 Ok(())
             }
             PatchBody::Strategic(documents) => run.strategic(patch, documents),
-            PatchBody::Json(json) => run.json(patch, &json),
+            PatchBody::Json(json) => run.json(patch, &json, FormerIds::Kept),
         };
         run.problems.value_of(done);
         after(run.set, i);
@@ -90,14 +90,8 @@ pub fn patches_json6902(
     let loaded: Vec<(&Patch, Option<LoadedJsonPatch>)> = loaded.collect();
     for (entry, (patch, json)) in loaded.into_iter().enumerate() {
         let Some(json) = json else { continue };
-        let selected = run.select(patch).and_then(|selected| {
-            run.set.count_copies(json.patch.bytes(), selected.len().saturating_sub(1)).map(|()| selected)
-        });
-        let json = ResourcePatch::new(&json);
-        for i in run.problems.value_of(selected).unwrap_or_default() {
-            let done = run.json_one(i, &json, patch.place());
-            run.problems.value_of(done);
-        }
+        let done = run.json(patch, &json, FormerIds::Forgotten);
+        run.problems.value_of(done);
         after(run.set, entry);
     }
     run.finish()
@@ -138,6 +132,13 @@ pub fn patches_strategic_merge(
         after(run.set, entry);
     }
     run.finish()
+}
+
+/// Whether the id that a resource had before a JSON patch stays known: by `patches`, and not by `patchesJson6902`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FormerIds {
+    Kept,
+    Forgotten,
 }
 
 /// Patches on their way over a set of resources.
@@ -294,13 +295,14 @@ impl<'r> PatchRun<'r> {
         Ok(other_id)
     }
 
-    fn json(&mut self, patch: &Patch, json: &LoadedJsonPatch) -> Result<()> {
+    fn json(&mut self, patch: &Patch, json: &LoadedJsonPatch, former_ids: FormerIds) -> Result<()> {
         let selected = self.select(patch)?;
         self.set.count_copies(json.patch.bytes(), selected.len().saturating_sub(1))?;
         let json = &ResourcePatch::new(json);
         for i in selected {
-            // Here, and not in `patchesJson6902`, the id from before stays known.
-            self.set.update(i, Resource::store_previous_id);
+            if former_ids == FormerIds::Kept {
+                self.set.update(i, Resource::store_previous_id);
+            }
             let done = self.json_one(i, json, patch.place());
             self.problems.value_of(done);
         }

@@ -1,12 +1,10 @@
 //! Replacements that stand in files of their own.
 
 use super::args::Replacement;
-use crate::transform::Files;
+use crate::transform::files::{Files, read_config};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
-use smp_text::yaml::{
-    DecodeOptions, DuplicateKeys, Node, ParseOptions, Spanned, Value, decode, from_node_with, parse_documents,
-};
+use smp_text::yaml::{DecodeOptions, Spanned, Value, from_node_with};
 
 /// Reads the replacements that stand in files of their own; the others are returned as they are.
 ///
@@ -34,10 +32,7 @@ pub fn load_replacements(
 }
 
 fn read_file(path: &Spanned<String>, files: &dyn Files, sources: &SourceMap) -> Result<Vec<Replacement>> {
-    let text = decode(files.read(path, path.span)?).map_err(|error| error.at(path.span))?;
-    let id = sources.add(files.name(path), text);
-    let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
-    let document = parse_documents(sources, id, options)?.into_iter().next().unwrap_or_else(Node::null);
+    let document = read_config(path, files, sources)?;
     match &document.value {
         Value::Map(_) => Ok(vec![from_node_with(&document, DecodeOptions::lenient())?]),
         Value::List(_) => from_node_with(&document, DecodeOptions::lenient()),

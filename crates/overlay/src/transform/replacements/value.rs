@@ -6,7 +6,7 @@ use super::{copy, select};
 use crate::resource::{Likely, Resource, ResourceSet, part_scalars};
 use crate::transform::value_path::{check_length, lookup, split_dotted};
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt, Result};
-use smp_text::yaml::{Node, Value, nearest_path};
+use smp_text::yaml::{Node, nearest_path};
 
 /// The value that is copied.
 pub(super) struct SourceValue {
@@ -57,7 +57,7 @@ impl SourceValue {
         let path = split_dotted(path);
         check_length(&path).map_err(placed)?;
         let value = lookup(resource.node(), &path).map_err(placed)?;
-        let Some(value) = value.filter(|value| !is_nil_or_empty(value)) else {
+        let Some(value) = value.filter(|value| !value.is_null() && !value.is_empty_collection()) else {
             let error = Diagnostic::error(Code::NoMatch, "the source has no value here");
             let root = resource.node();
             return Err(match nearest_path(root, &path) {
@@ -89,14 +89,5 @@ impl SourceValue {
             part_scalars(&mut node);
             self.node = node;
         }
-    }
-}
-
-/// Null, or a map or list without anything in it. The empty string is a value.
-fn is_nil_or_empty(node: &Node) -> bool {
-    match &node.value {
-        Value::Scalar(_) => node.is_null(),
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
     }
 }

@@ -4,10 +4,8 @@ use smol_str::SmolStr;
 
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::gocompat::json;
-use smp_text::source::{SourceMap, Span};
-use smp_text::yaml::{
-    Node, ParseOptions, Resolved, Tag, Value, as_read, parse_documents, resolve_plain, to_json,
-};
+use smp_text::source::SourceMap;
+use smp_text::yaml::{Node, ParseOptions, Resolved, Tag, as_read, parse_documents, resolve_plain, to_json};
 
 /// Reads the first document of a text; none when it has no document.
 ///
@@ -24,28 +22,13 @@ pub(in crate::transform) fn read(text: &str) -> Result<Option<Node>> {
     // An empty text has no document, other than an explicit null.
     let first = documents.into_iter().next().filter(|node| !is_nothing(node));
     Ok(first.map(|mut node| {
-        forget_places(&mut node);
+        node.forget_places();
         node
     }))
 }
 
 fn is_nothing(node: &Node) -> bool {
     node.is_null() && node.scalar_text().is_some_and(SmolStr::is_empty)
-}
-
-/// The places in a text of its own mean nothing to others.
-fn forget_places(node: &mut Node) {
-    node.meta.span = Span::default();
-    match &mut node.value {
-        Value::Scalar(_) => {}
-        Value::List(list) => list.iter_mut().for_each(forget_places),
-        Value::Map(map) => {
-            for entry in map.entries_mut() {
-                entry.key.meta.span = Span::default();
-                forget_places(&mut entry.value);
-            }
-        }
-    }
 }
 
 /// Writes a changed document in the form of the text that it was read from: JSON on one line or
@@ -61,7 +44,7 @@ pub(in crate::transform) fn write(node: &Node, original: &str) -> Result<String>
         let apart = if top.is_empty() { "" } else { "\n" };
         return Ok(format!("{top}{apart}{rest}").trim().to_string());
     }
-    check_types(node)?;
+    node.nodes().filter(|node| node.scalar_text().is_some()).try_for_each(check_type)?;
     let text = to_json(node)?;
     let indented = original.contains('\n') && original.contains("  ");
     Ok(if indented { json::indent(&text) } else { text })
@@ -73,14 +56,6 @@ fn length_of_top(text: &str) -> Option<usize> {
     let comments = lines().count();
     let blank = text.lines().nth(comments).is_some_and(|line| line.trim().is_empty());
     (comments > 0 && blank).then(|| lines().map(|line| line.len() + 1).sum())
-}
-
-fn check_types(node: &Node) -> Result<()> {
-    match &node.value {
-        Value::Scalar(_) => check_type(node),
-        Value::List(list) => list.iter().try_for_each(check_types),
-        Value::Map(map) => map.iter().try_for_each(|(_, value)| check_types(value)),
-    }
 }
 
 /// Checks that the text of a scalar fits the tag that it has.

@@ -158,12 +158,7 @@ impl Layout {
 /// A map or list that was empty, and therefore stood in brackets, needs them no more.
 pub(super) fn as_block(before: &Node, after: &Node) -> Node {
     let mut after = after.clone();
-    let was_empty = match &before.value {
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
-        Value::Scalar(_) => false,
-    };
-    if was_empty && after.meta.style == Style::Flow && after.span() == before.span() {
+    if before.is_empty_collection() && after.meta.style == Style::Flow && after.span() == before.span() {
         after.meta.style = Style::Block;
     }
     after
@@ -171,7 +166,7 @@ pub(super) fn as_block(before: &Node, after: &Node) -> Node {
 
 /// A map or list that takes the place of one in brackets stands in brackets, too, where that fits.
 pub(super) fn as_before(before: &Node, after: Node, reading: Reading) -> Node {
-    let was_flow = !is_empty(before) && before.meta.style == Style::Flow;
+    let was_flow = !before.is_leaf() && before.meta.style == Style::Flow;
     if was_flow && std::mem::discriminant(&before.value) == std::mem::discriminant(&after.value) {
         return in_brackets(&after, reading).unwrap_or(after);
     }
@@ -180,7 +175,7 @@ pub(super) fn as_before(before: &Node, after: Node, reading: Reading) -> Node {
 
 /// A new entry of a list: among entries in brackets it stands in brackets, too, where that fits.
 pub(super) fn as_neighbours<'n>(neighbours: &[Node], entry: &'n Node, reading: Reading) -> Cow<'n, Node> {
-    let mut collections = neighbours.iter().filter(|node| !is_empty(node)).peekable();
+    let mut collections = neighbours.iter().filter(|node| !node.is_leaf()).peekable();
     if collections.peek().is_some() && collections.all(|node| node.meta.style == Style::Flow) {
         let alone = with_comment_behind(entry);
         return in_brackets(&alone, reading).map_or(Cow::Borrowed(entry), Cow::Owned);
@@ -234,18 +229,9 @@ fn is_plain(node: &Node) -> bool {
     }
 }
 
-/// Whether there is nothing that brackets could be put around.
-fn is_empty(node: &Node) -> bool {
-    match &node.value {
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
-        Value::Scalar(_) => true,
-    }
-}
-
 /// Whether a map or list is written over several lines.
 fn is_block(node: &Node) -> bool {
-    !is_empty(node) && node.meta.style != Style::Flow
+    !node.is_leaf() && node.meta.style != Style::Flow
 }
 
 fn comments(meta: &Meta) -> Option<&Comments> {

@@ -324,18 +324,10 @@ fn with_quotes_of(before: &Node, part: &Part, mut after: Node) -> Node {
 
 /// What is written out in place of an alias has its comments where the anchor stands.
 pub(super) fn without_comments(mut node: Node) -> Node {
-    node.meta.comments = None;
-    match &mut node.value {
-        Value::Scalar(_) => {}
-        Value::List(list) => {
-            *list = std::mem::take(list).into_iter().map(without_comments).collect();
-        }
-        Value::Map(map) => {
-            for entry in map.entries_mut() {
-                entry.key.meta.comments = None;
-                entry.value = without_comments(std::mem::replace(&mut entry.value, Node::null()));
-            }
-        }
-    }
+    node.change_each(&mut |node| {
+        node.meta.comments = None;
+        let keys = node.as_map_mut().into_iter().flat_map(|map| map.entries_mut());
+        keys.for_each(|entry| entry.key.meta.comments = None);
+    });
     node
 }

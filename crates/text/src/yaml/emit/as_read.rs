@@ -26,12 +26,7 @@ pub fn as_read(node: &Node) -> String {
 }
 
 fn is_block(node: &Node) -> bool {
-    let empty = match &node.value {
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
-        Value::Scalar(_) => true,
-    };
-    !empty && node.meta.style != Style::Flow
+    !node.is_leaf() && node.meta.style != Style::Flow
 }
 
 /// The fields of a map; the cursor stands where the first name goes.

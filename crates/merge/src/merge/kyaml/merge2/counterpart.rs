@@ -36,12 +36,7 @@ pub(super) fn take(node: &mut Node) -> Node {
 /// has them, and the layout where dest is empty.
 pub(super) fn adopt(dest: &mut Node, with: &Counterpart<'_>) {
     let Counterpart::Patch(patch) = with else { return };
-    let is_empty = match &dest.value {
-        Value::Map(map) => map.is_empty(),
-        Value::List(list) => list.is_empty(),
-        Value::Scalar(_) => false,
-    };
-    if is_empty {
+    if dest.is_empty_collection() {
         dest.meta.style = patch.meta.style;
     }
     if let Some(theirs) = patch.meta.comments.as_deref() {
