@@ -77,13 +77,10 @@ fn deletes(patch: &Node) -> bool {
 
 /// A warning of what a patch does to one object, where it does the same to so many others.
 pub fn same_in_others(warning: Diagnostic, others: usize) -> Diagnostic {
-    match others {
-        0 => warning,
-        _ => {
-            let others = counted(others, "other object");
-            warning.note(format!("the same in {others} that the patch is for"))
-        }
+    if others == 0 {
+        return warning;
     }
+    warning.note(format!("the same in {} that the patch is for", counted(others, "other object")))
 }
 
 /// A required field that a strategic merge patch removes.

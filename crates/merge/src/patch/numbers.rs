@@ -1,7 +1,7 @@
 //! Numbers of JSON texts that are too large for any.
 
 use smp_text::diagnostic::{Code, Diagnostic, Result};
-use smp_text::yaml::{Entry, Node, Resolved, Style};
+use smp_text::yaml::{Entry, Map, Node, Resolved, Style};
 
 /// Whether each number that a JSON text has can be sent.
 ///
@@ -12,7 +12,7 @@ use smp_text::yaml::{Entry, Node, Resolved, Style};
 /// [`Code::InvalidValue`] for a number that is too large.
 pub fn check_numbers(node: &Node) -> Result<()> {
     let maps = node.nodes().filter(|node| node.meta.style == Style::Flow).filter_map(Node::as_map);
-    let fields = maps.flat_map(|map| map.entries());
+    let fields = maps.flat_map(Map::entries);
     let of_json = |entry: &&Entry| entry.key.meta.style == Style::DoubleQuoted;
     fields.filter(of_json).try_for_each(|entry| check_number(&entry.value))
 }

@@ -410,7 +410,7 @@ fn restyle(node: &mut Node) {
         let is_string = node.as_str().is_some();
         match &mut node.value {
             Value::Scalar(_) if is_string => (node.meta.style, node.meta.tag) = (Style::Plain, Tag::Str),
-            Value::Scalar(_) => return,
+            Value::Scalar(_) => {}
             Value::List(_) => node.meta.style = Style::Block,
             Value::Map(map) => {
                 map.entries_mut().iter_mut().for_each(|entry| entry.key.meta.style = Style::Plain);

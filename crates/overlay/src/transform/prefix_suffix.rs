@@ -21,16 +21,7 @@ pub fn name_prefix<'p>(
     specs: &FieldSpecs,
     schema: &Schema,
 ) -> Result<()> {
-    add(
-        set,
-        prefix.into(),
-        specs,
-        schema,
-        &Affix {
-            history: |resource| &mut resource.prefixes,
-            join: |affix, name| format_smolstr!("{affix}{name}"),
-        },
-    )
+    add(set, prefix.into(), specs, schema, &PREFIX)
 }
 
 /// Puts a suffix behind names; otherwise as [`name_prefix`].
@@ -43,16 +34,7 @@ pub fn name_suffix<'s>(
     specs: &FieldSpecs,
     schema: &Schema,
 ) -> Result<()> {
-    add(
-        set,
-        suffix.into(),
-        specs,
-        schema,
-        &Affix {
-            history: |resource| &mut resource.suffixes,
-            join: |affix, name| format_smolstr!("{name}{affix}"),
-        },
-    )
+    add(set, suffix.into(), specs, schema, &SUFFIX)
 }
 
 /// In what prefixes and suffixes differ.
@@ -60,6 +42,16 @@ struct Affix {
     history: fn(&mut Resource) -> &mut Vec<SmolStr>,
     join: fn(&str, &str) -> SmolStr,
 }
+
+const PREFIX: Affix = Affix {
+    history: |resource| &mut resource.prefixes,
+    join: |affix, name| format_smolstr!("{affix}{name}"),
+};
+
+const SUFFIX: Affix = Affix {
+    history: |resource| &mut resource.suffixes,
+    join: |affix, name| format_smolstr!("{name}{affix}"),
+};
 
 /// Kinds whose names mean something outside the cluster's objects, and so stay.
 fn keeps_its_name(original: &Gvk) -> bool {

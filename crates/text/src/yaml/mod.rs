@@ -52,4 +52,4 @@ pub use scalar::resolve_plain;
 pub use spanned::Spanned;
 pub use suggest::{differ_by_one, nearest, nearest_path, suggestion};
 pub use within::add_within;
-pub use yaml_1_1::as_yaml_1_1;
+pub use yaml_1_1::{as_yaml_1_1, old_boolean};

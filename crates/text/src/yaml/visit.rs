@@ -1,6 +1,6 @@
 //! Walks over all nodes of a tree.
 
-use super::node::{Node, Value};
+use super::node::{Map, Node, Value};
 use crate::source::Span;
 
 impl Node {
@@ -48,7 +48,7 @@ impl Node {
     pub(crate) fn forget_places(&mut self) {
         self.change_each(&mut |node| {
             node.meta.span = Span::default();
-            let keys = node.as_map_mut().into_iter().flat_map(|map| map.entries_mut());
+            let keys = node.as_map_mut().into_iter().flat_map(Map::entries_mut);
             keys.for_each(|entry| entry.key.meta.span = Span::default());
         });
     }

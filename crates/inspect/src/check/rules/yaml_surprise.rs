@@ -6,7 +6,7 @@ use crate::check::target::CheckedTarget;
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 use smp_text::source::{SourceMap, Span};
-use smp_text::yaml::{Node, Resolved, resolve_plain};
+use smp_text::yaml::{Node, Resolved, old_boolean, resolve_plain};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
@@ -91,15 +91,6 @@ fn printed(value: Resolved<'_>) -> Option<String> {
         Resolved::UInt(value) => Some(value.to_string()),
         Resolved::Float(value) => Some(value.to_string()),
         Resolved::Timestamp(_) | Resolved::Str(_) => None,
-    }
-}
-
-/// The words that are booleans in YAML 1.1 only.
-fn old_boolean(text: &str) -> Option<bool> {
-    match text {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
-        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
-        _ => None,
     }
 }
 

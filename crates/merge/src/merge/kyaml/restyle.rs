@@ -3,7 +3,7 @@
 //! kyaml gives a new value the style of the old one. Where the old one was quoted, a number becomes
 //! a string by that; a string that lands where nothing was quoted stays a string by its tag.
 
-use smp_text::yaml::{Meta, Node, Resolved, Style, Tag, Value, resolve_plain};
+use smp_text::yaml::{Meta, Node, Resolved, Style, Tag, Value, old_boolean, resolve_plain};
 
 /// Gives a value the style of the one whose place it takes.
 pub(super) fn restyle(new: &mut Node, old: &Meta) {
@@ -56,7 +56,7 @@ pub(super) fn quote_old_booleans(node: &mut Node) {
     if meta.style == Style::Plain
         && matches!(meta.tag, Tag::None | Tag::Undecided | Tag::Str)
         && let Value::Scalar(text) = &node.value
-        && (is_old_boolean(text)
+        && (old_boolean(text).is_some()
             || (meta.tag == Tag::Str && !matches!(resolve_plain(text), Resolved::Str(_)))
             || (meta.tag == Tag::Undecided
                 && !text.is_empty()
@@ -66,31 +66,12 @@ pub(super) fn quote_old_booleans(node: &mut Node) {
     }
 }
 
-fn is_old_boolean(text: &str) -> bool {
-    matches!(
-        text,
-        "y" | "Y"
-            | "n"
-            | "N"
-            | "on"
-            | "On"
-            | "ON"
-            | "no"
-            | "No"
-            | "NO"
-            | "yes"
-            | "Yes"
-            | "YES"
-            | "off"
-            | "Off"
-            | "OFF"
-    )
-}
-
 /// A key of a list entry, from the text by which the entry was matched: numbers become strings.
 pub(super) fn key_scalar(text: &str) -> Node {
     let mut node = Node::plain(text);
-    if is_old_boolean(text) || !matches!(resolve_plain(text), Resolved::Str(_) | Resolved::Timestamp(_)) {
+    if old_boolean(text).is_some()
+        || !matches!(resolve_plain(text), Resolved::Str(_) | Resolved::Timestamp(_))
+    {
         node.meta.style = Style::DoubleQuoted;
     }
     node

@@ -51,7 +51,7 @@ pub(super) fn finish(
 pub(super) fn missing_required(resources: &ResourceSet) -> Vec<Diagnostic> {
     let mut found: Vec<(Diagnostic, usize)> = Vec::new();
     let mut known: FxHashMap<Option<Span>, usize> = FxHashMap::default();
-    for resource in resources.iter() {
+    for resource in resources {
         for removed in resource.required_removed.iter().filter(|one| one.is_missing_in(resource.node())) {
             let place = removed.warning.labels().first().map(|label| label.span);
             let at = *known.entry(place).or_insert(found.len());

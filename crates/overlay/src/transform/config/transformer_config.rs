@@ -10,57 +10,70 @@ use super::defaults;
 use crate::transform::field_spec::{FieldSpecs, ListedSpec, NameReferences, SpecList};
 use smp_text::diagnostic::{Diagnostic, Result};
 
-/// The field specs of all transformers; cheap to clone. The default is empty.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub struct TransformerConfig {
+/// Declares the lists of a [`TransformerConfig`]: the type, the name in a document, and what is built in.
+macro_rules! transformer_config {
+    ($($(#[$doc:meta])* $field:ident: $type:ident = $name:literal, $builtin:expr;)*) => {
+        /// The field specs of all transformers; cheap to clone. The default is empty.
+        #[derive(Debug, Clone, Default, Deserialize)]
+        #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+        pub struct TransformerConfig {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        impl TransformerConfig {
+            /// What kustomize 5.8 has built in.
+            #[must_use]
+            pub fn builtin() -> Self {
+                static BUILTIN: LazyLock<TransformerConfig> =
+                    LazyLock::new(|| TransformerConfig { $($field: $type::builtin($builtin),)* });
+                BUILTIN.clone()
+            }
+
+            /// These specs and those of `other` that are new, sorted.
+            ///
+            /// # Errors
+            /// Specs of one field that do not agree on whether it is created.
+            pub fn merge(&self, other: &Self) -> Result<Self> {
+                Ok(Self { $($field: merge($name, &self.$field, &other.$field)?,)* })
+            }
+
+            /// Each list in kustomize's order of kinds.
+            #[must_use]
+            pub fn sorted(self) -> Self {
+                Self { $($field: self.$field.sorted(),)* }
+            }
+        }
+    };
+}
+
+transformer_config! {
     /// Names that get prefixes.
-    pub name_prefix: FieldSpecs,
+    name_prefix: FieldSpecs = "namePrefix", defaults::names();
     /// Names that get suffixes.
-    pub name_suffix: FieldSpecs,
+    name_suffix: FieldSpecs = "nameSuffix", defaults::names();
     /// Fields with the namespace, beside `metadata.namespace`.
-    pub namespace: FieldSpecs,
+    namespace: FieldSpecs = "namespace", defaults::namespace();
     /// Labels and selectors.
-    pub common_labels: FieldSpecs,
+    common_labels: FieldSpecs = "commonLabels", defaults::common_labels();
     /// What all entries of `labels` set, beside `metadata.labels`.
-    pub labels: FieldSpecs,
+    labels: FieldSpecs = "labels", Vec::new();
     /// Labels, those of templates included.
-    pub template_labels: FieldSpecs,
+    template_labels: FieldSpecs = "templateLabels", defaults::template_labels();
     /// Labels of volume claim templates.
-    pub volume_claim_template_labels: FieldSpecs,
+    volume_claim_template_labels: FieldSpecs = "volumeClaimTemplateLabels", defaults::volume_claim_template_labels();
     /// Annotations.
-    pub common_annotations: FieldSpecs,
+    common_annotations: FieldSpecs = "commonAnnotations", defaults::common_annotations();
     /// Fields that name other resources.
-    pub name_reference: NameReferences,
+    name_reference: NameReferences = "nameReference", defaults::name_reference();
     /// Fields in which `$(NAME)` is replaced.
-    pub var_reference: FieldSpecs,
+    var_reference: FieldSpecs = "varReference", defaults::var_reference();
     /// Images outside lists of containers.
-    pub images: FieldSpecs,
+    images: FieldSpecs = "images", defaults::images();
     /// Replica counts.
-    pub replicas: FieldSpecs,
+    replicas: FieldSpecs = "replicas", defaults::replicas();
 }
 
 impl TransformerConfig {
-    /// What kustomize 5.8 has built in.
-    #[must_use]
-    pub fn builtin() -> Self {
-        static BUILTIN: LazyLock<TransformerConfig> = LazyLock::new(|| TransformerConfig {
-            name_prefix: FieldSpecs::builtin(defaults::names()),
-            name_suffix: FieldSpecs::builtin(defaults::names()),
-            namespace: FieldSpecs::builtin(defaults::namespace()),
-            common_labels: FieldSpecs::builtin(defaults::common_labels()),
-            labels: FieldSpecs::default(),
-            template_labels: FieldSpecs::builtin(defaults::template_labels()),
-            volume_claim_template_labels: FieldSpecs::builtin(defaults::volume_claim_template_labels()),
-            common_annotations: FieldSpecs::builtin(defaults::common_annotations()),
-            name_reference: NameReferences::builtin(defaults::name_reference()),
-            var_reference: FieldSpecs::builtin(defaults::var_reference()),
-            images: FieldSpecs::builtin(defaults::images()),
-            replicas: FieldSpecs::builtin(defaults::replicas()),
-        });
-        BUILTIN.clone()
-    }
-
     /// The built-in specs and those of the documents of `configurations:`, in their order.
     ///
     /// # Errors
@@ -68,54 +81,6 @@ impl TransformerConfig {
     pub fn with_configurations(documents: impl IntoIterator<Item = Self>) -> Result<Self> {
         let own = documents.into_iter().try_fold(Self::default(), |all, next| all.merge(&next.sorted()))?;
         Self::builtin().merge(&own)
-    }
-
-    /// These specs and those of `other` that are new, sorted.
-    ///
-    /// # Errors
-    /// Specs of one field that do not agree on whether it is created.
-    pub fn merge(&self, other: &Self) -> Result<Self> {
-        Ok(Self {
-            name_prefix: merge("namePrefix", &self.name_prefix, &other.name_prefix)?,
-            name_suffix: merge("nameSuffix", &self.name_suffix, &other.name_suffix)?,
-            namespace: merge("namespace", &self.namespace, &other.namespace)?,
-            common_labels: merge("commonLabels", &self.common_labels, &other.common_labels)?,
-            labels: merge("labels", &self.labels, &other.labels)?,
-            template_labels: merge("templateLabels", &self.template_labels, &other.template_labels)?,
-            volume_claim_template_labels: merge(
-                "volumeClaimTemplateLabels",
-                &self.volume_claim_template_labels,
-                &other.volume_claim_template_labels,
-            )?,
-            common_annotations: merge(
-                "commonAnnotations",
-                &self.common_annotations,
-                &other.common_annotations,
-            )?,
-            name_reference: merge("nameReference", &self.name_reference, &other.name_reference)?,
-            var_reference: merge("varReference", &self.var_reference, &other.var_reference)?,
-            images: merge("images", &self.images, &other.images)?,
-            replicas: merge("replicas", &self.replicas, &other.replicas)?,
-        })
-    }
-
-    /// Each list in kustomize's order of kinds.
-    #[must_use]
-    pub fn sorted(self) -> Self {
-        Self {
-            name_prefix: self.name_prefix.sorted(),
-            name_suffix: self.name_suffix.sorted(),
-            namespace: self.namespace.sorted(),
-            common_labels: self.common_labels.sorted(),
-            labels: self.labels.sorted(),
-            template_labels: self.template_labels.sorted(),
-            volume_claim_template_labels: self.volume_claim_template_labels.sorted(),
-            common_annotations: self.common_annotations.sorted(),
-            name_reference: self.name_reference.sorted(),
-            var_reference: self.var_reference.sorted(),
-            images: self.images.sorted(),
-            replicas: self.replicas.sorted(),
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 
 use smol_str::SmolStr;
 
+use crate::transform::value_path::split_slashed;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Map, Node, Style, Tag, Value};
 
@@ -66,7 +67,7 @@ impl Fault {
 
 impl SpecPath {
     pub(super) fn new(text: &str) -> Self {
-        let names = split(text);
+        let names = split_slashed(text);
         if names.len() > MAX_NAMES {
             let fault = Some(Fault::TooMany);
             return Self(vec![FieldName { name: SmolStr::default(), list: false, fault }]);
@@ -156,23 +157,6 @@ fn reshape(node: &mut Node, value: Value) {
     node.meta.style = Style::Block;
 }
 
-/// Splits at slashes that have no backslash before them; one slash at the start is left out.
-fn split(path: &str) -> Vec<String> {
-    let path = path.strip_prefix('/').unwrap_or(path);
-    let mut names: Vec<String> = Vec::new();
-    for part in path.split('/') {
-        match names.last_mut() {
-            Some(last) if last.ends_with('\\') => {
-                last.pop();
-                last.push('/');
-                last.push_str(part);
-            }
-            _ => names.push(part.to_string()),
-        }
-    }
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::set::{set_entries, set_scalar};
@@ -192,7 +176,7 @@ mod tests {
             (r"a\/", &["a/"]),
         ];
         for (path, want) in table {
-            assert_eq!(split(path), want, "{path}");
+            assert_eq!(split_slashed(path), want, "{path}");
         }
     }
 

@@ -105,9 +105,7 @@ impl StrategicPatch {
         if let Some(identity) = identity {
             resource.keep_identity(identity);
         }
-        if let Some(history) = &mut resource.history {
-            history.patched_by(&self.node);
-        }
+        note_patch(resource, &self.node);
         Ok(Warned { value: !resource.is_empty() && is_other(&id, resource), warnings })
     }
 
@@ -149,6 +147,12 @@ impl StrategicPatch {
             }
         }
         Some(node)
+    }
+}
+
+fn note_patch(resource: &mut Resource, patch: &Arc<Node>) {
+    if let Some(history) = &mut resource.history {
+        history.patched_by(patch);
     }
 }
 
@@ -198,9 +202,7 @@ impl<'p> ResourcePatch<'p> {
 
     /// Records the patch in the history of a resource that it was applied to.
     pub(super) fn note_in(&self, resource: &mut Resource) {
-        if let Some(history) = &mut resource.history {
-            history.patched_by(self.operations);
-        }
+        note_patch(resource, self.operations);
     }
 
     /// Whether a resource is as it was when the patch fails [on the short way](Self::apply_small).

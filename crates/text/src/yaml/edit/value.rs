@@ -13,7 +13,7 @@ use super::same::{is_same, new_comment};
 use super::splice::Edit;
 use super::style::DocumentStyle;
 use crate::yaml::meta::Style;
-use crate::yaml::node::{Node, Value};
+use crate::yaml::node::{Map, Node, Value};
 
 /// Where a value stands.
 #[derive(Debug, Clone, Copy)]
@@ -326,7 +326,7 @@ fn with_quotes_of(before: &Node, part: &Part, mut after: Node) -> Node {
 pub(super) fn without_comments(mut node: Node) -> Node {
     node.change_each(&mut |node| {
         node.meta.comments = None;
-        let keys = node.as_map_mut().into_iter().flat_map(|map| map.entries_mut());
+        let keys = node.as_map_mut().into_iter().flat_map(Map::entries_mut);
         keys.for_each(|entry| entry.key.meta.comments = None);
     });
     node

@@ -3,6 +3,7 @@
 //! Writes nothing. One pass over the bytes tells ordinary words from the rest; only strings with
 //! special content are looked at again.
 
+use crate::yaml::old_boolean;
 use crate::yaml::scalar::{Resolved, resolve_plain};
 
 /// A space.
@@ -173,32 +174,10 @@ fn looks_typed(text: &str) -> bool {
     match first {
         b'0'..=b'9' | b'+' | b'-' => !matches!(resolve_plain(text), Resolved::Str(_)) || is_base_60(text),
         b'.' | b'~' | b't' | b'T' | b'f' | b'F' | b'n' | b'N' | b'y' | b'Y' | b'o' | b'O' => {
-            is_old_bool(text) || !matches!(resolve_plain(text), Resolved::Str(_))
+            old_boolean(text).is_some() || !matches!(resolve_plain(text), Resolved::Str(_))
         }
         _ => false,
     }
-}
-
-/// The booleans of YAML 1.1 that are strings since.
-fn is_old_bool(text: &str) -> bool {
-    matches!(
-        text,
-        "y" | "Y"
-            | "yes"
-            | "Yes"
-            | "YES"
-            | "n"
-            | "N"
-            | "no"
-            | "No"
-            | "NO"
-            | "on"
-            | "On"
-            | "ON"
-            | "off"
-            | "Off"
-            | "OFF"
-    )
 }
 
 /// `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`: numbers such as `1:20` in YAML 1.1.
