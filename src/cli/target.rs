@@ -19,7 +19,9 @@ use smp_overlay::schema_chain::cache::SchemaCache;
 #[cfg(feature = "cluster")]
 use smp_overlay::schema_chain::cache::ServerId;
 use smp_overlay::schema_chain::{Links, OnFailure, SchemaChain, SchemaChoice};
-use smp_text::diagnostic::{Code, Diagnostic, unreadable};
+#[cfg(feature = "cluster")]
+use smp_text::diagnostic::Code;
+use smp_text::diagnostic::{Diagnostic, unreadable};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
 /// What to build and how.
