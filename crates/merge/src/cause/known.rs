@@ -32,7 +32,7 @@ pub enum KnownValue {
 
 impl KnownValue {
     /// The histories of the fields of a map, or of the entries of a list.
-    pub(crate) fn children(&self) -> impl DoubleEndedIterator<Item = &Self> {
+    pub fn children(&self) -> impl DoubleEndedIterator<Item = &Self> {
         let (fields, entries) = match self {
             Self::Map(fields) => (fields.as_slice(), &[][..]),
             Self::List(entries) => (&[][..], entries.as_slice()),
@@ -42,7 +42,7 @@ impl KnownValue {
     }
 
     /// The writes of each value in it, those of one value from the present one back.
-    pub(crate) fn leaves(&self) -> impl Iterator<Item = &[Write]> {
+    pub fn leaves(&self) -> impl Iterator<Item = &[Write]> {
         let mut open = vec![self];
         let mut known = std::iter::from_fn(move || {
             let known = open.pop()?;
@@ -62,7 +62,7 @@ impl KnownValue {
 }
 
 /// The writes of one value that made another one of it: to write the same once more changes nothing.
-pub(crate) fn changes(writes: &[Write]) -> impl Iterator<Item = &Write> {
+pub fn changes(writes: &[Write]) -> impl Iterator<Item = &Write> {
     let is_same = |i: usize| writes.get(i + 1).is_some_and(|older| older.value == writes[i].value);
     writes.iter().enumerate().filter(move |(i, _)| !is_same(*i)).map(|(_, write)| write)
 }

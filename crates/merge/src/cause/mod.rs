@@ -15,7 +15,7 @@ mod touched;
 mod writer;
 
 pub use history::History;
-pub(crate) use known::changes;
+pub use known::changes;
 pub use known::{KnownValue, RemovedValue, Write};
 pub use patch_line::{OperationPart, place_in_patch};
 pub use touched::{Touched, TouchedStep};

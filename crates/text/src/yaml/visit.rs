@@ -15,17 +15,17 @@ impl Node {
     }
 
     /// Whether nothing is below it: a scalar, or a map or list without entries.
-    pub(crate) fn is_leaf(&self) -> bool {
+    pub fn is_leaf(&self) -> bool {
         self.children().next().is_none()
     }
 
     /// Whether it is a map or list without entries.
-    pub(crate) fn is_empty_collection(&self) -> bool {
+    pub fn is_empty_collection(&self) -> bool {
         self.is_leaf() && !matches!(self.value, Value::Scalar(_))
     }
 
     /// This node and all below it, in the order of a text.
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = &Self> {
+    pub fn nodes(&self) -> impl Iterator<Item = &Self> {
         let mut open = vec![self];
         std::iter::from_fn(move || {
             let node = open.pop()?;
@@ -35,7 +35,7 @@ impl Node {
     }
 
     /// Changes this node and then all below it.
-    pub(crate) fn change_each(&mut self, change: &mut impl FnMut(&mut Self)) {
+    pub fn change_each(&mut self, change: &mut impl FnMut(&mut Self)) {
         change(self);
         match &mut self.value {
             Value::Map(map) => map.iter_mut().for_each(|(_, value)| value.change_each(change)),
@@ -45,7 +45,7 @@ impl Node {
     }
 
     /// Drops all places: those of a text that nobody has any more would be taken for those of another one.
-    pub(crate) fn forget_places(&mut self) {
+    pub fn forget_places(&mut self) {
         self.change_each(&mut |node| {
             node.meta.span = Span::default();
             let keys = node.as_map_mut().into_iter().flat_map(Map::entries_mut);

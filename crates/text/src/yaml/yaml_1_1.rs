@@ -24,7 +24,7 @@ pub(super) fn resolve_1_1(text: &str, style: Style, tag: Tag) -> Resolved<'_> {
 }
 
 /// The words that are booleans in YAML 1.1 only.
-pub(crate) fn old_boolean(text: &str) -> Option<bool> {
+pub fn old_boolean(text: &str) -> Option<bool> {
     match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
         "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
