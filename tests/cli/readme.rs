@@ -97,13 +97,14 @@ fn sources() -> BTreeMap<PathBuf, String> {
             {
                 let text = fs::read_to_string(&path).expect("text");
                 let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_string();
-                let below = path.strip_prefix(root().join("crates")).expect("below").iter();
-                files.insert(below.filter(|part| *part != "src").collect(), code);
+                let below = path.strip_prefix(root()).expect("below").iter();
+                files.insert(below.filter(|part| *part != "crates" && *part != "src").collect(), code);
             }
         }
     }
     let mut files = BTreeMap::new();
     walk(&root().join("crates"), &mut files);
+    walk(&root().join("src"), &mut files);
     files.retain(|path, _| !path.components().any(|part| part.as_os_str() == "tests"));
     files
 }

@@ -263,8 +263,8 @@ fn a_configuration_that_somebody_else_put_above_is_refused() {
 #[test]
 fn no_title_says_what_is_said_below() {
     let page = stdout(&run(Path::new("."), &["check", "--explain", "missing-required"]));
-    assert_eq!(page.matches("A field is missing that the server demands").count(), 1, "{page}");
-    assert!(page.starts_with("# A field is missing that the server demands\n"), "{page}");
+    assert_eq!(page.matches("A required field is missing or empty").count(), 1, "{page}");
+    assert!(page.starts_with("# A required field is missing or empty\n"), "{page}");
 }
 
 #[test]

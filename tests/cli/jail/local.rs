@@ -219,7 +219,7 @@ fn files_that_are_too_large_are_refused_by_name() {
     File::create(place.at("app/big.yaml")).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
     let message = place.refused(&["build", "app"]);
     insta::assert_snapshot!(message, @r"
-    error[limit-exceeded]: app/big.yaml: it is larger than 1 GiB, the most that is read of one file
+    error[limit-exceeded]: app/big.yaml cannot be read: it is larger than 1 GiB, the most that is read of one file
      --> app/kustomization.yaml:1:13
       |
     1 | resources: [big.yaml]

@@ -17,10 +17,10 @@ fn values_that_the_schema_forbids_are_warned_of() {
         "strategic",
     );
     for warning in [
-        "the schema wants true or false here, and this is a string",
-        "the schema has no field `replcas` here",
+        "this must be `true` or `false` and is a string",
+        "there is no field `replcas` here",
         "did you mean `replicas`?",
-        "the schema wants a string here, and this is an integer",
+        "this must be a string and is an integer",
         "put it in quotes",
     ] {
         assert!(said.contains(warning), "{warning}: {said}");
@@ -29,7 +29,7 @@ fn values_that_the_schema_forbids_are_warned_of() {
     assert_eq!(patch("{spec: {paused: true}}", "merge"), "");
     let said = patch("[{op: add, path: /spec/paused, value: 1}]", "json");
     insta::assert_snapshot!(said, @r"
-    warning[wrong-type]: the schema wants true or false here, and this is an integer
+    warning[wrong-type]: this must be `true` or `false` and is an integer
      --> --patch:1:39
       |
     1 | [{op: add, path: /spec/paused, value: 1}]
@@ -68,7 +68,7 @@ fn what_the_schema_requires_is_missed() {
             continue;
         }
         let name = field.rsplit('.').next().expect("one");
-        let message = format!("warning[missing-field]: the schema requires `{name}` here");
+        let message = format!("warning[missing-field]: the required field `{name}` is missing");
         assert!(said.contains(&message) && said.contains(&format!("field: {field}\n")), "{patch}: {said}");
         assert_eq!(said.matches("warning[").count(), 1, "{patch}: {said}");
     }
@@ -92,7 +92,7 @@ fn a_value_that_stands_twice_in_a_set_is_warned_of() {
         let other = "[{op: add, path: /metadata/finalizers/0, value: a.io/z}]";
         let patch = if want.is_empty() { other } else { add };
         let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", patch]);
-        let is_told = said.contains("this list is a set, and holds this value twice") && said.contains(want);
+        let is_told = said.contains("this is in the set twice") && said.contains(want);
         assert_eq!(is_told, !want.is_empty(), "{said}");
     }
 }

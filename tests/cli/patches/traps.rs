@@ -84,7 +84,7 @@ fn what_kustomize_loses_is_told() {
       |
       = resource: Service dns
       = help: use --dialect overlay or apiserver, by whose rules it counts
-    warning[unknown-field]: the schema has no field `$patchMergeKey` here
+    warning[unknown-field]: there is no field `$patchMergeKey` here
      --> --patch:1:18
       |
     1 | {spec: {ports: [{$patchMergeKey: [port, protocol], port: 54, protocol: TCP}]}}
@@ -92,7 +92,7 @@ fn what_kustomize_loses_is_told() {
       |
       = resource: Service dns
       = field: spec.ports[0].$patchMergeKey
-      = help: the API server refuses it, or drops it
+      = help: possible here: appProtocol, name, nodePort, port, protocol, targetPort
     warning: 3 warnings
     ");
 }
@@ -213,9 +213,9 @@ fn below_an_entry_that_moved_away_there_is_the_next_one() {
     let containers = "/spec/template/spec/containers";
     let patch = format!("[{{op: move, from: {containers}/0, path: {containers}/0/x}}]");
     let (patched, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "--type", "json", "-p", &patch]);
-    assert!(patched.contains("name: first") && said.contains("the schema has no field `x` here"), "{said}");
+    assert!(patched.contains("name: first") && said.contains("there is no field `x` here"), "{said}");
     insta::assert_snapshot!(said, @r"
-    warning[unknown-field]: the schema has no field `x` here
+    warning[unknown-field]: there is no field `x` here
       --> web.yaml:11:9
        |
     11 |       - name: first
@@ -272,7 +272,7 @@ fn a_null_merge_key_is_warned_of() {
       = resource: Deployment.apps web
       = field: spec.template.spec.containers[0].name
       = help: give `name` the value that the entry has
-    warning[missing-field]: the schema requires `name` here
+    warning[missing-field]: the required field `name` is missing
      --> --patch:1:40
       |
     1 | {spec: {template: {spec: {containers: [{name: null, image: 'b:1'}]}}}}
@@ -370,7 +370,7 @@ fn what_is_read_as_no_string_is_warned_of() {
             name: web
     ");
     insta::assert_snapshot!(said, @r"
-    warning[wrong-type]: the schema wants a string here, and this is a boolean
+    warning[wrong-type]: this must be a string and is a boolean
       --> b.yaml:11:15
        |
     11 |       - name: Y
@@ -476,7 +476,7 @@ fn warnings_are_about_what_the_patch_brings() {
     let large = "{spec: {replicas: 9223372036854775808}}";
     let (_, said) = succeed(files.path(), &["patch", "-f", "web.yaml", "-p", large]);
     insta::assert_snapshot!(said, @r"
-    warning[wrong-type]: this number is too large for the whole number that the schema wants here
+    warning[wrong-type]: this must be an integer that is not so large and is an integer
      --> --patch:1:19
       |
     1 | {spec: {replicas: 9223372036854775808}}

@@ -204,7 +204,7 @@ metadata: {name: c}
     let patch = ["patch", "-f", "d", "-p", "{kind: ConfigMap, dta: {x: shown}}"];
     let (_, said) = succeed(files.path(), &patch);
     insta::assert_snapshot!(said, @r"
-    warning[unknown-field]: the schema has no field `dta` here
+    warning[unknown-field]: there is no field `dta` here
      --> --patch:1:19
       |
     1 | {kind: ConfigMap, dta: {x: shown}}
