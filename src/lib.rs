@@ -436,9 +436,9 @@ pub mod diff {
 /// # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 /// ```
 pub mod validate {
-    pub use smp_validate::{
-        AdmissionPolicies, VALIDATION_RULES, ValidateOptions, ValidationRule, Violation, validate,
-    };
+    #[cfg(feature = "cel")]
+    pub use smp_validate::AdmissionPolicies;
+    pub use smp_validate::{VALIDATION_RULES, ValidateOptions, ValidationRule, Violation, validate};
 }
 
 /// Trees of files that builds read: on disk, in memory, and recorded.

@@ -4,6 +4,8 @@
 use std::sync::LazyLock;
 
 use arbitrary::{Result, Unstructured};
+use kubectl_smp_fuzz::{add_directives, add_keys, has_directive, value};
+use libfuzzer_sys::fuzz_target;
 use smp_merge::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, Rules, apply, merge2};
 use smp_merge::patch::{
     ThreeWayOptions, apply_json_merge, create, create_json_merge, create_json_patch, create_three_way,
@@ -11,8 +13,6 @@ use smp_merge::patch::{
 };
 use smp_merge::schema::{Cursor, Gvk, Schema};
 use smp_text::yaml::{Map, Node};
-use kubectl_smp_fuzz::{add_directives, add_keys, has_directive, value};
-use libfuzzer_sys::fuzz_target;
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(Schema::embedded);
 /// The kinds whose types are known; of some there is only the scope.

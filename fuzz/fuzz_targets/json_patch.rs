@@ -2,10 +2,10 @@
 //! what the strict one takes.
 #![no_main]
 
-use smp_merge::patch::{JsonPatchOptions, parse_json_patch};
-use smp_text::yaml::{to_json, to_yaml};
 use kubectl_smp_fuzz::read;
 use libfuzzer_sys::fuzz_target;
+use smp_merge::patch::{JsonPatchOptions, parse_json_patch};
+use smp_text::yaml::{to_json, to_yaml};
 
 const OBJECT: &str = "{a: {b: [1, {c: d}], e: null}, f: text, g: [], 'h/i~': {'': 0}}";
 

@@ -3,8 +3,8 @@
 
 use std::io::Write as _;
 
-use smp_cluster::ConnectOptions;
 use libfuzzer_sys::fuzz_target;
+use smp_cluster::ConnectOptions;
 
 fuzz_target!(|bytes: &[u8]| {
     // Keys and certificates may lie in files, and reading some of those never ends.
@@ -13,7 +13,6 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(bytes).expect("writable");
-    let mut options = ConnectOptions::default();
-    options.kubeconfig = Some(file.path().into());
+    let options = ConnectOptions { kubeconfig: Some(file.path().into()), ..ConnectOptions::default() };
     let _ = options.server_id();
 });

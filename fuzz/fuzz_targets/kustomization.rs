@@ -5,13 +5,13 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use libfuzzer_sys::fuzz_target;
 use smp_files::MemoryTree;
 use smp_overlay::overlay::{BuildOptions, Builder, ChainUse, LockUse, Targets};
 use smp_overlay::resource::Resource;
 use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
 use smp_text::source::SourceMap;
 use smp_text::yaml::to_documents;
-use libfuzzer_sys::fuzz_target;
 
 const CONFIG_MAP: &str =
     "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {a: b}}\ndata: {x: y, z: '{\"a\": [1]}'}\n";

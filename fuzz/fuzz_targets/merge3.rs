@@ -4,14 +4,14 @@
 
 use std::collections::HashMap;
 
-use smp_text::diagnostic::{Code, Diagnostic};
-use smp_merge::merge::{InferKeys, ListOrder, MergeOptions, Merged, merge3};
-use smp_overlay::package::{ChangedFile, Package, merge2_packages, merge3_packages};
-use smp_merge::schema::Schema;
-use smp_text::source::{Reading, SourceMap};
-use smp_text::yaml::{Node, Style, edit};
 use kubectl_smp_fuzz::read;
 use libfuzzer_sys::fuzz_target;
+use smp_merge::merge::{InferKeys, ListOrder, MergeOptions, Merged, merge3};
+use smp_merge::schema::Schema;
+use smp_overlay::package::{ChangedFile, Package, merge2_packages, merge3_packages};
+use smp_text::diagnostic::{Code, Diagnostic};
+use smp_text::source::{Reading, SourceMap};
+use smp_text::yaml::{Node, Style, edit};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

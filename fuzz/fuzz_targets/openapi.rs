@@ -1,10 +1,10 @@
 //! OpenAPI documents, JSON schemas and CRDs: what is read compiles to a graph that can be opened again.
 #![no_main]
 
-use smp_merge::schema::openapi::{is_crd, read, read_crd, read_document};
-use smp_merge::schema::{Model, TypeGraph};
 use kubectl_smp_fuzz::read as documents;
 use libfuzzer_sys::fuzz_target;
+use smp_merge::schema::openapi::{is_crd, read, read_crd, read_document};
+use smp_merge::schema::{Model, TypeGraph};
 
 fuzz_target!(|text: &str| {
     for document in documents(text).into_iter().flatten() {

@@ -1,12 +1,12 @@
 //! Texts: no text is too odd to read or refuse, and what is read can be written and read again.
 #![no_main]
 
+use kubectl_smp_fuzz::{read_as, read_with};
+use libfuzzer_sys::fuzz_target;
 use smp_text::source::Reading;
 use smp_text::yaml::{
     DuplicateKeys, Node, ParseOptions, decode, edit, to_json, to_yaml, write_documents_as_written,
 };
-use kubectl_smp_fuzz::{read_as, read_with};
-use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = decode(bytes.to_vec()) else { return };

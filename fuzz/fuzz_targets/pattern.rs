@@ -1,8 +1,8 @@
 //! Regular expressions and label selectors of targets: any text is one or refused, and looked for in no time.
 #![no_main]
 
-use smp_overlay::resource::{LabelSelector, Pattern};
 use libfuzzer_sys::fuzz_target;
+use smp_overlay::resource::{LabelSelector, Pattern};
 
 fuzz_target!(|texts: (&str, &str)| {
     let (pattern, text) = texts;

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use smp_overlay::overlay::Builder;
 use libfuzzer_sys::fuzz_target;
+use smp_overlay::overlay::Builder;
 
 fuzz_target!(|text: &str| {
     let _ = Builder::is_remote(Path::new(text));

@@ -3,9 +3,9 @@
 //! The inputs lack the checksum at the end, which is put there: no fuzzer would find one.
 #![no_main]
 
-use smp_merge::schema::{Cursor, TypeGraph};
 use libfuzzer_sys::fuzz_target;
 use sha2::{Digest as _, Sha256};
+use smp_merge::schema::{Cursor, TypeGraph};
 
 fuzz_target!(|bytes: &[u8]| {
     let _ = TypeGraph::from_bytes(bytes.to_vec());
