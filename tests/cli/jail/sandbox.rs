@@ -192,8 +192,8 @@ mod enforced {
             assert!(place.prints(&["build", target, NONE]).contains(SECRET), "without a sandbox it is read");
             let message = place.refused(&["build", target, NONE, ON]);
             assert!(
-                message.contains("out/secret.yaml: permission denied")
-                    || message.contains("l.yaml: permission")
+                message.contains("out/secret.yaml cannot be read: permission denied")
+                    || message.contains("l.yaml cannot be read: permission")
             );
         }
     }
@@ -294,7 +294,10 @@ mod enforced {
         assert!(before.contains(SECRET), "without a sandbox it is read");
         for output in [["-o", "out/new.yaml"], ["-o", "out/"], ["--output-dir", "out"], ["-o", "near.yaml"]] {
             let message = place.refused(&[&["build", "app", NONE, ON][..], &output].concat());
-            assert!(message.contains("out/secret.yaml: permission denied"), "{output:?}: {message}");
+            assert!(
+                message.contains("out/secret.yaml cannot be read: permission denied"),
+                "{output:?}: {message}"
+            );
         }
         let left: Vec<_> = fs::read_dir(place.at("out")).expect("there").collect();
         assert!(left.len() == 1 && !place.at("near.yaml").exists(), "{left:?}");
