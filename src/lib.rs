@@ -330,7 +330,6 @@
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
 #[cfg(feature = "cli")]
-#[doc(hidden)]
 pub mod cli;
 
 /// Problems and findings as data, and how they are rendered.
