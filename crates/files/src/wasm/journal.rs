@@ -12,7 +12,7 @@ use super::super::tree::FileTree;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// The directory of a journal.
-pub(crate) const JOURNAL: &str = ".kubectl-smp-journal";
+pub const JOURNAL: &str = ".kubectl-smp-journal";
 
 /// Changes files in and below a directory: all of them, or none.
 ///
