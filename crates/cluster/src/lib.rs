@@ -1,6 +1,14 @@
-//! A live cluster: finding it, asking what it knows, applying to it, comparing with it.
+//! A live cluster: connecting to it, applying, comparing, waiting, pruning.
 //!
-//! The only room that talks to an API server. It prints nothing: what happens is reported as data.
+//! Part of `kubectl-smp`; this crate promises no stability of its own.
+//!
+//! Owns everything that talks to an API server: kubeconfig and credentials, discovery, requests that are sent again,
+//! server-side apply, ApplySets with their guards, readiness. It prints nothing: what happens is reported as data, through
+//! the events that each function takes.
+//!
+//! Must not know command lines; reads files only for the kubeconfig and what it names.
+//!
+//! Begin with [`Cluster`] and [`deploy`], which applies, waits and prunes in that order.
 
 // Tests are tables.
 #![cfg_attr(test, allow(clippy::too_many_lines))]

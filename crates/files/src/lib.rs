@@ -1,12 +1,15 @@
-//! All reading and writing of files: trees that are read, what was read of them, files that are written.
+//! All reading and writing of files.
 //!
-//! Nothing else in the library touches the file system. Who reads is given a [`FileTree`], or a
-//! [`Directory`] of one, and never asks where the tree is: on a [`DiskTree`], in a [`MemoryTree`], or behind
-//! a [`RecordingTree`], which notes in a [`ReadSet`] what a result depends on. There is one place where a
-//! path is opened, [`FileTree::open`], and one folder where files are written, `write`. Caches are `store`s.
+//! Part of `kubectl-smp`; this crate promises no stability of its own.
 //!
-//! Errors of reading are the system's own: callers know by which name in which text a file was meant, and
-//! say so. Must not know what is in files.
+//! Owns trees of files that are read ([`FileTree`]: on disk, in memory, confined to a directory), what was read of them
+//! ([`ReadSet`]), safe writing of one file or many (`write`), caches (`store`), temporary files and the sandbox. There is
+//! one function that opens a path, [`FileTree::open`]. Callers are given a tree, or a [`Directory`] of one, and never ask
+//! where it is. Errors of reading are the system's own: callers know which entry of which file named the path.
+//!
+//! Must not know what is in files. No other crate of the workspace touches the file system.
+//!
+//! Begin with [`FileTree`], then [`change_files`].
 
 // Tests are tables.
 #![cfg_attr(test, allow(clippy::too_many_lines))]

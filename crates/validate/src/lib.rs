@@ -1,7 +1,10 @@
-//! Whether an API server would take an object: its schema, the rules that servers have beside it, policies.
+//! What an API server would refuse of an object: by its schema, by rules that no schema has, by policies.
 //!
-//! Owns one walk over an object by its schema, the rules that no schema says, in `rules`, and expressions of CEL
-//! behind the feature `cel`. Knows one object at a time; must not know resources, builds or clusters.
+//! Part of `kubectl-smp`; this crate promises no stability of its own.
+//!
+//! Owns one walk over an object by its schema (`walk`), a file for each rule that servers have beside it (`rules`), and
+//! CEL expressions behind the feature `cel`. Must not know resources, builds, files or clusters: it sees one object at a time.
+//! Begin with [`validate`] and `rules/mod.rs`, the registry of rules.
 //!
 //! A finding of severity error is what a server refuses, asked strictly (`fieldValidation: Strict`). A warning is what it
 //! takes, though another request for the same object, or the next release, fails, or an expression that could not be
