@@ -1,14 +1,15 @@
 //! Builds of kustomizations and plain overlays, and merges of whole packages of manifests.
 //!
-//! Part of `kubectl-smp`; this crate promises no stability of its own.
+//! Part of `kubectl-smp`. This crate promises no API stability of its own.
 //!
-//! Owns the chain of schema sources ([`schema_chain`]), the identity of resources ([`resource`]), kustomize's transformers
-//! and generators ([`transform`]), kustomization files, their plan of steps and the loop over it ([`overlay`]), and
-//! manifests that are patched and merged in their own texts ([`package`]).
+//! Owns the chain of schema sources ([`schema_chain`]), the identity of resources ([`resource`]), kustomize's
+//! transformers and generators ([`transform`]), kustomization files with their plan of steps and the build loop
+//! ([`overlay`]), and manifests that are patched and merged in place, as text ([`package`]).
 //!
-//! Must not know clusters, lint rules or command lines; all reading and writing goes through `smp_files`.
+//! Must not depend on clusters, lint rules or command lines. All reading and writing goes through `smp_files`.
 //!
-//! Begin with [`overlay::Builder`]; a transformer is added in `transform/` and given its step in `overlay/plan.rs`.
+//! Start with [`overlay::Builder`]. To add a transformer, implement it in `transform/` and add its step to
+//! `overlay/plan.rs`.
 
 // Tests are tables.
 #![cfg_attr(test, allow(clippy::too_many_lines))]

@@ -1,6 +1,6 @@
-//! Lock files: what remote references were, and the schemas of custom kinds, when somebody wrote them down.
+//! Lock files, which pin remote references and the schemas of custom kinds.
 //!
-//! Owns the format of `smp.lock` and which of them a target goes by. A lock file is JSON:
+//! Owns the format of `smp.lock` and the search for the lock file of a target. A lock file is JSON:
 //!
 //! ```json
 //! {
@@ -13,7 +13,7 @@
 //! }
 //! ```
 //!
-//! The same content is the same text: entries are sorted, and no secret of a URL is written.
+//! Equal content is written as equal text: entries are sorted. Secrets in URLs are not written.
 
 mod read;
 
@@ -33,47 +33,47 @@ pub const LOCK_FILE: &str = "smp.lock";
 /// The version of the format.
 const VERSION: u32 = 1;
 
-/// What a lock file says.
+/// The content of a lock file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LockFile {
-    /// The commit, or the SHA-256, of each remote reference.
+    /// The commit or SHA-256 of each remote reference.
     pub remotes: BTreeMap<RemoteReference, String>,
-    /// The schemas of kinds, by kind, as they are written; reading leaves them out.
+    /// The schemas of kinds, sorted by kind when written. [`LockFile::read`] leaves them out.
     pub schemas: Vec<LockedSchema>,
 }
 
-/// What is referred to, without secrets: references that differ in nothing else are the same.
+/// A remote reference without secrets. References that differ only in secrets are equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RemoteReference {
-    /// A branch, tag or commit of a repository; `HEAD` where none is named.
+    /// A branch, tag or commit of a repository. `HEAD` is the default branch.
     Repository {
-        /// What git fetches from.
+        /// The URL that git fetches from.
         url: String,
         /// The branch, tag or commit.
         reference: String,
     },
     /// A file.
     File {
-        /// Where it is.
+        /// The URL.
         url: String,
     },
 }
 
 impl RemoteReference {
-    /// A reference of a repository; the empty one stands for `HEAD`.
+    /// Creates a reference to a repository. An empty revision means `HEAD`.
     #[must_use]
     pub fn repository(url: &str, reference: &str) -> Self {
         let reference = if reference.is_empty() { "HEAD" } else { reference };
         Self::Repository { url: without_secrets(url), reference: reference.to_string() }
     }
 
-    /// A file.
+    /// Creates a reference to a file.
     #[must_use]
     pub fn file(url: &str) -> Self {
         Self::File { url: without_secrets(url) }
     }
 
-    /// Whether it can never mean anything else: it names a commit by its full hash.
+    /// Returns true if the reference is a full commit hash, which never changes its meaning.
     #[must_use]
     pub fn is_fixed(&self) -> bool {
         match self {
@@ -115,26 +115,26 @@ impl<'l> RemoteText<'l> {
 }
 
 impl LockFile {
-    /// The text of the file.
+    /// Returns the text of the file.
     ///
     /// # Errors
-    /// A schema is no JSON.
+    /// A schema is not valid JSON.
     pub fn to_text(&self) -> Result<String> {
         let mut schemas = self.schemas.clone();
         schemas.sort_by(|a, b| a.gvk.cmp(&b.gvk));
         let remotes = self.remotes.iter().map(|(reference, version)| RemoteText::new(reference, version));
         let text = LockText { version: VERSION, remotes: remotes.collect(), schemas: &schemas };
         let text = serde_json::to_string_pretty(&text).map_err(|error| {
-            Diagnostic::error(Code::InvalidValue, format!("no lock can be written: {error}"))
+            Diagnostic::error(Code::InvalidValue, format!("cannot write the lock file: {error}"))
         })?;
         Ok(text + "\n")
     }
 
-    /// The lock file that a target goes by: the nearest in its directory and those above. A target that is
-    /// fetched has none.
+    /// Returns the lock file of a target: the nearest one in its directory or a parent directory. A remote target
+    /// has none.
     ///
     /// # Errors
-    /// One above the target belongs to another user, who may have put it there for others to find.
+    /// A lock file above the target belongs to another user, who may have put it there to be found.
     pub fn nearest(tree: &dyn FileTree, target: &Path) -> Result<Option<PathBuf>> {
         let is_remote = target.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok());
         let Some(directory) = tree.locate(Path::new(""), target).ok().filter(|_| !is_remote) else {
@@ -143,8 +143,8 @@ impl LockFile {
         let directory = directory.path();
         nearest_file(tree, directory, LOCK_FILE).map_err(|distrust| {
             let help = match distrust {
-                Distrust::NoFile(_) => "put a file there, or name the one that is meant with --lock-file",
-                Distrust::OfAnother(_) => "name it with --lock-file if it shall be used",
+                Distrust::NoFile(_) => "replace it with a file, or pass the lock file with --lock-file",
+                Distrust::OfAnother(_) => "pass it with --lock-file to use it",
             };
             Diagnostic::error(Code::Locked, distrust.message(directory)).help(help)
         })

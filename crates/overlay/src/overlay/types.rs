@@ -1,4 +1,4 @@
-//! Which schema a build uses: what it brings itself, what is embedded, and who else is asked.
+//! Selects the schema of a build: its own CRDs, locked and embedded types, and other sources.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,27 +19,27 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
 use smp_text::source::{SourceId, SourceMap, Span};
 use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
-/// The name of what is embedded, of which nothing is said.
+/// The name of the embedded schema. It is not reported as a source.
 const EMBEDDED: &str = "embedded";
 
-/// The name of what CRDs among the resources say.
+/// The name of the types from CRDs among the resources.
 const CRD: &str = "crd";
 
 /// The schemas of builds.
 pub(super) struct Types {
     rules: BuildRules,
-    /// What is known without asking anyone: the schema of nearly all builds.
+    /// The schema without any other source: enough for nearly all builds.
     known: Arc<Schema>,
-    /// The same, with the scopes that kustomize knows.
+    /// The same schema with the scopes that kustomize knows.
     known_to_kustomizations: Arc<Schema>,
     make_chain: MakeChain,
-    /// What chains for plain directories are made for.
+    /// The purpose of the chain for plain directories.
     chain_use: ChainUse,
-    /// Who is asked for the kinds that kustomizations merge.
+    /// The chain for kinds merged by kustomizations.
     hermetic: Mutex<Option<SchemaChain>>,
-    /// Who is asked for the kinds that plain directories merge.
+    /// The chain for kinds merged in plain directories.
     chain: Mutex<Option<SchemaChain>>,
-    /// Which source answered for which kind.
+    /// The source of the schema of each kind.
     answers: Mutex<BTreeMap<Gvk, String>>,
 }
 
@@ -48,7 +48,7 @@ impl Types {
     /// A chosen schema cannot be read.
     pub fn new(rules: BuildRules, make_chain: MakeChain, chain_use: ChainUse) -> Result<Self> {
         let mut hermetic = make_chain(ChainUse::Kustomizations)?;
-        let of_directories = match rules.directories {
+        let directory_exceptions = match rules.directories {
             Rules::Kustomize { exceptions } => exceptions,
             _ => Exceptions::Listed,
         };
@@ -56,9 +56,9 @@ impl Types {
             Exceptions::None => Ok(Schema::kustomize()),
             Exceptions::Listed => hermetic.resolve([]),
         };
-        let known = schema_for(of_directories)?;
+        let known = schema_for(directory_exceptions)?;
         let known_to_kustomizations = match rules.kustomizations {
-            exceptions if exceptions == of_directories => known.clone(),
+            exceptions if exceptions == directory_exceptions => known.clone(),
             exceptions => schema_for(exceptions)?,
         };
         Ok(Self {
@@ -73,12 +73,12 @@ impl Types {
         })
     }
 
-    /// What is known without asking anyone.
+    /// Returns the schema without any other source.
     pub fn known(&self) -> &Schema {
         &self.known
     }
 
-    /// The schema of a kustomization. It never depends on where the build runs, unless asked to.
+    /// Returns the schema of a kustomization. It does not depend on where the build runs, unless that is enabled.
     pub fn of_kustomization(&self, tree: &Tree, locked: Locked<'_>) -> Result<Warned<Arc<Schema>>> {
         let mut in_build = TypesInBuild::default();
         tree.manifests(&mut |node| in_build.add(node));
@@ -87,29 +87,30 @@ impl Types {
             return Ok(known.clone().into());
         }
         let kinds = WantedTypes { kinds: &in_build.custom_kinds, locked };
-        let own = self.with_own(&in_build, kinds, &self.hermetic)?;
+        let own = self.with_own_types(&in_build, kinds, &self.hermetic)?;
         Ok(own.map(|own| own.map_or_else(|| known.clone(), |own| Arc::new(own.with_scopes_of_kustomize()))))
     }
 
-    /// The schema of a plain directory: the kinds that are merged are asked for where need be.
+    /// Returns the schema of a plain directory. Merged kinds are looked up in further sources if necessary.
     pub fn of_directory(
         &self,
         in_build: &TypesInBuild<'_>,
-        wanted: WantedTypes<'_>,
+        required: WantedTypes<'_>,
     ) -> Result<Warned<Arc<Schema>>> {
-        let own = self.with_own(in_build, wanted, &self.chain)?;
+        let own = self.with_own_types(in_build, required, &self.chain)?;
         Ok(own.map(|own| own.map_or_else(|| self.known.clone(), Arc::new)))
     }
 
-    /// The schema by which what was built is looked at. It does not depend on where that is, unless asked to.
+    /// Returns the schema to interpret built resources. It does not depend on where the build runs, unless that
+    /// is enabled.
     pub fn of_built(&self, in_build: &TypesInBuild<'_>, locked: Locked<'_>) -> Result<Warned<Arc<Schema>>> {
-        let wanted = WantedTypes { kinds: &in_build.custom_kinds, locked };
-        let own = self.with_own(in_build, wanted, &self.hermetic)?;
+        let required = WantedTypes { kinds: &in_build.custom_kinds, locked };
+        let own = self.with_own_types(in_build, required, &self.hermetic)?;
         Ok(own.map(|own| own.map_or_else(|| self.known.clone(), Arc::new)))
     }
 
-    /// The schema of what is built, if the one for all is not enough.
-    fn with_own(
+    /// Returns the schema of a build, or `None` if the shared one is sufficient.
+    fn with_own_types(
         &self,
         in_build: &TypesInBuild<'_>,
         WantedTypes { kinds, locked }: WantedTypes<'_>,
@@ -128,12 +129,12 @@ impl Types {
         let mut chain = chain.lock().unwrap_or_else(PoisonError::into_inner);
         let chain = match &mut *chain {
             Some(chain) => chain,
-            // Only builds that need it look for a cluster.
+            // Create the chain, and with it the search for a cluster, only if needed.
             none => none.insert((self.make_chain)(self.chain_use)?),
         };
         for (gvk, used) in unknown {
-            chain.resolve([gvk]).map_err(|error| used.told(gvk, error))?;
-            warnings.extend(chain.take_warnings().into_iter().map(|warning| used.told(gvk, warning)));
+            chain.resolve([gvk]).map_err(|error| used.attribute(gvk, error))?;
+            warnings.extend(chain.take_warnings().into_iter().map(|warning| used.attribute(gvk, warning)));
         }
         let mut schema = chain.resolve([])?;
         for LockedType { name, graph, note } in locked.into_iter().rev() {
@@ -154,16 +155,17 @@ impl Types {
         Ok(Warned { value: Some(schema), warnings })
     }
 
-    /// Which source answered for which kind so far; kinds of which only what is embedded was asked are left out.
+    /// Returns the source of the schema of each kind so far, without kinds for which only the embedded schema was
+    /// consulted.
     pub fn answers(&self) -> BTreeMap<Gvk, String> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Kinds, and where each is first used.
+/// Kinds, each with its first use.
 pub(super) type KindUses = FxHashMap<Gvk, KindUse>;
 
-/// A manifest of a kind.
+/// The first manifest of a kind.
 #[derive(Debug)]
 pub(super) struct KindUse {
     at: Span,
@@ -178,8 +180,8 @@ impl KindUse {
         Self { at: node.span().at_start(), name, namespace }
     }
 
-    /// A problem of the kind's types as one of this manifest.
-    fn told(&self, gvk: &Gvk, problem: Diagnostic) -> Diagnostic {
+    /// Attributes a problem with the types of a kind to this manifest.
+    fn attribute(&self, gvk: &Gvk, problem: Diagnostic) -> Diagnostic {
         let (name, namespace) = (self.name.clone(), self.namespace.clone());
         let id = ResId { gvk: gvk.clone(), name, namespace, cluster_scoped: false };
         let problem = if problem.labels().is_empty() { problem.at(self.at) } else { problem };
@@ -187,41 +189,41 @@ impl KindUse {
     }
 }
 
-/// The kinds whose types a build needs, and the lock file that may have them.
+/// The kinds whose types a build needs, and the lock file that may contain them.
 #[derive(Clone, Copy)]
 pub(super) struct WantedTypes<'w> {
     pub kinds: &'w KindUses,
     pub locked: Locked<'w>,
 }
 
-/// The types of the lock file of a target.
+/// The types in the lock file of a target.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Locked<'l> {
     pub types: &'l LockedTypes,
     pub origin: LockOrigin,
 }
 
-/// How the lock file of a target was found.
+/// The way in which the lock file of a target was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockOrigin {
-    /// It lies in the directory of the target, or was named by the user.
+    /// The lock file is in the directory of the target, or the user named it.
     Own,
-    /// It lies above the directory of the target. Merges by its schemas are noted.
+    /// The lock file is in a parent directory of the target. Merges that use its schemas are reported.
     Above,
 }
 
-/// The type of a kind that a lock file has.
+/// A type from a lock file.
 struct LockedType<'l> {
-    /// The lock file, as messages name it.
+    /// The lock file as shown in messages.
     name: &'l str,
     graph: Arc<TypeGraph>,
     note: Option<Diagnostic>,
 }
 
-/// The types that a lock file has. They are read when a build needs types that may be among them.
+/// The types in a lock file. They are read when a build first needs types that it may contain.
 #[derive(Debug, Default)]
 pub(super) struct LockedTypes {
-    /// The text of the lock file, and how messages call it.
+    /// The text of the lock file, and its name in messages.
     text: Option<(SourceMap, SourceId, String)>,
     graphs: OnceLock<Result<FxHashMap<Gvk, Arc<TypeGraph>>>>,
 }
@@ -231,7 +233,7 @@ impl LockedTypes {
         Self { text: Some((sources.clone(), text, name)), graphs: OnceLock::new() }
     }
 
-    /// Returns those of some kinds, and the name of the lock file.
+    /// Returns the types of the given kinds, and the name of the lock file.
     fn of_kinds(&self, kinds: &KindUses) -> Result<Vec<(&str, &Gvk, Arc<TypeGraph>)>> {
         let Some((sources, text, name)) = self.text.as_ref().filter(|_| !kinds.is_empty()) else {
             return Ok(Vec::new());
@@ -242,20 +244,21 @@ impl LockedTypes {
         };
         let graphs =
             self.graphs.get_or_init(read).as_ref().map_err(|problem: &Diagnostic| problem.clone())?;
-        let mut wanted: Vec<_> = kinds.keys().filter_map(|gvk| graphs.get_key_value(gvk)).collect();
-        wanted.sort_unstable_by_key(|(gvk, _)| *gvk);
-        Ok(wanted.into_iter().map(|(gvk, graph)| (name.as_str(), gvk, Arc::clone(graph))).collect())
+        let mut required: Vec<_> = kinds.keys().filter_map(|gvk| graphs.get_key_value(gvk)).collect();
+        required.sort_unstable_by_key(|(gvk, _)| *gvk);
+        Ok(required.into_iter().map(|(gvk, graph)| (name.as_str(), gvk, Arc::clone(graph))).collect())
     }
 }
 
 impl<'l> Locked<'l> {
-    /// Returns the types of some kinds.
+    /// Returns the types of the given kinds.
     fn of_kinds(self, kinds: &KindUses) -> Result<Vec<LockedType<'l>>> {
         let noted = |(name, gvk, graph): (&'l str, &Gvk, _)| {
             let note = (self.origin == LockOrigin::Above).then(|| {
-                let message = format!("{gvk} merges by its schema in {name}, which is above the target");
+                let message =
+                    format!("{gvk} is merged by its schema in {name}, in a parent directory of the target");
                 Diagnostic::info(Code::SchemaSource, message)
-                    .help("name the file with --lock-file if its schemas are meant to count here")
+                    .help("pass the file with --lock-file to use its schemas without this note")
             });
             LockedType { name, graph, note }
         };
@@ -263,29 +266,29 @@ impl<'l> Locked<'l> {
     }
 }
 
-/// What the manifests of a build say of types: the CRDs among them, and kinds that may be custom.
+/// The manifests of a build that matter for its types: CRDs, and manifests of kinds that may be custom.
 #[derive(Debug, Default)]
 pub(super) struct TypesInBuild<'n> {
     crds: Vec<&'n Node>,
-    /// Kinds of which there are manifests and that can be custom.
+    /// The kinds of manifests that may be custom resources.
     custom_kinds: KindUses,
 }
 
 impl<'n> TypesInBuild<'n> {
-    /// Takes note of one manifest.
+    /// Adds a manifest.
     pub fn add(&mut self, node: &'n Node) {
         if is_crd(node) {
             self.crds.push(node);
         }
         let gvk = gvk_of(node);
-        // Only kinds with a group of their own can be custom resources.
+        // Only kinds with a domain as group can be custom resources.
         if gvk.group.contains('.') {
             self.custom_kinds.entry(gvk).or_insert_with(|| KindUse::of(node));
         }
     }
 
-    /// The types of those CRDs that the build has resources of. The others are never merged by,
-    /// and reading them all would take longer than the rest of a build that only installs them.
+    /// Returns the types of the CRDs that the build has resources of. Nothing is merged by the others, and
+    /// reading them all would take longer than the rest of a build that only installs them.
     fn graphs(&self) -> Warned<Vec<Arc<TypeGraph>>> {
         let kinds: FxHashSet<_> = self.custom_kinds.keys().map(|gvk| (&gvk.group, &gvk.kind)).collect();
         let needed = |crd: &&&Node| {
@@ -299,11 +302,11 @@ impl<'n> TypesInBuild<'n> {
         for crd in self.crds.iter().filter(needed) {
             match read(crd) {
                 Ok(graph) => graphs.push(graph),
-                // A build that does not merge by it does not depend on it.
+                // A build that does not merge by this CRD does not depend on it.
                 Err(problem) => warnings.push(
                     Diagnostic::warning(
                         problem.code(),
-                        format!("this CRD says nothing of how its resources merge: {}", problem.message()),
+                        format!("cannot use this CRD to merge its resources: {}", problem.message()),
                     )
                     .at(crd.span().at_start()),
                 ),
@@ -313,7 +316,7 @@ impl<'n> TypesInBuild<'n> {
     }
 }
 
-/// Group, version and kind of a manifest, empty where it says nothing.
+/// Returns the group, version and kind of a manifest, empty where missing.
 fn gvk_of(node: &Node) -> Gvk {
     let text = |key| node.get(key).and_then(Node::scalar_text).map_or("", SmolStr::as_str);
     Gvk::from_manifest(text("apiVersion"), text("kind"))
@@ -321,22 +324,22 @@ fn gvk_of(node: &Node) -> Gvk {
 
 fn read_openapi(root: &Root, source: SourceId) -> Result<Model> {
     let sources = root.reader().sources();
-    // kustomize reads it as JSON or YAML with equal keys allowed, as it reads its own files.
+    // Like kustomize: JSON or YAML, with duplicate keys allowed as in kustomization files.
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let document = parse_documents(sources, source, options)?.into_iter().next().unwrap_or_else(Node::null);
     read_document(&document)
 }
 
-/// What becomes of the built-in schema when a kustomization names one.
+/// The treatment of the built-in schema when a kustomization sets `openapi.path`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BuiltInSchema {
     /// It is replaced.
     Replaced,
-    /// It stays, and the other one is asked before it.
+    /// It is kept, and consulted after the document.
     Kept,
 }
 
-/// The schema that `openapi.path` of a kustomization names. The CRDs of the build, if they count, stay.
+/// Returns the schema of `openapi.path`. The CRDs of the build, if they are used, are kept.
 pub(super) fn types_of_openapi(
     root: &Root,
     source: SourceId,
@@ -358,7 +361,7 @@ pub(super) fn types_of_openapi(
     }))
 }
 
-/// A schema that the CRDs in another one are asked before.
+/// Adds the CRDs of another schema to a schema, with higher precedence.
 fn with_crds(mut schema: Schema, other: &Schema) -> Schema {
     for (name, graph) in other.graphs().filter(|(name, _)| *name == CRD).rev() {
         schema.push_types(name, graph.clone());

@@ -1,10 +1,9 @@
-//! The cache of schemas that servers gave: compiled graphs, addressed by the hash that the server
-//! itself has for the document.
+//! The cache of schemas fetched from servers: compiled graphs, addressed by the server's own hash of the
+//! document.
 //!
-//! Entries never change, so clusters share them. Beside them a small record says which server had
-//! which hashes, and when; with it the cache answers without a network. Everything is written to a
-//! temporary file and renamed; what cannot be read is dropped and counts as absent. Knows nothing of
-//! how documents are fetched.
+//! Entries never change, so clusters share them. A small record per server contains its hashes and the time they
+//! were fetched, so that the cache also works without network access. Everything is written to a temporary file
+//! and renamed. Unreadable files are removed and ignored. Does not know how documents are fetched.
 
 mod contents;
 
@@ -23,32 +22,32 @@ use smp_merge::schema::{Gvk, TypeGraph};
 use smp_merge::schema::{NamedKind, SchemaSource};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// The key of a record's hash for a document that has all group-versions, as OpenAPI v2 has.
+/// The key in an index for a single document with all group-versions, as in OpenAPI v2.
 pub const ALL_GROUPS: &str = "*";
 
-/// A directory with compiled schemas.
+/// A cache directory of compiled schemas.
 #[derive(Debug, Clone)]
 pub struct SchemaCache {
     store: Store,
 }
 
-/// The folder of the records.
+/// The folder of the server records.
 const SERVERS: &str = "servers";
 /// The folder of the compiled schemas.
 const DOCUMENTS: &str = "documents";
 
-/// A server, told apart from others that may be behind the same URL.
+/// A server, distinguished from others that may be behind the same URL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerId {
-    /// Its URL.
+    /// The URL.
     pub url: String,
-    /// A digest of all by which it is known to be the one that is meant: the URL, the certificates
-    /// that its own must descend from, the name that it must have, the proxy that leads to it.
+    /// A digest of everything that identifies the server: the URL, the CA certificates, the expected server name,
+    /// and the proxy.
     pub identity: String,
 }
 
 impl ServerId {
-    /// A server of which no more is known than its URL and these parts.
+    /// Creates an id from a URL and further identifying parts.
     #[must_use]
     pub fn new(url: impl Into<String>, parts: &[&[u8]]) -> Self {
         let url = url.into();
@@ -56,50 +55,51 @@ impl ServerId {
         Self { url, identity }
     }
 
-    /// Returns what a document of the server is kept by when its hash is not the hash of its text, but only the
-    /// server's word.
+    /// Returns the cache key for a document whose hash is only claimed by the server and not verified. The key is
+    /// specific to the server.
     #[must_use]
     pub fn own_hash(&self, hash: &str) -> String {
         format!("{} {hash}", self.identity)
     }
 }
 
-/// Which document a server had for each of its group-versions.
+/// The documents of a server by group-version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerIndex {
     /// The server.
     pub server: ServerId,
-    /// When it said so.
+    /// The time when the index was fetched.
     pub fetched: SystemTime,
     /// The hash per `apiVersion` (`apps/v1`, `v1`), or one for [`ALL_GROUPS`].
     pub hashes: BTreeMap<String, String>,
-    /// What kinds are called beside their own name, per `apps/v1 Deployment`: the plural first, then singular and short
-    /// names. As its discovery said last, which documents do not; of what was never asked for there are none.
+    /// The names of kinds in addition to the kind itself, by `apps/v1 Deployment`: first the plural, then
+    /// singular and short names. They come from the last discovery, because documents do not contain them. Empty
+    /// for kinds that were never requested.
     #[serde(default)]
     pub names: BTreeMap<String, Vec<SmolStr>>,
 }
 
 impl ServerIndex {
-    /// What a server says now.
+    /// Creates an index with the current time.
     #[must_use]
     pub fn now(server: ServerId, hashes: BTreeMap<String, String>) -> Self {
         Self { server, fetched: SystemTime::now(), hashes, names: BTreeMap::new() }
     }
 
-    /// The key of a kind's names.
+    /// Returns the key of a kind in `names`.
     #[must_use]
     pub fn kind_key(gvk: &Gvk) -> String {
         format!("{} {}", gvk.api_version(), gvk.kind)
     }
 
-    /// A kind with all that it is called.
+    /// Adds the known names to a kind.
     fn with_names(&self, mut kind: NamedKind) -> NamedKind {
         kind.add_names(self.names.get(&Self::kind_key(&kind.gvk)).cloned().unwrap_or_default());
         kind
     }
 
-    /// The key and hash of the document that has a group-version.
+    /// Returns the key and the hash of the document for a group-version.
     #[must_use]
     pub fn document(&self, api_version: &str) -> Option<(&str, &str)> {
         let found = self.hashes.get_key_value(api_version).or_else(|| self.hashes.get_key_value(ALL_GROUPS));
@@ -108,27 +108,27 @@ impl ServerIndex {
 }
 
 impl SchemaCache {
-    /// The cache in a directory with all caches of this program, or else in the user's.
+    /// Opens the cache below a root directory of all caches, by default that of the user.
     ///
-    /// None when there is no such place, as for users without a home. Nothing is created yet.
+    /// Returns `None` if there is no such directory, for example for users without a home. Creates nothing yet.
     #[must_use]
     pub fn open(root: Option<PathBuf>) -> Option<Self> {
         root.or_else(user_cache).map(|root| Self { store: Store::new(root.join("schema")) })
     }
 
-    /// Where it is.
+    /// Returns the directory of the cache.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.store.directory()
     }
 
-    /// The graph of a document, when it is here.
+    /// Returns the graph of a document, if it is cached.
     #[must_use]
     pub fn get(&self, document: &str, hash: &str) -> Option<Arc<TypeGraph>> {
         let name = entry(document, hash);
         let graph = TypeGraph::from_bytes(self.store.read(&name).ok()?).ok();
         if graph.is_none() {
-            // Another process may have replaced it just now; then one fetch is wasted, no more.
+            // Another process may have just replaced it; this only wastes one fetch.
             self.store.drop_file(&name);
         } else {
             self.store.touch(&name);
@@ -136,36 +136,36 @@ impl SchemaCache {
         graph.map(Arc::new)
     }
 
-    /// Returns the graph of a document of a server: kept by its hash, or by [`ServerId::own_hash`].
+    /// Returns the graph of a server's document, stored under its hash or under [`ServerId::own_hash`].
     #[must_use]
     pub fn get_of(&self, server: &ServerId, document: &str, hash: &str) -> Option<Arc<TypeGraph>> {
         self.get(document, hash).or_else(|| self.get(document, &server.own_hash(hash)))
     }
 
-    /// Keeps the graph of a document.
+    /// Stores the graph of a document.
     pub fn put(&self, document: &str, hash: &str, graph: &TypeGraph) -> Result<()> {
         self.keep(&entry(document, hash), &[&graph.to_bytes()])
     }
 
-    /// What a server said last.
+    /// Returns the last index of a server.
     #[must_use]
     pub fn index(&self, server: &ServerId) -> Option<ServerIndex> {
         self.read_index(&record(server)).filter(|index| index.server == *server)
     }
 
-    /// Forgets what a server said: it says something else by now.
+    /// Removes the index of a server, because it is outdated.
     pub fn forget(&self, server: &ServerId) {
         self.store.drop_file(&record(server));
     }
 
-    /// Keeps what a server says.
+    /// Stores the index of a server.
     pub fn put_index(&self, index: &ServerIndex) -> Result<()> {
         let name = record(&index.server);
         let text = serde_json::to_vec(index).map_err(|error| self.failed(&name, &error.into()))?;
         self.keep(&name, &[&text])
     }
 
-    /// The records of all servers, the newest first.
+    /// Returns the indexes of all servers, the newest first.
     fn indexes(&self) -> Vec<ServerIndex> {
         let folder = Path::new(SERVERS);
         let names = self.store.names(folder).into_iter();
@@ -192,8 +192,9 @@ impl SchemaCache {
     }
 }
 
-/// The layout's version is part of the name, so that programs of several versions get along. Servers choose
-/// the hashes, so they are no file names themselves.
+/// Returns the file name of a document. It contains the version of the binary format, so that different versions
+/// of the program can share the cache. Servers choose the hashes, so they are hashed again instead of used as
+/// file names.
 fn entry(document: &str, hash: &str) -> PathBuf {
     Path::new(DOCUMENTS).join(key(&[MAGIC, document.as_bytes(), hash.as_bytes()]))
 }
@@ -202,7 +203,7 @@ fn record(server: &ServerId) -> PathBuf {
     Path::new(SERVERS).join(format!("{}.json", server.identity))
 }
 
-/// The cache as a link of the chain.
+/// The cache as a source of the schema chain.
 #[derive(Debug, Clone)]
 pub struct CacheSource {
     cache: SchemaCache,
@@ -210,7 +211,7 @@ pub struct CacheSource {
 }
 
 impl CacheSource {
-    /// Answers with what `server` said last, or without one with what any server said last.
+    /// Creates a source with the last index of `server`, or with the indexes of all servers if it is `None`.
     #[must_use]
     pub fn new(cache: SchemaCache, server: Option<ServerId>) -> Self {
         Self { cache, server }
@@ -243,14 +244,14 @@ impl SchemaSource for CacheSource {
 
     fn kinds(&self) -> Result<Vec<NamedKind>> {
         let indexes = self.indexes();
-        let of = |index: &ServerIndex| -> Vec<NamedKind> {
+        let kinds_of = |index: &ServerIndex| -> Vec<NamedKind> {
             let documents = index.hashes.iter();
             let get = |(document, hash): (&String, &String)| self.cache.get_of(&index.server, document, hash);
             let graphs = documents.filter_map(get);
             let kinds = graphs.flat_map(|graph| named_kinds(&graph).collect::<Vec<_>>());
             kinds.map(|kind| index.with_names(kind)).collect()
         };
-        Ok(indexes.iter().flat_map(of).collect())
+        Ok(indexes.iter().flat_map(kinds_of).collect())
     }
 }
 
@@ -295,18 +296,18 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_told_apart_by_document_and_hash() {
+    fn entries_are_distinguished_by_document_and_hash() {
         let (_guard, cache) = cache();
         assert!(cache.get("v1", "A").is_none());
         cache.put("v1", "A", &graph("a")).expect("written");
-        cache.put("v1", "../../A", &graph("b")).expect("any hash will do");
+        cache.put("v1", "../../A", &graph("b")).expect("any hash is valid");
         assert_eq!(cache.get("v1", "A").expect("there").to_bytes(), graph("a").to_bytes());
         assert_eq!(cache.get("v1", "../../A").expect("there").to_bytes(), graph("b").to_bytes());
         assert!(cache.get("v2", "A").is_none() && cache.get("v1", "B").is_none());
     }
 
     #[test]
-    fn corrupt_entries_and_records_are_dropped() {
+    fn corrupt_entries_and_records_are_removed() {
         let (_guard, cache) = cache();
         cache.put("v1", "A", &graph("a")).expect("written");
         let path = cache.directory().join(entry("v1", "A"));
@@ -324,23 +325,23 @@ mod tests {
     }
 
     #[test]
-    fn the_cache_answers_for_a_server_or_with_the_newest_record() {
+    fn lookup_uses_the_given_server_or_the_newest_index() {
         let (_guard, cache) = cache();
         for (server, hash, age) in [("https://a", "A", 60), ("https://b", "B", 30), ("https://c", "C", 5)] {
             cache.put_index(&index(server, hash, age)).expect("written");
         }
         cache.put("example.com/v1", "A", &graph("a")).expect("written");
         cache.put("example.com/v1", "B", &graph("b")).expect("written");
-        let of = |url: Option<&str>| CacheSource::new(cache.clone(), url.map(server));
-        assert_eq!(has(&of(Some("https://a")), "a"), Some(true));
-        assert_eq!(has(&of(Some("https://c")), "a"), None, "its document was never fetched");
-        assert_eq!(has(&of(None), "b"), Some(true), "the newest that is here");
+        let source = |url: Option<&str>| CacheSource::new(cache.clone(), url.map(server));
+        assert_eq!(has(&source(Some("https://a")), "a"), Some(true));
+        assert_eq!(has(&source(Some("https://c")), "a"), None, "the document was never fetched");
+        assert_eq!(has(&source(None), "b"), Some(true), "the newest cached one");
         cache.forget(&server("https://a"));
-        assert_eq!(has(&of(Some("https://a")), "a"), None, "it says something else by now");
+        assert_eq!(has(&source(Some("https://a")), "a"), None, "the index was removed");
     }
 
     #[test]
-    fn servers_behind_one_url_are_told_apart() {
+    fn servers_behind_one_url_are_distinguished() {
         let (_guard, cache) = cache();
         let ids = [&b"one"[..], b"two"].map(|authority| ServerId::new("https://a", &[authority]));
         for (id, hash) in ids.iter().zip(["A", "B"]) {
@@ -348,10 +349,10 @@ mod tests {
             cache.put_index(&index).expect("written");
             cache.put("example.com/v1", hash, &graph(&hash.to_lowercase())).expect("written");
         }
-        let of = |id: &ServerId| CacheSource::new(cache.clone(), Some(id.clone()));
-        assert_eq!(has(&of(&ids[0]), "a"), Some(true));
-        assert_eq!(has(&of(&ids[1]), "b"), Some(true));
-        assert_eq!(has(&of(&server("https://a")), "a"), None);
+        let source = |id: &ServerId| CacheSource::new(cache.clone(), Some(id.clone()));
+        assert_eq!(has(&source(&ids[0]), "a"), Some(true));
+        assert_eq!(has(&source(&ids[1]), "b"), Some(true));
+        assert_eq!(has(&source(&server("https://a")), "a"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Schemas that a lock file has: what a server said of one kind, kept word for word.
+//! Locked schemas: the schema of one kind as a server published it, kept verbatim.
 //!
-//! Knows neither lock files nor servers.
+//! Does not depend on lock files or servers.
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -13,20 +13,20 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::path::unescape;
 use smp_text::yaml::Node;
 
-/// The schema of a kind, and where it came from.
+/// The schema of a kind, with its origin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LockedSchema {
     /// The kind.
     #[serde(serialize_with = "gvk_fields")]
     pub gvk: Gvk,
-    /// The server and the document on it, without secrets.
+    /// The server and the path of the document, without secrets.
     pub source: String,
-    /// The version that the server calls itself.
+    /// The version that the server reports.
     pub server_version: String,
-    /// The SHA-256 of the schema's JSON: without white space, its fields sorted.
+    /// The SHA-256 of the schema as JSON without white space and with sorted fields.
     pub sha256: String,
-    /// An OpenAPI document that has the kind and what it refers to.
+    /// An OpenAPI document with the kind and the definitions that it refers to.
     pub schema: Value,
 }
 
@@ -35,31 +35,32 @@ fn gvk_fields<S: Serializer>(gvk: &Gvk, serializer: S) -> std::result::Result<S:
 }
 
 impl LockedSchema {
-    /// A schema and its checksum.
+    /// Creates a locked schema and computes its checksum.
     #[must_use]
     pub fn new(gvk: Gvk, source: String, server_version: String, schema: Value) -> Self {
         let sha256 = hex(&Sha256::digest(schema.to_string()));
         Self { gvk, source, server_version, sha256, schema }
     }
 
-    /// Returns the graph that has the kind, and no other kind that the document may define.
+    /// Returns the graph of the kind, without other kinds that the document may define.
     ///
     /// # Errors
-    /// The document cannot be read, or has another kind.
+    /// The document cannot be read, or does not define the kind.
     pub fn graph(&self) -> Result<TypeGraph> {
         let mut model = read_document(&Node::from(&self.schema))?;
         model.kinds.retain(|gvk, _| *gvk == self.gvk);
         let graph = model.compile()?;
         if graph.kind(&self.gvk).is_none() {
-            let message = format!("the locked schema of {} has no such kind", self.gvk);
+            let message = format!("locked schema of {} does not define this kind", self.gvk);
             return Err(Diagnostic::error(Code::NoSchema, message));
         }
         Ok(graph)
     }
 }
 
-/// The part of an OpenAPI document, v2 or v3, that says what a kind is: its definition and those that it refers
-/// to, without descriptions, and of the paths what tells its scope and its plural. None when it has no such kind.
+/// Extracts the schema of a kind from an OpenAPI document, v2 or v3. The result has the definition and those that
+/// it refers to, without descriptions, and the paths from which scope and plural are derived. Returns `None` if
+/// the document does not define the kind.
 #[must_use]
 pub fn part_of_document(document: &Value, gvk: &Gvk) -> Option<Value> {
     let (home, pointer) = match document.get("definitions") {
@@ -98,14 +99,14 @@ fn names_kind(definition: &Value, gvk: &Gvk) -> bool {
     kinds.is_some_and(|kinds| kinds.iter().any(|kind| is_kind(kind, gvk)))
 }
 
-/// A schema without texts that say nothing to programs. Values of `default` and `enum` stay as they are.
+/// Returns a schema without descriptions. Values of `default` and `enum` are unchanged.
 fn without_descriptions(schema: &Value) -> Value {
     match schema {
         Value::Array(entries) => entries.iter().map(without_descriptions).collect(),
         Value::Object(fields) => {
-            // Below `properties` a description is a schema, and no text.
-            let is_said = |name: &str, value: &Value| name != "description" || !value.is_string();
-            let kept = fields.iter().filter(|(name, value)| is_said(name, value));
+            // Below `properties`, `description` is the schema of a field instead of a text.
+            let is_kept = |name: &str, value: &Value| name != "description" || !value.is_string();
+            let kept = fields.iter().filter(|(name, value)| is_kept(name, value));
             let field = |(name, value): (&String, &Value)| match name.as_str() {
                 "default" | "enum" => (name.clone(), value.clone()),
                 _ => (name.clone(), without_descriptions(value)),
@@ -116,7 +117,7 @@ fn without_descriptions(schema: &Value) -> Value {
     }
 }
 
-/// The names of the definitions that a schema refers to.
+/// Collects the names of the definitions that a schema refers to.
 fn references(schema: &Value, names: &mut Vec<String>) {
     match schema {
         Value::Array(entries) => entries.iter().for_each(|entry| references(entry, names)),
@@ -131,15 +132,16 @@ fn references(schema: &Value, names: &mut Vec<String>) {
     }
 }
 
-/// The paths of a kind, with what says that they are its own.
+/// Returns the paths of a kind, reduced to the marker that they belong to it.
 fn paths(document: &Value, gvk: &Gvk) -> Value {
     let all = document.get("paths").and_then(Value::as_object).into_iter().flatten();
     let own = all.filter_map(|(path, item)| {
         let operations = item.as_object()?.iter();
-        let of_kind =
+        let own_operations =
             operations.filter(|(_, operation)| operation.get(KIND).is_some_and(|k| is_kind(k, gvk)));
-        let kept: Map<String, Value> =
-            of_kind.map(|(name, _)| (name.clone(), serde_json::json!({ KIND: kind_of(gvk) }))).collect();
+        let kept: Map<String, Value> = own_operations
+            .map(|(name, _)| (name.clone(), serde_json::json!({ KIND: kind_of(gvk) })))
+            .collect();
         (!kept.is_empty()).then(|| (path.clone(), Value::Object(kept)))
     });
     Value::Object(own.collect())

@@ -1,8 +1,7 @@
-//! Which source answers for a kind: what the overlay brings along, the embedded table, the cache,
-//! the cluster.
+//! The chain of schema sources: types of the overlay, the embedded schema, the cluster, the cache.
 //!
-//! Owns the order of the links and when they are asked; knows no network. The live link comes from
-//! outside, as a [`SchemaSource`].
+//! Owns the order of the sources and decides when to query them. Does no network access itself: the cluster is
+//! passed in as a [`SchemaSource`].
 
 pub mod cache;
 mod lock;
@@ -28,14 +27,14 @@ pub use self::lock::{LockedSchema, part_of_document};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum SchemaChoice {
-    /// The whole chain.
+    /// All sources of the chain.
     #[default]
     Auto,
-    /// The embedded table.
+    /// The embedded schema.
     Embedded,
-    /// The cache, whatever its age.
+    /// The cache, regardless of its age.
     Cache,
-    /// The live cluster, or an error.
+    /// The live cluster. Failures are errors.
     Cluster,
     /// A compiled schema, an OpenAPI document or CRDs.
     File(PathBuf),
@@ -44,7 +43,7 @@ pub enum SchemaChoice {
 impl FromStr for SchemaChoice {
     type Err = Infallible;
 
-    /// A word that is none of the known ones is a file.
+    /// Parses a value of `--schema`. Anything other than the known values is the path of a file.
     fn from_str(text: &str) -> std::result::Result<Self, Infallible> {
         Ok(match text {
             "auto" => Self::Auto,
@@ -56,34 +55,34 @@ impl FromStr for SchemaChoice {
     }
 }
 
-/// What a chain is made of.
+/// The sources that a chain is built from.
 #[derive(Default)]
 pub struct Links {
-    /// What the overlay brings along: always asked first.
+    /// The types defined by the overlay itself. They always take precedence.
     pub pins: Schema,
     /// The graph of [`SchemaChoice::File`].
     pub file: Option<Arc<TypeGraph>>,
     /// The cache, if there is one.
     pub cache: Option<SchemaCache>,
-    /// The server whose record in the cache counts; without one the newest record does.
+    /// The server whose index in the cache is used. Default: the newest index.
     pub server: Option<ServerId>,
-    /// The cluster, if it can be asked.
+    /// The cluster, if it may be queried.
     pub live: Option<Box<dyn SchemaSource>>,
-    /// What comes of it when the cluster does not answer.
+    /// The behavior when the cluster cannot be queried.
     pub on_failure: OnFailure,
-    /// Nothing may be asked over the network.
+    /// Forbids network access.
     pub offline: bool,
-    /// The result must not depend on where it is made: no cache and no cluster unless chosen.
+    /// Makes the result independent of the machine: cache and cluster are not used unless chosen explicitly.
     pub hermetic: bool,
 }
 
-/// Sources in the order in which they are asked.
+/// A chain of schema sources in the order in which they are queried.
 pub struct SchemaChain {
     schema: Schema,
     links: Vec<Link>,
-    /// Asked when nobody else knows: behind a chosen source, the embedded table.
-    last: Schema,
-    asked: BTreeSet<Gvk>,
+    /// The embedded schema as the fallback behind a chosen source.
+    fallback: Schema,
+    queried: BTreeSet<Gvk>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -93,13 +92,13 @@ struct Link {
     down: bool,
 }
 
-/// What comes of it when a source fails.
+/// The behavior when a source fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnFailure {
-    /// The whole fails: the source was chosen, or what is merged goes to a cluster.
+    /// The lookup fails, because the source was chosen explicitly or the result is sent to a cluster.
     Fail,
-    /// A warning; the next source is asked.
+    /// The next source is queried, with a warning.
     #[default]
     PassOver,
 }
@@ -112,10 +111,10 @@ impl fmt::Debug for SchemaChain {
 }
 
 impl SchemaChain {
-    /// The chain for a value of `--schema`.
+    /// Creates the chain for a value of `--schema`.
     ///
-    /// `auto`: the overlay's own, embedded, cluster, cache. A chosen source comes
-    /// behind the overlay's own; kinds that it does not know are still looked up in the embedded table.
+    /// The order for `auto` is: types of the overlay, embedded schema, cluster, cache. A chosen source comes
+    /// after the types of the overlay. Kinds that it does not define are looked up in the embedded schema.
     pub fn new(choice: &SchemaChoice, links: Links) -> Result<Self> {
         let Links { pins, file, cache, server, live, on_failure, offline, hermetic } = links;
         let mut chain = Self::of(pins);
@@ -124,39 +123,39 @@ impl SchemaChain {
             SchemaChoice::Auto => {
                 chain.schema.push_back(EMBEDDED, smp_merge::schema::embedded_kubernetes());
                 if !hermetic {
-                    chain.then_nearest(cached(), live.filter(|_| !offline), on_failure);
+                    chain.push_cluster_and_cache(cached(), live.filter(|_| !offline), on_failure);
                 }
                 return Ok(chain);
             }
             SchemaChoice::Embedded => {}
             SchemaChoice::Cache => {
-                let cached = cached().ok_or_else(|| usage("there is no directory for caches"))?;
+                let cached = cached().ok_or_else(|| usage("no cache directory found"))?;
                 chain.push(Box::new(cached), OnFailure::Fail);
             }
             SchemaChoice::Cluster if offline => {
-                return Err(usage("the schema cannot come from the cluster when offline"));
+                return Err(usage("cannot use the schema of the cluster with --offline"));
             }
             SchemaChoice::Cluster => {
-                let live = live.ok_or_else(|| usage("there is no cluster to take the schema from"))?;
+                let live = live.ok_or_else(|| usage("no cluster configured to use the schema of"))?;
                 chain.push(live, OnFailure::Fail);
             }
             SchemaChoice::File(path) => {
-                let graph = file.ok_or_else(|| usage("the schema file was not read"))?;
+                let graph = file.ok_or_else(|| usage("schema file was not loaded"))?;
                 chain.schema.push_back(path.display().to_string(), graph);
             }
         }
-        chain.last.push_back(EMBEDDED, smp_merge::schema::embedded_kubernetes());
+        chain.fallback.push_back(EMBEDDED, smp_merge::schema::embedded_kubernetes());
         Ok(chain)
     }
 
-    /// A chain of graphs that are at hand, to which sources may be added.
+    /// Creates a chain with a loaded schema, to which sources can be added.
     #[must_use]
     pub fn of(schema: Schema) -> Self {
-        let (asked, warnings) = (BTreeSet::new(), Vec::new());
-        Self { schema, links: Vec::new(), last: Schema::none(), asked, warnings }
+        let (queried, warnings) = (BTreeSet::new(), Vec::new());
+        Self { schema, links: Vec::new(), fallback: Schema::none(), queried, warnings }
     }
 
-    /// Adds a source behind all others. When it fails, a warning says so and the next one is asked.
+    /// Appends a source. If it fails, a warning is recorded and the next source is queried.
     #[must_use]
     pub fn then(mut self, source: impl SchemaSource + 'static) -> Self {
         self.push(Box::new(source), OnFailure::PassOver);
@@ -167,8 +166,9 @@ impl SchemaChain {
         self.links.push(Link { source, failure, down: false });
     }
 
-    /// With a cluster, the cache only stands in for it: what it had a moment ago may have changed.
-    fn then_nearest(
+    /// Appends cluster and cache. The cluster comes first, because its types may have changed since they were
+    /// cached.
+    fn push_cluster_and_cache(
         &mut self,
         cache: Option<CacheSource>,
         live: Option<Box<dyn SchemaSource>>,
@@ -182,29 +182,29 @@ impl SchemaChain {
         }
     }
 
-    /// The schema that knows all of `kinds` that any source knows.
+    /// Returns a schema with all the given kinds that any source defines.
     ///
-    /// Only kinds that the graphs at hand do not know are asked for, each once. An error comes only
-    /// from a source that was chosen; others are passed over with a warning.
+    /// Sources are only queried for kinds that the loaded schema does not define, once per kind. A failing source
+    /// is an error only if it was chosen explicitly; otherwise it is skipped with a warning.
     pub fn resolve<'g>(&mut self, kinds: impl IntoIterator<Item = &'g Gvk>) -> Result<Schema> {
         for gvk in kinds {
-            if self.schema.kind(gvk).is_none() && !self.links.is_empty() && self.asked.insert(gvk.clone()) {
-                self.ask(gvk)?;
+            if self.schema.kind(gvk).is_none() && !self.links.is_empty() && self.queried.insert(gvk.clone()) {
+                self.query(gvk)?;
             }
         }
         let mut schema = self.schema.clone();
-        for (name, graph) in self.last.graphs() {
+        for (name, graph) in self.fallback.graphs() {
             schema.push_back(name, Arc::clone(graph));
         }
         Ok(schema)
     }
 
-    /// All kinds that any source knows, each with the name of the source that would answer, sorted.
+    /// Returns all kinds of all sources, sorted, each with the name of the source that defines it.
     ///
     /// # Errors
     /// As [`SchemaChain::resolve`].
     pub fn kinds(&mut self) -> Result<Vec<(String, NamedKind)>> {
-        let at_hand = self.schema.graphs().chain(self.last.graphs());
+        let at_hand = self.schema.graphs().chain(self.fallback.graphs());
         let mut all: BTreeMap<Gvk, (String, NamedKind)> = BTreeMap::new();
         for (name, graph) in at_hand {
             for kind in named_kinds(graph) {
@@ -218,7 +218,7 @@ impl SchemaChain {
                         let name = link.source.name().to_string();
                         match all.entry(kind.gvk.clone()) {
                             Entry::Vacant(free) => drop(free.insert((name, kind))),
-                            // Only a server's discovery tells short names.
+                            // Only the discovery of a server has short names.
                             Entry::Occupied(mut known) => known.get_mut().1.add_names(kind.names),
                         }
                     }
@@ -226,11 +226,8 @@ impl SchemaChain {
                 Err(error) if link.failure == OnFailure::Fail => return Err(error),
                 Err(error) => {
                     link.down = true;
-                    let message = format!(
-                        "the {} could not be asked for kinds: {}",
-                        link.source.name(),
-                        error.message()
-                    );
+                    let message =
+                        format!("cannot get the kinds of the {}: {}", link.source.name(), error.message());
                     let warning = Diagnostic::warning(error.code(), message);
                     self.warnings.push(error.notes().iter().fold(warning, Diagnostic::note));
                 }
@@ -239,12 +236,12 @@ impl SchemaChain {
         Ok(all.into_values().collect())
     }
 
-    /// What went wrong on the way, each source once.
+    /// Returns the warnings about failing sources, once per source, and clears them.
     pub fn take_warnings(&mut self) -> Vec<Diagnostic> {
         std::mem::take(&mut self.warnings)
     }
 
-    fn ask(&mut self, gvk: &Gvk) -> Result<()> {
+    fn query(&mut self, gvk: &Gvk) -> Result<()> {
         for link in self.links.iter_mut().filter(|link| !link.down) {
             match link.source.lookup(gvk) {
                 Ok(Some(graph)) => {
@@ -253,11 +250,11 @@ impl SchemaChain {
                 }
                 Ok(None) => {}
                 Err(error) if link.failure == OnFailure::Fail => {
-                    return Err(error.note(format!("{gvk} cannot be merged without its schema")));
+                    return Err(error.note(format!("cannot merge {gvk} without its schema")));
                 }
                 Err(error) => {
                     link.down = matches!(error.code(), Code::Remote | Code::Io);
-                    self.warnings.push(passed_over(link.source.name(), gvk, &error));
+                    self.warnings.push(skipped_source_warning(link.source.name(), gvk, &error));
                 }
             }
         }
@@ -266,11 +263,11 @@ impl SchemaChain {
 }
 
 fn usage(message: &str) -> Diagnostic {
-    Diagnostic::error(Code::Usage, message).help("choose another source with --schema")
+    Diagnostic::error(Code::Usage, message).help("select another source with --schema")
 }
 
-fn passed_over(source: &str, gvk: &Gvk, error: &Diagnostic) -> Diagnostic {
-    let message = format!("the {source} could not be asked for the schema of {gvk}: {}", error.message());
+fn skipped_source_warning(source: &str, gvk: &Gvk, error: &Diagnostic) -> Diagnostic {
+    let message = format!("cannot get the schema of {gvk} from the {source}: {}", error.message());
     let warning = Diagnostic::warning(error.code(), message);
     error.notes().iter().fold(warning, Diagnostic::note)
 }
@@ -282,13 +279,13 @@ mod tests {
     use super::*;
     use smp_merge::schema::{KindDef, Model, TypeDef, TypeKind};
 
-    /// Knows some kinds, counts what it is asked, and may be out of order.
+    /// A source with the given kinds that counts lookups and may fail.
     #[derive(Clone, Default)]
     struct Fake {
         name: &'static str,
         knows: Vec<Gvk>,
         fails: Option<Code>,
-        asked: Arc<Mutex<Vec<String>>>,
+        queried: Arc<Mutex<Vec<String>>>,
     }
 
     impl SchemaSource for Fake {
@@ -297,7 +294,7 @@ mod tests {
         }
 
         fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
-            self.asked.lock().expect("one thread").push(gvk.kind.to_string());
+            self.queried.lock().expect("one thread").push(gvk.kind.to_string());
             if let Some(code) = self.fails {
                 return Err(Diagnostic::error(code, "out of order"));
             }
@@ -311,8 +308,8 @@ mod tests {
     }
 
     impl Fake {
-        fn asked(&self) -> Vec<String> {
-            self.asked.lock().expect("one thread").clone()
+        fn queried(&self) -> Vec<String> {
+            self.queried.lock().expect("one thread").clone()
         }
     }
 
@@ -333,41 +330,41 @@ mod tests {
         Gvk::from_manifest("v1", "Pod")
     }
 
-    fn who<'s>(schema: &'s Schema, gvk: &Gvk) -> Option<&'s str> {
+    fn source_of<'s>(schema: &'s Schema, gvk: &Gvk) -> Option<&'s str> {
         schema.answer(gvk).map(|(name, _)| name)
     }
 
     #[test]
-    fn links_are_asked_in_order_once_and_only_for_unknown_kinds() {
+    fn sources_are_queried_in_order_once_and_only_for_unknown_kinds() {
         let (first, second) = (fake("first", &["A"]), fake("second", &["A", "B"]));
         let mut chain = SchemaChain::of(Schema::embedded()).then(first.clone()).then(second.clone());
         let kinds = [pod(), custom("A"), custom("B"), custom("C"), custom("C")];
         chain.resolve(&kinds).expect("no error");
         let schema = chain.resolve(&kinds).expect("no error");
-        let answers = kinds[..4].iter().map(|kind| who(&schema, kind)).collect::<Vec<_>>();
+        let answers = kinds[..4].iter().map(|kind| source_of(&schema, kind)).collect::<Vec<_>>();
         assert_eq!(answers, [Some("embedded"), Some("first"), Some("second"), None]);
-        assert_eq!(first.asked(), ["A", "B", "C"]);
-        assert_eq!(second.asked(), ["B", "C"]);
+        assert_eq!(first.queried(), ["A", "B", "C"]);
+        assert_eq!(second.queried(), ["B", "C"]);
         assert!(chain.take_warnings().is_empty());
     }
 
     #[test]
-    fn a_source_that_is_down_is_asked_once_and_warned_of_once() {
+    fn unavailable_source_is_queried_once_with_one_warning() {
         let down = Fake { fails: Some(Code::Remote), ..fake("cluster", &[]) };
         let mut chain = SchemaChain::of(Schema::none()).then(down.clone()).then(fake("next", &["A"]));
         let schema = chain.resolve(&[custom("A"), custom("B")]).expect("only a warning");
-        assert_eq!(who(&schema, &custom("A")), Some("next"));
-        assert_eq!(down.asked(), ["A"]);
+        assert_eq!(source_of(&schema, &custom("A")), Some("next"));
+        assert_eq!(down.queried(), ["A"]);
         let warnings = chain.take_warnings();
         assert_eq!(warnings.len(), 1);
         assert_eq!(
             warnings[0].message(),
-            "the cluster could not be asked for the schema of example.com/v1 A: out of order"
+            "cannot get the schema of example.com/v1 A from the cluster: out of order"
         );
         let broken = Fake { fails: Some(Code::InvalidValue), ..fake("cluster", &[]) };
         let mut chain = SchemaChain::of(Schema::none()).then(broken.clone());
         chain.resolve(&[custom("A"), custom("B")]).expect("only warnings");
-        assert_eq!(broken.asked(), ["A", "B"], "one bad document says nothing of the next");
+        assert_eq!(broken.queried(), ["A", "B"], "other documents may be valid");
     }
 
     fn links(live: &Fake) -> Links {
@@ -377,11 +374,11 @@ mod tests {
     fn answer(choice: &str, links: Links, gvk: &Gvk) -> Result<Option<String>> {
         let choice = choice.parse().unwrap_or_else(|never| match never {});
         let schema = SchemaChain::new(&choice, links)?.resolve([gvk])?;
-        Ok(who(&schema, gvk).map(str::to_string))
+        Ok(source_of(&schema, gvk).map(str::to_string))
     }
 
     #[test]
-    fn choices_say_who_is_asked() {
+    fn choice_selects_the_sources() {
         let live = fake("cluster", &["A"]);
         let a = custom("A");
         let ask = |choice, links| answer(choice, links, &a).expect("no error");
@@ -400,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chosen_source_that_fails_is_an_error() {
+    fn failing_chosen_source_is_an_error() {
         let down = Fake { fails: Some(Code::Remote), ..fake("cluster", &[]) };
         let code = |choice, links| answer(choice, links, &custom("A")).map_err(|error| error.code());
         assert_eq!(code("cluster", links(&down)), Err(Code::Remote));
@@ -412,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_stands_in_for_a_cluster_that_is_down() {
+    fn cache_replaces_an_unavailable_cluster() {
         use crate::schema_chain::cache::ServerIndex;
         let directory = tempfile::tempdir().expect("a directory");
         let cache = SchemaCache::open(Some(directory.path().into())).expect("given");
@@ -425,11 +422,11 @@ mod tests {
             answer("auto", links, &a).expect("no error")
         };
         let up = fake("cluster", &["A"]);
-        assert_eq!(with(&up, false).as_deref(), Some("cluster"), "however fresh the cache is");
+        assert_eq!(with(&up, false).as_deref(), Some("cluster"), "regardless of the age of the cache");
         let down = Fake { fails: Some(Code::Remote), ..fake("cluster", &[]) };
         assert_eq!(with(&down, true).as_deref(), Some("cache"));
-        assert_eq!(down.asked(), [""; 0], "offline");
+        assert_eq!(down.queried(), [""; 0], "offline");
         assert_eq!(with(&down, false).as_deref(), Some("cache"));
-        assert_eq!(down.asked(), ["A"]);
+        assert_eq!(down.queried(), ["A"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Reading lock files: each mistake with its place.
+//! Reads lock files, and reports errors with their locations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,36 +15,39 @@ use smp_text::source::{SourceId, SourceMap, Span};
 use smp_text::yaml::{Map, Node, ParseOptions, Resolved, parse_one};
 
 impl LockFile {
-    /// Reads what the text of a lock file says of remote references. Of the schemas only the kinds are looked at:
-    /// [`LockFile::read_schemas`] reads them.
+    /// Reads the remote references in a lock file. The schemas are not read, except for their kinds; see
+    /// [`LockFile::read_schemas`].
     ///
     /// # Errors
-    /// It is no JSON, is of another version, lacks something or has something unknown, or has an entry twice; it has a
-    /// schema of a kind that is built into Kubernetes.
+    /// The text is not JSON, has another version, lacks a field, or has unknown fields or duplicate entries. Also
+    /// if it has a schema of a kind built into Kubernetes.
     pub fn read(sources: &SourceMap, source: SourceId) -> Result<Self> {
         let text = sources.get(source).map(|source| source.text().clone()).unwrap_or_default();
-        if let Some(remotes) = remotes_of(&text) {
+        if let Some(remotes) = parse_remotes(&text) {
             return Ok(Self { remotes, schemas: Vec::new() });
         }
-        // Something is wrong: what it is, and where, is worth another look.
+        // The fast path failed. Parse again with locations to report the error.
         let (_, node) = document(sources, source)?;
         let top = top(&node)?;
-        let remotes = remotes_with_places(top)?;
-        list(top, "schemas")?.iter().try_for_each(refuse_built_in)?;
+        let remotes = remotes_with_locations(top)?;
+        list(top, "schemas")?.iter().try_for_each(reject_built_in)?;
         Ok(Self { remotes, schemas: Vec::new() })
     }
 
-    /// Reads the schemas that the text of a lock file has.
+    /// Reads the schemas in a lock file.
     ///
     /// # Errors
-    /// As [`LockFile::read`]; a schema is not what its checksum says.
+    /// As [`LockFile::read`]. Also if a schema does not match its checksum.
     pub fn read_schemas(sources: &SourceMap, source: SourceId) -> Result<Vec<LockedSchema>> {
         let (values, node) = document(sources, source)?;
         let (mut schemas, mut kinds) = (Vec::new(), BTreeSet::new());
         for (i, entry) in list(top(&node)?, "schemas")?.iter().enumerate() {
             let schema = locked_schema(entry, &values["schemas"][i]["schema"])?;
             if !kinds.insert(schema.gvk.clone()) {
-                return Err(twice(entry, "the schema of this kind is locked twice"));
+                return Err(duplicate_error(
+                    entry,
+                    "duplicate entry: the schema of this kind is already locked",
+                ));
             }
             schemas.push(schema);
         }
@@ -52,7 +55,7 @@ impl LockFile {
     }
 }
 
-/// A lock file; of its schemas only the kinds.
+/// A lock file with only the kinds of its schemas.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadLock {
@@ -91,8 +94,8 @@ fn not_null<'de, D: Deserializer<'de>>(value: D) -> std::result::Result<Option<S
     String::deserialize(value).map(Some)
 }
 
-/// The remote references of a text that has no mistake.
-fn remotes_of(text: &str) -> Option<BTreeMap<RemoteReference, String>> {
+/// Returns the remote references of a valid lock file, and `None` for an invalid one.
+fn parse_remotes(text: &str) -> Option<BTreeMap<RemoteReference, String>> {
     let lock: ReadLock = serde_json::from_str(text).ok().filter(|lock: &ReadLock| lock.version == VERSION)?;
     let kinds = lock.schemas.into_iter().map(|ReadSchema { gvk }| gvk);
     if kinds.map(|ReadGvk { group, version, kind }| Gvk { group, version, kind }).any(|gvk| is_built_in(&gvk))
@@ -110,81 +113,85 @@ fn remotes_of(text: &str) -> Option<BTreeMap<RemoteReference, String>> {
     Some(remotes)
 }
 
-fn remotes_with_places(top: &Map) -> Result<BTreeMap<RemoteReference, String>> {
+fn remotes_with_locations(top: &Map) -> Result<BTreeMap<RemoteReference, String>> {
     let mut remotes = BTreeMap::new();
     for entry in list(top, "remotes")? {
         let (reference, version) = remote(entry)?;
         if remotes.insert(reference, version).is_some() {
-            return Err(twice(entry, "this reference is locked twice"));
+            return Err(duplicate_error(entry, "duplicate entry: this reference is already locked"));
         }
     }
     Ok(remotes)
 }
 
-/// The values of a text, and where they stand.
+/// Parses a text twice, into plain values and into a tree with locations.
 fn document(sources: &SourceMap, source: SourceId) -> Result<(Value, Node)> {
     let text = sources.get(source).map(|source| source.text().clone()).unwrap_or_default();
     let values = serde_json::from_str(&text).map_err(|error| {
         let at = offset(&text, error.line(), error.column());
-        Diagnostic::error(Code::Syntax, format!("this lock file is no JSON: {error}"))
+        Diagnostic::error(Code::Syntax, format!("lock file is not valid JSON: {error}"))
             .at(Span::new(source, at, at))
     })?;
     Ok((values, parse_one(sources, source, ParseOptions::default())?))
 }
 
-/// The fields of a lock file of the version that is known.
+/// Returns the fields of a lock file, after checking its version.
 fn top(node: &Node) -> Result<&Map> {
     let top = object(node, "a lock file", &["version", "remotes", "schemas"])?;
     version(node, top).map(|()| top)
 }
 
-/// The byte of a line and column, both from 1.
+/// Returns the byte offset of a 1-based line and column.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let before: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
     (before + column.saturating_sub(1)).min(text.len())
 }
 
-fn wrong(node: &Node, code: Code, message: String) -> Diagnostic {
-    Diagnostic::error(code, message).at(node.span()).help("lock files are written by `kubectl smp lock`")
+fn invalid(node: &Node, code: Code, message: String) -> Diagnostic {
+    Diagnostic::error(code, message)
+        .at(node.span())
+        .help("create the lock file again with `kubectl smp lock`")
 }
 
-fn twice(node: &Node, message: &str) -> Diagnostic {
-    wrong(node, Code::DuplicateKey, message.to_string())
+fn duplicate_error(node: &Node, message: &str) -> Diagnostic {
+    invalid(node, Code::DuplicateKey, message.to_string())
 }
 
-/// A map that has none but known fields.
+/// Returns the map of a node, which must have only known fields.
 fn object<'n>(node: &'n Node, what: &str, known: &[&str]) -> Result<&'n Map> {
     let map =
-        node.as_map().ok_or_else(|| wrong(node, Code::WrongType, format!("{what} must be an object")))?;
+        node.as_map().ok_or_else(|| invalid(node, Code::WrongType, format!("{what} must be an object")))?;
     match map.iter().find(|(key, _)| !known.contains(key)) {
-        Some((key, value)) => Err(wrong(value, Code::UnknownField, format!("{what} has no field `{key}`"))),
+        Some((key, value)) => {
+            Err(invalid(value, Code::UnknownField, format!("unknown field `{key}` in {what}")))
+        }
         None => Ok(map),
     }
 }
 
 fn version(node: &Node, top: &Map) -> Result<()> {
     let Some(version) = top.get("version") else {
-        return Err(wrong(node, Code::MissingField, "a lock file must have `version`".into()));
+        return Err(invalid(node, Code::MissingField, "a lock file must have `version`".into()));
     };
     match version.resolve() {
         Some(Resolved::Int(number)) if number == i64::from(VERSION) => Ok(()),
         Some(Resolved::Int(number)) => {
-            let message = format!("this lock file is of version {number}; known is version {VERSION}");
+            let message = format!("unsupported lock file version {number}, expected {VERSION}");
             Err(Diagnostic::error(Code::Unsupported, message)
                 .at(version.span())
-                .help("use the program that wrote it, or a newer one"))
+                .help("use the version of the program that wrote it, or a newer one"))
         }
-        _ => Err(wrong(version, Code::WrongType, "`version` must be a number".into())),
+        _ => Err(invalid(version, Code::WrongType, "`version` must be a number".into())),
     }
 }
 
-/// A list, which may be left out.
+/// Returns an optional list.
 fn list<'n>(map: &'n Map, field: &str) -> Result<&'n [Node]> {
     match map.get(field) {
         None => Ok(&[]),
         Some(list) => match list.as_list() {
             Some(list) => Ok(list.as_slice()),
-            None => Err(wrong(list, Code::WrongType, format!("`{field}` must be a list"))),
+            None => Err(invalid(list, Code::WrongType, format!("`{field}` must be a list"))),
         },
     }
 }
@@ -193,23 +200,22 @@ fn text<'n>(map: &'n Map, field: &str) -> Result<Option<&'n str>> {
     let Some(value) = map.get(field) else { return Ok(None) };
     match value.resolve() {
         Some(Resolved::Str(text) | Resolved::Timestamp(text)) => Ok(Some(text)),
-        _ => Err(wrong(value, Code::WrongType, format!("`{field}` must be a string"))),
+        _ => Err(invalid(value, Code::WrongType, format!("`{field}` must be a string"))),
     }
 }
 
-fn needed<'n>(node: &Node, map: &'n Map, field: &str) -> Result<&'n str> {
-    text(map, field)?
-        .ok_or_else(|| wrong(node, Code::MissingField, format!("this entry must have `{field}`")))
+fn required_text<'n>(node: &Node, map: &'n Map, field: &str) -> Result<&'n str> {
+    text(map, field)?.ok_or_else(|| invalid(node, Code::MissingField, format!("missing field `{field}`")))
 }
 
 fn remote(entry: &Node) -> Result<(RemoteReference, String)> {
     let map = object(entry, "a locked reference", &["url", "ref", "commit", "sha256"])?;
-    let url = needed(entry, map, "url")?;
+    let url = required_text(entry, map, "url")?;
     let fields = (text(map, "ref")?, text(map, "commit")?, text(map, "sha256")?);
-    locked_remote(url, fields).map_err(|message| wrong(entry, Code::InvalidValue, message))
+    locked_remote(url, fields).map_err(|message| invalid(entry, Code::InvalidValue, message))
 }
 
-/// What is locked, by the fields `ref`, `commit` and `sha256`; else what is wrong with them.
+/// Returns the pinned reference for the fields `ref`, `commit` and `sha256`, or a message about what is invalid.
 fn locked_remote(
     url: &str,
     fields: (Option<&str>, Option<&str>, Option<&str>),
@@ -218,30 +224,30 @@ fn locked_remote(
         (Some(reference), Some(commit), None) => {
             let locked = RemoteReference::repository(url, reference);
             if !is_commit(commit) {
-                return Err(format!("`{commit}` is no full hash of a commit"));
+                return Err(format!("`{commit}` is not a full commit hash"));
             }
             if locked.is_fixed() && reference != commit {
-                return Err(format!("the commit {reference} cannot be {commit}"));
+                return Err(format!("`ref` is the commit {reference}, but `commit` is {commit}"));
             }
             Ok((locked, commit.to_string()))
         }
         (None, None, Some(sha256)) if sha256.len() == 64 && is_hex(sha256) => {
             Ok((RemoteReference::file(url), sha256.to_string()))
         }
-        (None, None, Some(sha256)) => Err(format!("`{sha256}` is no SHA-256")),
-        _ => Err("a locked reference has `ref` and `commit`, or `sha256`".into()),
+        (None, None, Some(sha256)) => Err(format!("`{sha256}` is not a SHA-256")),
+        _ => Err("a locked reference must have `ref` and `commit`, or `sha256`".into()),
     }
 }
 
 fn kind_of(node: &Node) -> Result<Gvk> {
     let names = object(node, "a kind", &["group", "version", "kind"])?;
-    let name = |field: &str| needed(node, names, field).map(SmolStr::from);
+    let name = |field: &str| required_text(node, names, field).map(SmolStr::from);
     Ok(Gvk { group: name("group")?, version: name("version")?, kind: name("kind")? })
 }
 
-/// Refuses an entry of `schemas` for a kind whose schema is embedded. Whether an entry is complete is checked when
-/// the schemas are read.
-fn refuse_built_in(entry: &Node) -> Result<()> {
+/// Rejects an entry of `schemas` for a kind with an embedded schema. Whether the entry is complete is checked
+/// when the schemas are read.
+fn reject_built_in(entry: &Node) -> Result<()> {
     let gvk = entry.get("gvk").and_then(|kind| kind_of(kind).ok());
     match gvk.filter(is_built_in) {
         None => Ok(()),
@@ -249,28 +255,27 @@ fn refuse_built_in(entry: &Node) -> Result<()> {
             let message = format!("{gvk} is built into Kubernetes: a lock file cannot change its schema");
             Err(Diagnostic::error(Code::Locked, message)
                 .at(entry.get("gvk").map_or(entry.span(), Node::span))
-                .help("remove this entry, or write the file again with `kubectl smp lock`"))
+                .help("remove this entry, or create the lock file again with `kubectl smp lock`"))
         }
     }
 }
 
 fn locked_schema(entry: &Node, schema: &Value) -> Result<LockedSchema> {
     let map = object(entry, "a locked schema", &["gvk", "source", "server_version", "sha256", "schema"])?;
-    let needs = |field: &str| {
-        map.get(field)
-            .ok_or_else(|| wrong(entry, Code::MissingField, format!("this entry must have `{field}`")))
+    let required = |field: &str| {
+        map.get(field).ok_or_else(|| invalid(entry, Code::MissingField, format!("missing field `{field}`")))
     };
-    let (kind, document) = (needs("gvk")?, needs("schema")?);
+    let (kind, document) = (required("gvk")?, required("schema")?);
     let gvk = kind_of(kind)?;
     if document.as_map().is_none() {
-        return Err(wrong(document, Code::WrongType, "`schema` must be an object".into()));
+        return Err(invalid(document, Code::WrongType, "`schema` must be an object".into()));
     }
-    let source = needed(entry, map, "source")?.to_string();
-    let server_version = needed(entry, map, "server_version")?.to_string();
+    let source = required_text(entry, map, "source")?.to_string();
+    let server_version = required_text(entry, map, "server_version")?.to_string();
     let locked = LockedSchema::new(gvk, source, server_version, schema.clone());
-    if locked.sha256 != needed(entry, map, "sha256")? {
-        let message = format!("the schema of {} is not what its `sha256` says", locked.gvk);
-        return Err(wrong(entry, Code::Locked, message));
+    if locked.sha256 != required_text(entry, map, "sha256")? {
+        let message = format!("schema of {} does not match its `sha256`", locked.gvk);
+        return Err(invalid(entry, Code::Locked, message));
     }
     Ok(locked)
 }

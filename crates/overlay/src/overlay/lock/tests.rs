@@ -17,12 +17,12 @@ fn read(text: &str) -> Result<LockFile> {
     read_in(&SourceMap::default(), text)
 }
 
-/// Message and place of an error.
+/// Returns the location and the message of an error.
 fn error(text: &str) -> String {
     let sources = SourceMap::default();
     let problem = read_in(&sources, text).expect_err(text);
-    let place = problem.labels().first().and_then(|label| sources.describe(label.span));
-    format!("{}: {}", place.unwrap_or_default(), problem.message())
+    let location = problem.labels().first().and_then(|label| sources.describe(label.span));
+    format!("{}: {}", location.unwrap_or_default(), problem.message())
 }
 
 fn lock() -> LockFile {
@@ -44,7 +44,7 @@ fn lock() -> LockFile {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn written_lock_file_is_read_back() {
     let (lock, text) = (lock(), lock().to_text().expect("text"));
     assert_eq!(read(&text).expect("readable"), lock);
     assert_eq!(read(&text).and_then(|lock| lock.to_text()), Ok(text));
@@ -52,7 +52,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn the_text_is_sorted_and_without_secrets() {
+fn text_is_sorted_and_has_no_secrets() {
     let text = LockFile { schemas: Vec::new(), ..lock() }.to_text().expect("text");
     insta::assert_snapshot!(text, @r#"
     {
@@ -79,7 +79,7 @@ fn the_text_is_sorted_and_without_secrets() {
 }
 
 #[test]
-fn references_are_the_same_whatever_their_secrets() {
+fn references_with_different_secrets_are_equal() {
     let same = RemoteReference::repository("https://h/o/r", "main");
     assert_eq!(RemoteReference::repository("https://me:secret@h/o/r", "main"), same);
     assert_ne!(RemoteReference::repository("https://h/o/r", "v1"), same);
@@ -87,30 +87,39 @@ fn references_are_the_same_whatever_their_secrets() {
 }
 
 #[test]
-fn mistakes_have_a_place() {
+fn errors_have_a_location() {
     let remotes = |entries: &str| format!("{{\"version\": 1,\n \"remotes\": [{entries}]}}");
     let repository = format!("{{\"url\": \"u\", \"ref\": \"r\", \"commit\": \"{COMMIT}\"}}");
     let table = [
-        (String::new(), "1:1: this lock file is no JSON: EOF while parsing a value at line 1 column 0"),
-        ("{\"version\": 1,\n  x}".into(), "2:3: this lock file is no JSON: key must be a string"),
-        ("version: 1".into(), "1:1: this lock file is no JSON"),
+        (String::new(), "1:1: lock file is not valid JSON: EOF while parsing a value at line 1 column 0"),
+        ("{\"version\": 1,\n  x}".into(), "2:3: lock file is not valid JSON: key must be a string"),
+        ("version: 1".into(), "1:1: lock file is not valid JSON"),
         ("[]".into(), "1:1: a lock file must be an object"),
         ("{}".into(), "1:1: a lock file must have `version`"),
-        ("{\"version\": 2}".into(), "1:13: this lock file is of version 2; known is version 1"),
+        ("{\"version\": 2}".into(), "1:13: unsupported lock file version 2, expected 1"),
         ("{\"version\": \"1\"}".into(), "1:13: `version` must be a number"),
-        ("{\"version\": 1, \"remote\": []}".into(), "1:26: a lock file has no field `remote`"),
+        ("{\"version\": 1, \"remote\": []}".into(), "1:26: unknown field `remote` in a lock file"),
         ("{\"version\": 1, \"remotes\": {}}".into(), "1:27: `remotes` must be a list"),
         ("{\"version\": 1, \"version\": 1}".into(), "1:16: "),
         (remotes("1"), "2:14: a locked reference must be an object"),
-        (remotes("{}"), "2:14: this entry must have `url`"),
+        (remotes("{}"), "2:14: missing field `url`"),
         (remotes("{\"url\": 1}"), "2:22: `url` must be a string"),
-        (remotes("{\"url\": \"u\"}"), "2:14: a locked reference has `ref` and `commit`, or `sha256`"),
+        (remotes("{\"url\": \"u\"}"), "2:14: a locked reference must have `ref` and `commit`, or `sha256`"),
         (remotes("{\"url\": \"u\", \"ref\": null}"), "2:34: `ref` must be a string"),
-        (remotes("{\"url\": \"u\", \"ref\": \"r\", \"commit\": \"main\"}"), "2:14: `main` is no full hash"),
-        (remotes("{\"url\": \"u\", \"sha256\": \"x\"}"), "2:14: `x` is no SHA-256"),
-        (remotes(&format!("{repository},\n  {repository}")), "3:3: this reference is locked twice"),
-        (remotes(&repository.replace("\"r\"", &format!("\"{}\"", "a".repeat(40)))), "2:14: the commit aaaa"),
-        ("{\"version\": 1, \"schemas\": [{\"gvk\": 1}]}".into(), "1:28: this entry must have `schema`"),
+        (
+            remotes("{\"url\": \"u\", \"ref\": \"r\", \"commit\": \"main\"}"),
+            "2:14: `main` is not a full commit hash",
+        ),
+        (remotes("{\"url\": \"u\", \"sha256\": \"x\"}"), "2:14: `x` is not a SHA-256"),
+        (
+            remotes(&format!("{repository},\n  {repository}")),
+            "3:3: duplicate entry: this reference is already locked",
+        ),
+        (
+            remotes(&repository.replace("\"r\"", &format!("\"{}\"", "a".repeat(40)))),
+            "2:14: `ref` is the commit aaaa",
+        ),
+        ("{\"version\": 1, \"schemas\": [{\"gvk\": 1}]}".into(), "1:28: missing field `schema`"),
     ];
     for (text, want) in table {
         let found = error(&text);
@@ -119,30 +128,30 @@ fn mistakes_have_a_place() {
 }
 
 #[test]
-fn a_changed_schema_is_an_error() {
+fn changed_schema_is_an_error() {
     let text = lock().to_text().expect("text");
     let error = error(&text.replace("\"number\"", "\"integer\""));
-    assert!(error.ends_with("the schema of example.com/v1 Thing is not what its `sha256` says"), "{error}");
+    assert!(error.ends_with("schema of example.com/v1 Thing does not match its `sha256`"), "{error}");
     assert!(error.starts_with("smp.lock:20:5:"), "{error}");
 }
 
 #[test]
-fn a_kind_that_is_locked_twice_is_an_error() {
+fn duplicate_schema_of_a_kind_is_an_error() {
     let twice = LockFile { schemas: [lock().schemas, lock().schemas].concat(), ..lock() };
     let error = error(&twice.to_text().expect("text"));
-    assert!(error.ends_with("the schema of this kind is locked twice"), "{error}");
+    assert!(error.ends_with("duplicate entry: the schema of this kind is already locked"), "{error}");
 }
 
 #[test]
 fn remote_references_are_read_without_the_schemas() {
     let text = lock().to_text().expect("text").replace("\"number\"", "\"integer\"");
     let sources = SourceMap::default();
-    let read = LockFile::read(&sources, sources.add("smp.lock", text)).expect("nobody asked for schemas");
+    let read = LockFile::read(&sources, sources.add("smp.lock", text)).expect("schemas are not read");
     assert_eq!(read, LockFile { schemas: Vec::new(), ..lock() });
 }
 
 #[test]
-fn the_nearest_lock_counts() {
+fn nearest_lock_file_is_used() {
     let files = ["a/smp.lock", "a/b/smp.lock", "a/b/c/k/x.yaml", "a/d/x.yaml", "e/x.yaml", "a/smp.lock.d/x"];
     let tree = Arc::new(MemoryTree::new(files.map(|path| (path, ""))).expect("distinct"));
     let here = tree.working_directory().expect("given");
@@ -154,11 +163,11 @@ fn the_nearest_lock_counts() {
     }
 }
 
-/// Only the system's user can give files away.
+/// Needs root, because only root can change the owner of a file.
 #[cfg(unix)]
 #[test]
 #[ignore = "needs root"]
-fn a_lock_that_somebody_else_put_above_is_refused() {
+fn lock_file_of_another_user_is_rejected() {
     use std::os::unix::fs::chown;
 
     let home = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! What the cache of schemas has, and taking it out.
+//! Lists and clears the schema cache.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,7 +9,7 @@ use smp_files::{CacheEntry, CacheKind, Cleared, StoredEntry, UNUSED, is_key};
 use smp_merge::schema::TypeGraph;
 
 impl SchemaCache {
-    /// What is in it: schemas by group-version, then servers.
+    /// Returns the entries: schemas by group-version, then servers.
     #[must_use]
     pub fn list(&self) -> Vec<CacheEntry> {
         let mut all: Vec<CacheEntry> = self.stored().into_iter().map(|(shown, _)| shown).collect();
@@ -17,27 +17,29 @@ impl SchemaCache {
         all
     }
 
-    /// Removes what was not used for 30 days, and what cannot be read.
+    /// Removes entries unused for 30 days, and unreadable entries.
     ///
     /// # Errors
-    /// Nothing can be written there.
+    /// The directory cannot be written.
     pub fn prune(&self) -> io::Result<Cleared> {
-        self.take_out(|shown, entry| entry.is_unused_for(UNUSED) || !self.is_whole(shown.kind, &entry.name))
+        self.remove_entries(|shown, entry| {
+            entry.is_unused_for(UNUSED) || !self.is_whole(shown.kind, &entry.name)
+        })
     }
 
-    /// Removes all of it, and nothing that is not its own.
+    /// Removes all entries. Does not touch files that are not part of the cache.
     ///
     /// # Errors
-    /// Nothing can be written there.
+    /// The directory cannot be written.
     pub fn clear(&self) -> io::Result<Cleared> {
-        self.take_out(|_, _| true)
+        self.remove_entries(|_, _| true)
     }
 
-    fn take_out(&self, goes: impl Fn(&CacheEntry, &StoredEntry) -> bool) -> io::Result<Cleared> {
+    fn remove_entries(&self, is_removed: impl Fn(&CacheEntry, &StoredEntry) -> bool) -> io::Result<Cleared> {
         self.store.take_out([DOCUMENTS, SERVERS], |staging| {
             let mut cleared = Cleared::default();
             for (shown, stored) in self.stored() {
-                if goes(&shown, &stored) {
+                if is_removed(&shown, &stored) {
                     cleared.add(shown, self.store.remove(&stored.name, staging));
                 }
             }
@@ -66,7 +68,7 @@ impl SchemaCache {
         documents.chain(records).collect()
     }
 
-    /// Group-version and hash of the documents that servers are known to have.
+    /// Returns group-version and hash of the known documents of servers, by the names of their entries.
     fn document_names(&self) -> BTreeMap<PathBuf, (String, String)> {
         let mut names = BTreeMap::new();
         for ServerIndex { server, hashes, .. } in self.indexes() {

@@ -45,7 +45,7 @@ fn document() -> Value {
 }
 
 #[test]
-fn the_part_of_a_kind_has_all_that_it_refers_to() {
+fn extracted_schema_contains_all_referenced_definitions() {
     let part = part_of_document(&document(), &gvk()).expect("known");
     let names: Vec<&String> = part["components"]["schemas"].as_object().expect("a map").keys().collect();
     assert_eq!(names, ["a.Spec", "a.Thing", "a/Port"]);
@@ -57,12 +57,12 @@ fn the_part_of_a_kind_has_all_that_it_refers_to() {
     );
     assert_eq!(part["components"]["schemas"]["a.Thing"]["properties"]["description"]["type"], "string");
     assert_eq!(part["paths"].as_object().map(Map::len), Some(1));
-    assert_eq!(part_of_document(&part, &gvk()), Some(part.clone()), "there is nothing left to take away");
+    assert_eq!(part_of_document(&part, &gvk()), Some(part.clone()), "it is already minimal");
     assert_eq!(part_of_document(&document(), &Gvk::from_manifest("example.com/v2", "Thing")), None);
 }
 
 #[test]
-fn the_part_says_of_the_kind_what_the_whole_says() {
+fn extracted_schema_is_equivalent_for_the_kind() {
     let whole = read_document(&Node::from(&document())).and_then(|model| model.compile()).expect("readable");
     let part = part_of_document(&document(), &gvk()).expect("known");
     let locked = LockedSchema::new(gvk(), String::new(), String::new(), part);
@@ -78,7 +78,7 @@ fn the_part_says_of_the_kind_what_the_whole_says() {
 }
 
 #[test]
-fn a_schema_of_another_kind_is_an_error() {
+fn schema_of_another_kind_is_an_error() {
     let part = part_of_document(&document(), &gvk()).expect("known");
     let other = Gvk::from_manifest("example.com/v1", "Other");
     let error = LockedSchema::new(other, String::new(), String::new(), part).graph().expect_err("not there");
@@ -86,7 +86,7 @@ fn a_schema_of_another_kind_is_an_error() {
 }
 
 #[test]
-fn definitions_of_v2_have_another_place() {
+fn definitions_of_v2_are_extracted() {
     let text = document().to_string().replace("#/components/schemas/", "#/definitions/");
     let mut document: Value = serde_json::from_str(&text).expect("JSON");
     let schemas = document["components"]["schemas"].take();
