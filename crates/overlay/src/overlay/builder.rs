@@ -1,4 +1,4 @@
-//! Builds targets, whatever they are.
+//! Builds targets of any kind.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,19 +50,19 @@ pub struct Builder {
     options: BuildOptions,
     types: Types,
     targets: Targets,
-    /// By lock file: what is fetched by different ones is not the same.
+    /// One entry per lock file, because lock files may pin the same reference to different commits.
     runs: Mutex<FxHashMap<Option<PathBuf>, Arc<Run>>>,
     helm: Helm,
     functions: Functions,
 }
 
-/// What the targets of one lock file have in common.
+/// State shared by all targets that use the same lock file.
 struct Run {
     reader: Reader,
-    /// Directories that were read and built; none when there is only one target.
+    /// Directories already read and built. `None` when there is only one target.
     shared: Option<Shared>,
     locked_types: LockedTypes,
-    /// The lock file that was found near the targets, and not named.
+    /// The lock file found near the targets, if it was not named explicitly.
     nearest_lock: Option<PathBuf>,
 }
 
@@ -73,8 +73,8 @@ impl fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// A builder of single targets, by the schemas that a build brings along and those that are embedded: what
-    /// comes of it does not depend on where it runs.
+    /// Creates a builder for single targets. It uses the schemas in the build and the embedded ones, so that the
+    /// result does not depend on where it runs.
     ///
     /// # Errors
     /// The working directory cannot be read.
@@ -83,10 +83,11 @@ impl Builder {
         Self::with_chain(SourceMap::default(), options, Box::new(chain), Targets::One)
     }
 
-    /// A builder whose texts go to `sources`, by the schemas that a chain answers with.
+    /// Creates a builder that adds the files it reads to `sources` and gets its schemas from the chain made by
+    /// `make_chain`.
     ///
     /// # Errors
-    /// The working directory cannot be read; a chosen schema cannot be.
+    /// The working directory or a chosen schema cannot be read.
     pub fn with_chain(
         sources: SourceMap,
         options: BuildOptions,
@@ -96,7 +97,7 @@ impl Builder {
         let cache = RemoteCache::open(options.cache.clone()).map(|cache| cache.directory().to_path_buf());
         let remotes = Remotes::new(cache, options.offline);
         let reader = Reader::new(options.tree.clone(), sources, options.restrict_loads, remotes)?;
-        // What a lock file lacks must not come from wherever the build runs.
+        // A schema missing from the lock file must not come from the machine that runs the build.
         let directories = if options.locked { ChainUse::Kustomizations } else { ChainUse::Manifests };
         Ok(Self {
             reader,
@@ -109,30 +110,30 @@ impl Builder {
         })
     }
 
-    /// The texts that were read, for the places of problems.
+    /// Returns the texts read so far, to resolve the locations of diagnostics.
     #[must_use]
     pub fn sources(&self) -> &SourceMap {
         self.reader.sources()
     }
 
-    /// Builds one target: a directory with a kustomization, or one with a plain overlay of its base; the
-    /// kustomization file itself; or a single manifest, over the base of its directory if there is one.
+    /// Builds one target. A target is a directory with a kustomization, a kustomization file, a directory with a
+    /// plain overlay, or a single manifest. A manifest is built over the base of its directory, if there is one.
     ///
     /// # Errors
-    /// Anything that keeps the whole target from being built.
+    /// Anything that prevents the whole target from being built.
     pub fn build(&self, target: &Path) -> Result<Built> {
         let run = self.run(target)?;
         self.build_by(&run, &run.reader, target)
     }
 
-    /// Builds a target from another tree with the same files. Files of this target alone and the lock file are read from
-    /// this tree, files that targets share from its [parts](FileTree::part).
+    /// Builds a target from another tree with the same files. The lock file and files used only by this target
+    /// are read from `tree`; files that targets share are read from its [parts](FileTree::part).
     ///
     /// # Errors
     /// As [`Builder::build`].
     pub fn build_over(&self, tree: Arc<dyn FileTree>, target: &Path) -> Result<Built> {
         let (run, lock) = self.run_of(&*tree, target)?;
-        // Another target may have read the lock file.
+        // Another target may already have read the lock file; `tree` has to record the read as well.
         if let Some(lock) = lock {
             drop(tree.open(&lock));
         }
@@ -145,9 +146,9 @@ impl Builder {
         self.finished(built.map_err(|problem| reader.remotes().explained(problem))?)
     }
 
-    /// The objects of a target that is manifests alone, as they are: a file or a directory without a kustomization, for
-    /// which no base is given or found. None for any other target. Objects that stand there twice are told as errors
-    /// among the warnings.
+    /// Returns the objects of a target that consists of manifests only, unchanged. Such a target is a file or a
+    /// directory without a kustomization, for which no base is given or found. Returns `None` for any other
+    /// target. Duplicate objects are reported as errors among the warnings.
     ///
     /// # Errors
     /// As [`Builder::build`].
@@ -164,7 +165,7 @@ impl Builder {
         Ok(built)
     }
 
-    /// The same of a text.
+    /// Returns the objects of a stream of manifests, as [`Builder::manifests`] does for a target.
     ///
     /// # Errors
     /// As [`Builder::build_stream`].
@@ -180,7 +181,7 @@ impl Builder {
         Ok(Some(built))
     }
 
-    /// Builds the manifests of a text, over the bases that are given; `name` is what messages call it.
+    /// Builds the manifests in `text` over the given bases. Messages refer to the text as `name`.
     ///
     /// # Errors
     /// As [`Builder::build`].
@@ -191,11 +192,11 @@ impl Builder {
         self.finished(Directories { reader: &run.reader, context: &context }.stream(source)?)
     }
 
-    /// What was built, once it is known that it can be printed, and made of what may be used.
+    /// Checks that the result can be printed and, for locked builds, that no schema is missing.
     fn finished(&self, mut built: Built) -> Result<Built> {
         built.check_printable(PrintForm::Yaml)?;
         if self.options.locked {
-            needs_no_more_types(&built.warnings)?;
+            check_no_missing_schema(&built.warnings)?;
         }
         if self.targets == Targets::One {
             built.warnings.extend(self.take_warnings());
@@ -203,8 +204,8 @@ impl Builder {
         Ok(built)
     }
 
-    /// The types by which the resources of a target are looked at: those of the CRDs that are among them or in the lock
-    /// file, then those that are built in, then those of the chosen schema.
+    /// Returns the schema to interpret the resources of a target. It consults the CRDs among the resources and in
+    /// the lock file first, then the embedded types, then the chosen schema.
     ///
     /// # Errors
     /// The lock file or a chosen schema cannot be read.
@@ -220,14 +221,15 @@ impl Builder {
         self.types.of_built(&in_build, locked)
     }
 
-    /// Which source answered for the schema of which kind so far, where others than what is embedded were asked.
+    /// Returns the source of the schema of each kind used so far, except for kinds with an embedded schema.
     #[must_use]
     pub fn schema_sources(&self) -> BTreeMap<Gvk, String> {
         self.types.answers()
     }
 
-    /// What is odd about what was fetched so far, such as that it is not locked. It belongs to no one of many
-    /// builds; a single one has it among its own warnings.
+    /// Returns the warnings about fetched references, for example that one is not locked, and clears them. When
+    /// many targets are built these warnings belong to none of them; a single build includes them in its own
+    /// warnings.
     #[must_use]
     pub fn take_warnings(&self) -> Vec<Diagnostic> {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -236,22 +238,22 @@ impl Builder {
         by_lock.into_iter().flat_map(|(_, run)| run.reader.remotes().take_warnings()).collect()
     }
 
-    /// What was used of elsewhere by all builds so far, and the commit or the SHA-256 that it was.
+    /// Returns the remote references used by all builds so far, each with its commit or SHA-256.
     #[must_use]
     pub fn used(&self) -> BTreeMap<RemoteReference, String> {
         let runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         runs.values().flat_map(|run| run.reader.remotes().used()).collect()
     }
 
-    /// Fetches all that a build of the target would fetch, and builds nothing: afterwards the same builder
-    /// asks nobody for it again. Returns the real paths of the directories that the build reads files from,
-    /// whole repositories where they were fetched.
+    /// Fetches all remote references of a target without building it. The same builder does not fetch them again.
+    /// Returns the real paths of the directories that the build reads files from; fetched repositories are
+    /// returned as a whole.
     ///
-    /// Starts no threads. What only comes to be while building, such as a path that a transformer writes into
-    /// the configuration of another one, is not seen.
+    /// Starts no threads. Does not see references that only appear during the build, such as a path that a
+    /// transformer writes into the configuration of another transformer.
     ///
     /// # Errors
-    /// Something cannot be fetched, or a kustomization on the way cannot be read.
+    /// A reference cannot be fetched, or a kustomization that the target uses cannot be read.
     pub fn fetch(&self, target: &Path) -> Result<Vec<PathBuf>> {
         let run = self.run(target)?;
         let mut walk = FetchWalk::new(&self.options.bases, self.types.known());
@@ -263,11 +265,11 @@ impl Builder {
         }
     }
 
-    /// As [`Builder::fetch`], for many targets. What goes wrong is left for the build to say: nothing behind it
-    /// stays unfetched.
+    /// As [`Builder::fetch`], for many targets. Errors are left for the build to report, and do not keep the
+    /// remaining references from being fetched.
     #[must_use]
     pub fn fetch_all(&self, targets: &[PathBuf]) -> Vec<PathBuf> {
-        // What one lock file leads to, another one may not.
+        // Lock files may pin different commits, so each needs its own walk.
         let mut walks: FxHashMap<*const Run, FetchWalk<'_>> = FxHashMap::default();
         for target in targets {
             if let Ok(run) = self.run(target) {
@@ -278,19 +280,19 @@ impl Builder {
         walks.into_values().flat_map(FetchWalk::into_directories).collect()
     }
 
-    /// Whether a target, or a base, is a repository that is fetched, and no local directory.
+    /// Returns true if a target or base is a remote repository rather than a local directory.
     #[must_use]
     pub fn is_remote(target: &Path) -> bool {
         target.to_str().is_some_and(|text| RepoSpec::parse(text).is_ok())
     }
 
-    /// From now on no program is run for what is fetched, since a sandbox refuses them: a repository that is
-    /// not at hand is an error that says what to do.
+    /// Stops running programs to fetch references, because a sandbox denies them. From now on a repository that
+    /// is not cached is an error that explains how to fetch it.
     pub fn run_no_programs(&self) {
         self.reader.remotes().run_no_programs();
     }
 
-    /// Where what is fetched is kept, if there is a place.
+    /// Returns the directory of the cache of remote references, if there is one.
     #[must_use]
     pub fn cache(&self) -> Option<&Path> {
         self.reader.remotes().cache()
@@ -303,25 +305,26 @@ impl Builder {
         match (file, root.kustomization_file()?) {
             (None, Some(_)) if root.checkout().is_some() && !self.options.bases.is_empty() => {
                 let shown = without_password(&target.display().to_string());
-                let message = format!("{shown} is a kustomization, for which no base can be given");
-                let help = "a kustomization names its bases under `resources`: leave `--base` out";
+                let message = format!("{shown} is a kustomization and takes no `--base`");
+                let help = "remove `--base`: a kustomization lists its bases under `resources`";
                 Err(Diagnostic::error(Code::Usage, message).help(help))
             }
             (None, Some(_)) => build::kustomization(&root, &context),
             (None, None) => directories.directory(&root),
             (Some(file), None) => directories.file(&root, &file),
             (Some(_), Some(kustomization)) => {
-                let message = format!("{} lies beside a kustomization", target.display());
+                let message = format!(
+                    "cannot build {} on its own: its directory has a kustomization",
+                    target.display()
+                );
                 let shown = reader.shown(&kustomization);
-                Err(Diagnostic::error(Code::InvalidValue, message).help(format!(
-                    "build {}, or give the file to the command as a stream: -",
-                    shown.display()
-                )))
+                Err(Diagnostic::error(Code::InvalidValue, message)
+                    .help(format!("build {}, or pass the file on stdin with `-`", shown.display())))
             }
         }
     }
 
-    /// Returns what the build of a target in a directory needs.
+    /// Returns the context for building a target in a directory.
     fn context<'c>(&'c self, run: &'c Run, directory: &Path) -> BuildContext<'c> {
         let nearest = run.nearest_lock.as_deref().and_then(Path::parent);
         let origin =
@@ -336,12 +339,12 @@ impl Builder {
         }
     }
 
-    /// What a target shares with those that go by the same lock file.
+    /// Returns the state that the target shares with other targets of the same lock file.
     fn run(&self, target: &Path) -> Result<Arc<Run>> {
         self.run_of(self.reader.tree(), target).map(|(run, _)| run)
     }
 
-    /// Returns the same for a tree, and the path of the lock file.
+    /// As [`Builder::run`], for another tree. Also returns the path of the lock file.
     fn run_of(&self, tree: &dyn FileTree, target: &Path) -> Result<(Arc<Run>, Option<PathBuf>)> {
         let file = match &self.options.lock {
             LockUse::Nearest => LockFile::nearest(tree, target)?,
@@ -370,7 +373,7 @@ impl Builder {
         let shown = self.reader.shown(file);
         let text = tree
             .read(file)
-            .map_err(|error| unreadable(shown.display(), &error).help("write it with `kubectl smp lock`"))?;
+            .map_err(|error| unreadable(shown.display(), &error).help("create it with `kubectl smp lock`"))?;
         let text = yaml::decode(text).map_err(|error| error.note(format!("in {}", shown.display())))?;
         let sources = self.reader.sources();
         let text = sources.add(&shown, text);
@@ -381,13 +384,15 @@ impl Builder {
     }
 }
 
-/// What a locked build must not do: replace a list since nobody knows how it merges.
-fn needs_no_more_types(warnings: &[Diagnostic]) -> Result<()> {
+/// Rejects a locked build that would replace a list because no schema gives its merge keys.
+fn check_no_missing_schema(warnings: &[Diagnostic]) -> Result<()> {
     let mut problems = Problems::default();
     for warning in warnings.iter().filter(|warning| warning.code() == Code::NoSchema) {
-        problems.add(warning.clone().into_error().help(
-            "write the schema down with `kubectl smp lock --schemas cluster`, or add the CRD to the build",
-        ));
+        problems.add(
+            warning.clone().into_error().help(
+                "pin the schema with `kubectl smp lock --schemas cluster`, or add the CRD to the build",
+            ),
+        );
     }
     problems.or(())
 }

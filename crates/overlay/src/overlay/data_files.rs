@@ -1,4 +1,4 @@
-//! The files that generators make data of, and the texts that these data are said to stand in.
+//! Reads the files of generators, and registers their content as the source of the generated data.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use crate::transform::Files;
 use smp_text::diagnostic::Result;
 use smp_text::source::{SourceId, Span};
 
-/// Whether data may be shown.
+/// Secrecy of generated data: secret data is never shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Secrecy {
     Open,
     Secret,
 }
 
-/// Reads files for a generator; where histories are kept, what is made of them stands in them.
+/// Reads files for a generator. If histories are kept, generated values get locations in these files.
 pub(super) struct DataFiles<'r> {
     pub root: &'r Root,
     pub histories: Histories,
@@ -36,7 +36,7 @@ impl Files for DataFiles<'_> {
             return None;
         }
         let sources = self.root.reader().sources();
-        // Of what is no text, nothing but the beginning is ever told.
+        // For binary content only the first line is ever reported, so its text is not needed.
         let id = sources.add(self.name(path), str::from_utf8(content).unwrap_or_default());
         if self.secrecy == Secrecy::Secret {
             sources.keep_secret(id);

@@ -1,4 +1,4 @@
-//! Plain directories: manifests over manifests of the same group, kind, namespace and name.
+//! Builds plain directories: merges manifests onto those of the same group, kind, namespace and name.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceId, Span};
 use smp_text::yaml::{Map, Node, ParseOptions, nearest, parse_documents};
 
-/// The group of what only kustomize reads.
+/// The API group of kustomize's own files.
 const KUSTOMIZE_GROUP: &str = "kustomize.config.k8s.io";
 
-/// What makes two manifests the same: the version is no part of it, since it changes over time.
+/// The identity of a manifest in a layer. The version is not part of it, because it changes over time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct LayerKey {
     group: SmolStr,
@@ -35,7 +35,7 @@ struct LayerKey {
 }
 
 impl LayerKey {
-    fn of(resource: &Resource) -> Self {
+    fn new(resource: &Resource) -> Self {
         let id = resource.id();
         Self {
             group: id.gvk.group.clone(),
@@ -46,23 +46,23 @@ impl LayerKey {
     }
 }
 
-/// Resources by identity, in the order in which they came.
+/// Resources by identity, in the order in which they were added.
 #[derive(Debug, Default)]
 struct DirectoryLayer {
     resources: Vec<Option<Resource>>,
     positions: FxHashMap<LayerKey, usize>,
-    /// Those that are no more, each with what deleted it.
+    /// Deleted resources, each with the patch that deleted it.
     deleted: Vec<(Resource, Arc<Writer>)>,
 }
 
 impl DirectoryLayer {
     fn add(&mut self, resource: Resource) {
-        self.positions.insert(LayerKey::of(&resource), self.resources.len());
+        self.positions.insert(LayerKey::new(&resource), self.resources.len());
         self.resources.push(Some(resource));
     }
 
     fn position(&self, resource: &Resource) -> Option<usize> {
-        self.positions.get(&LayerKey::of(resource)).copied().filter(|&i| self.resources[i].is_some())
+        self.positions.get(&LayerKey::new(resource)).copied().filter(|&i| self.resources[i].is_some())
     }
 }
 
@@ -77,31 +77,31 @@ impl Directories<'_> {
     pub(super) fn directory(&self, root: &Root) -> Result<Built> {
         let overlay = self.manifests(root)?;
         if overlay.is_empty() {
-            return Err(no_manifests(root));
+            return Err(no_manifests_error(root));
         }
         let bases = bases_of(root, &self.context.options.bases)?;
-        let bases = bases.ok_or_else(|| no_base(root))?;
+        let bases = bases.ok_or_else(|| no_base_error(root))?;
         self.over(bases, overlay, self.outline(&root.shown().to_string_lossy(), Some(root)))
     }
 
-    /// Builds a single file of a directory over the directory's base; without one it stands for itself.
+    /// Builds a single file over the base of its directory. Without a base the result is the file itself.
     pub(super) fn file(&self, root: &Root, file: &Path) -> Result<Built> {
         let overlay = self.resources(root.text_at(file)?)?;
         let bases = bases_of(root, &self.context.options.bases)?.unwrap_or_default();
         self.over(bases, overlay, self.outline(&self.reader.shown(file).to_string_lossy(), None))
     }
 
-    /// Builds manifests that are no file over the bases that are given.
+    /// Builds manifests from a stream over the given bases.
     pub(super) fn stream(&self, source: SourceId) -> Result<Built> {
         let bases = self.context.options.bases.iter().map(|base| self.reader.open(base));
         let (bases, overlay) = (bases.collect::<Result<_>>()?, self.resources(source)?);
         if overlay.is_empty() {
-            return Err(empty_stream());
+            return Err(empty_stream_error());
         }
         self.over(bases, overlay, self.outline("<stdin>", None))
     }
 
-    /// The objects of a file, or of a directory, that has no base.
+    /// Returns the objects of a file or directory without a base, unchanged. Returns `None` if there is a base.
     pub(super) fn as_they_are(&self, root: &Root, file: Option<&Path>) -> Result<Option<Built>> {
         if bases_of(root, &self.context.options.bases)?.is_some_and(|bases| !bases.is_empty()) {
             return Ok(None);
@@ -111,22 +111,23 @@ impl Directories<'_> {
             None => self.manifests(root)?,
         };
         if resources.is_empty() && file.is_none() {
-            return Err(no_manifests(root));
+            return Err(no_manifests_error(root));
         }
         let shown = file.map_or_else(|| root.shown(), |file| self.reader.shown(file));
         Ok(Some(self.objects(resources, self.outline(&shown.to_string_lossy(), None))))
     }
 
-    /// The objects of a stream.
+    /// Returns the objects of a stream, unchanged.
     pub(super) fn stream_as_it_is(&self, source: SourceId) -> Result<Built> {
         let resources = self.resources(source)?;
         if resources.is_empty() {
-            return Err(empty_stream());
+            return Err(empty_stream_error());
         }
         Ok(self.objects(resources, self.outline("<stdin>", None)))
     }
 
-    /// Objects as they are. The second of two is told, and kept: it may have more that is wrong.
+    /// Returns objects unchanged. The second of two duplicates is reported and kept, because it may have further
+    /// problems.
     fn objects(&self, objects: Vec<Resource>, outline: BuildOutline) -> Built {
         let (mut resources, mut warnings, mut twins) = (ResourceSet::new(), Vec::new(), Vec::new());
         for object in objects {
@@ -145,7 +146,7 @@ impl Directories<'_> {
         Built { resources, warnings, outline }
     }
 
-    /// An outline with nothing but the target or a base; which files they have, the histories of resources tell.
+    /// Returns an outline with only the target or base. The files are known from the histories of the resources.
     fn outline(&self, name: &str, root: Option<&Root>) -> BuildOutline {
         let part = OutlinePart::new(OutlinePartKind::Target, name, Span::default());
         let directory = root.map(|root| root.path().to_path_buf());
@@ -154,7 +155,7 @@ impl Directories<'_> {
         BuildOutline { parts: parts.into_iter().collect(), checkouts: checkouts.into_iter().collect() }
     }
 
-    /// Merges manifests over bases.
+    /// Merges manifests onto bases.
     fn over(&self, bases: Vec<Root>, overlay: Vec<Resource>, mut outline: BuildOutline) -> Result<Built> {
         let mut warnings = Vec::new();
         let mut layer = DirectoryLayer::default();
@@ -172,7 +173,7 @@ impl Directories<'_> {
             if i == 0 {
                 for resource in resources {
                     if let Some(first) = layer.position(&resource) {
-                        return Err(twice(&resource, layer.resources[first].as_ref()));
+                        return Err(duplicate_error(&resource, layer.resources[first].as_ref()));
                     }
                     layer.add(resource);
                 }
@@ -191,15 +192,16 @@ impl Directories<'_> {
         Ok(Built { resources, warnings, outline })
     }
 
-    /// The manifests of a directory and all below it, sorted by path.
+    /// Returns the manifests in a directory and all directories below it, sorted by path.
     ///
     /// # Errors
-    /// One of them is wrong. A directory that has none itself, and kustomizations below it, is the wrong one.
+    /// A manifest is invalid. If the directory has none of its own, but kustomizations below it, the error
+    /// suggests these.
     fn manifests(&self, root: &Root) -> Result<Vec<Resource>> {
         self.manifests_below(root).map_err(|error| {
             let entries = root.directory().list().unwrap_or_default();
             let has_own = entries.iter().any(|entry| is_manifest(Path::new(&entry.name)));
-            if has_own { error } else { wrong_directory(root).unwrap_or(error) }
+            if has_own { error } else { nearby_kustomizations_error(root).unwrap_or(error) }
         })
     }
 
@@ -219,14 +221,14 @@ impl Directories<'_> {
             let path = root.path().join(&walked.path);
             let is_kustomization = |name: &&str| walked.path.file_name().is_some_and(|own| own == *name);
             if walked.depth > 1 && KUSTOMIZATION_FILES.iter().any(is_kustomization) {
-                return Err(kustomization_inside(&self.reader.shown(&path)));
+                return Err(nested_kustomization_error(&self.reader.shown(&path)));
             }
             resources.extend(self.resources_of_file(&walked.path, root.text_at(&path)?)?);
         }
         Ok(resources)
     }
 
-    /// The manifests of a file, which is no kustomization by another name.
+    /// Returns the manifests of a file. Rejects kustomizations with an unusual file name.
     fn resources_of_file(&self, path: &Path, source: SourceId) -> Result<Vec<Resource>> {
         let documents = self.documents(source)?;
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -236,26 +238,26 @@ impl Directories<'_> {
             None => is_near && node.get("kind").is_none(),
         };
         if documents.iter().any(is_kustomization) {
-            let message = format!("`{name}` is no name of a kustomization, and no manifest can be like that");
+            let message = format!("`{name}` is a kustomization, but its file name is not recognized");
             return Err(Diagnostic::error(Code::InvalidValue, message)
                 .at(Span::new(source, 0, 0))
                 .help("rename it to `kustomization.yaml`"));
         }
-        self.made(documents)
+        self.to_resources(documents)
     }
 
-    /// The manifests of a text.
+    /// Returns the manifests of a text.
     fn resources(&self, source: SourceId) -> Result<Vec<Resource>> {
-        self.made(self.documents(source)?)
+        self.to_resources(self.documents(source)?)
     }
 
     fn documents(&self, source: SourceId) -> Result<Vec<Node>> {
         parse_documents(self.reader.sources(), source, ParseOptions::kubectl())
     }
 
-    fn made(&self, documents: Vec<Node>) -> Result<Vec<Resource>> {
+    fn to_resources(&self, documents: Vec<Node>) -> Result<Vec<Resource>> {
         let known = self.context.types.known();
-        let made = flatten_lists(documents)?.into_iter().map(|node| {
+        let resources = flatten_lists(documents)?.into_iter().map(|node| {
             let mut resource = Resource::new(node, known)?;
             if self.context.keeps_histories() {
                 let writer = writer("manifest", resource.node());
@@ -263,10 +265,10 @@ impl Directories<'_> {
             }
             Ok(resource)
         });
-        made.collect()
+        resources.collect()
     }
 
-    /// Merges manifests over a layer; returns what is odd about it.
+    /// Merges manifests onto a layer. Returns the warnings.
     fn merge_over(&self, layer: &mut DirectoryLayer, over: Vec<Resource>) -> Result<Vec<Diagnostic>> {
         let mut in_build = TypesInBuild::default();
         layer.resources.iter().flatten().chain(&over).for_each(|r| in_build.add(r.node()));
@@ -274,8 +276,8 @@ impl Directories<'_> {
         for resource in over.iter().filter(|resource| layer.position(resource).is_some()) {
             merged.entry(resource.id().gvk.clone()).or_insert_with(|| KindUse::of(resource.node()));
         }
-        let wanted = WantedTypes { kinds: &merged, locked: self.context.locked };
-        let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, wanted)?;
+        let required = WantedTypes { kinds: &merged, locked: self.context.locked };
+        let Warned { value: schema, mut warnings } = self.context.types.of_directory(&in_build, required)?;
         let rules = self.context.options.rules.directories;
         let unmatched = unmatched(layer, &over);
         let mut problems = Problems::default();
@@ -292,8 +294,8 @@ impl Directories<'_> {
             let dest = std::mem::replace(resource.node_mut(), Node::null());
             let merged = merge(dest, &patch, rules, &schema).map_err(|problem| problem.resource(&id));
             let Some(merged) = problems.value_of(merged) else { continue };
-            let said = merged.warnings.into_iter().map(|warning| warning.resource(&id));
-            warnings.extend(said.chain(schema.merge_note(&id.gvk).cloned()));
+            let merge_warnings = merged.warnings.into_iter().map(|warning| warning.resource(&id));
+            warnings.extend(merge_warnings.chain(schema.merge_note(&id.gvk).cloned()));
             if let Some(node) = merged.node {
                 *resource.node_mut() = node;
                 resource.sync(&schema);
@@ -310,7 +312,7 @@ impl Directories<'_> {
         problems.or(warnings)
     }
 
-    /// Adds a document that matches nothing; returns what is odd about it.
+    /// Adds a document that matches nothing in the base. Returns the warning about it, if any.
     fn add(
         &self,
         layer: &mut DirectoryLayer,
@@ -318,18 +320,18 @@ impl Directories<'_> {
         unmatched: &Alike,
         schema: &Schema,
     ) -> Result<Option<Diagnostic>> {
-        let mut resource = added(patch, self.context.options.rules.directories, schema)?;
+        let mut resource = without_directives(patch, self.context.options.rules.directories, schema)?;
         if self.context.keeps_histories() {
             let writer = writer("manifest", patch.node());
             resource.history = Some(Box::new(History::new(resource.node(), &writer)));
         }
-        let odd = judge(&resource, unmatched, schema)?;
+        let warning = judge(&resource, unmatched, schema)?;
         layer.add(resource);
-        Ok(odd)
+        Ok(warning)
     }
 }
 
-/// What the base has that no document matches; nothing where all documents match something.
+/// Returns the resources of the base that no document matches. Empty if all documents match.
 fn unmatched(layer: &DirectoryLayer, over: &[Resource]) -> Alike {
     let positions: FxHashSet<Option<usize>> = over.iter().map(|patch| layer.position(patch)).collect();
     if !positions.contains(&None) {
@@ -339,11 +341,11 @@ fn unmatched(layer: &DirectoryLayer, over: &[Resource]) -> Alike {
     Alike::of(base.filter_map(|(_, resource)| resource.as_ref()))
 }
 
-/// The bases of a plain directory: those that are given, else `base/` beside it, else beside its parent; none
-/// when there is no such directory. A base itself has no bases.
+/// Returns the bases of a plain directory: the given ones, or else `base/` next to it or next to its parent.
+/// Returns `None` if there is no such directory. A base itself has an empty list of bases.
 ///
 /// # Errors
-/// A base that is given cannot be opened, or one that is found is a link out of the repository (see
+/// A given base cannot be opened, or a base that was found is a symlink out of the repository (see
 /// [`Root::implied_base`]).
 pub(super) fn bases_of(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root>>> {
     if !given.is_empty() {
@@ -356,58 +358,58 @@ pub(super) fn bases_of(root: &Root, given: &[PathBuf]) -> Result<Option<Vec<Root
         found => found,
     };
     Ok(match found {
-        // A base itself is rendered as it is.
+        // The target is the base itself, and is built on its own.
         Some(base) if base.path() == root.path() => Some(Vec::new()),
         Some(base) if !root.path().starts_with(base.path()) => Some(vec![base]),
         _ => None,
     })
 }
 
-/// Whether a file has a name that manifests have.
+/// Returns true if the file extension is that of a manifest.
 fn is_manifest(path: &Path) -> bool {
     path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json")
 }
 
-/// A directory without a kustomization, where others near it have one.
-fn wrong_directory(root: &Root) -> Option<Diagnostic> {
+/// Returns the error for a directory without a kustomization, if there are kustomizations near it.
+fn nearby_kustomizations_error(root: &Root) -> Option<Diagnostic> {
     let (shown, nearest) = (root.shown(), nearest_kustomizations(root)?);
-    let message = format!("no kustomization.yaml in {}; the nearest are in {nearest}", shown.display());
+    let message = format!("no kustomization.yaml in {}; nearest kustomizations: {nearest}", shown.display());
     let error = Diagnostic::error(Code::MissingField, message);
-    Some(error.help("name one of them, or search the directory for all targets with --recursive"))
+    Some(error.help("pass one of them, or use --recursive to find all targets in the directory"))
 }
 
-/// A directory that says nothing: what lies beside it is not meant by its name.
-fn no_manifests(root: &Root) -> Diagnostic {
-    if let Some(error) = wrong_directory(root) {
+/// Returns the error for a directory without manifests. Such a directory is never
+/// built as a copy of its base.
+fn no_manifests_error(root: &Root) -> Diagnostic {
+    if let Some(error) = nearby_kustomizations_error(root) {
         return error;
     }
-    let message = format!("{} has no kustomization file and no manifests", root.shown().display());
+    let message = format!("no kustomization file and no manifests in {}", root.shown().display());
     let error = Diagnostic::error(Code::MissingField, message);
     let entries = root.directory().list().unwrap_or_default();
     let names = entries.iter().filter(|entry| entry.kind == FileKind::File).filter_map(|e| e.name.to_str());
     match names.into_iter().find_map(|name| Some((name, nearest(name, &KUSTOMIZATION_FILES)?))) {
-        Some((name, meant)) => {
-            error.help(format!("rename `{name}` to `{meant}`, the name of kustomizations"))
+        Some((name, meant)) => error.help(format!("rename `{name}` to `{meant}`")),
+        None => {
+            error.help("pass a directory with a kustomization.yaml, or with *.yaml, *.yml or *.json files")
         }
-        None => error
-            .help("name a directory with a kustomization.yaml, or one with *.yaml, *.yml or *.json files"),
     }
 }
 
-fn empty_stream() -> Diagnostic {
-    Diagnostic::error(Code::MissingField, "there are no resources in what standard input gives")
-        .help("look at what the command before the `|` prints, and whether it failed")
+fn empty_stream_error() -> Diagnostic {
+    Diagnostic::error(Code::MissingField, "no resources found on standard input")
+        .help("check the output and the exit status of the command before the `|`")
 }
 
-fn no_base(root: &Root) -> Diagnostic {
+fn no_base_error(root: &Root) -> Diagnostic {
     let shown = root.shown();
-    let message = format!("{} is a plain directory, and no base was found for it", shown.display());
+    let message = format!("no base found for the plain directory {}", shown.display());
     Diagnostic::error(Code::MissingField, message)
-        .note("looked for a directory `base` beside it and beside its parent")
-        .help("name the base with --base DIR, or add a kustomization.yaml")
+        .note("looked for a directory `base` next to it and next to its parent")
+        .help("pass the base with --base DIR, or add a kustomization.yaml")
 }
 
-/// A document as what writes values.
+/// Returns the writer of the values in a document.
 fn writer(name: &'static str, document: &Node) -> Arc<Writer> {
     Arc::new(Writer::new(name, document.span().at_start()))
 }
@@ -418,33 +420,33 @@ fn merge(dest: Node, patch: &Resource, rules: Rules, schema: &Schema) -> Result<
     apply(dest, patch.node(), kind, schema, rules)
 }
 
-/// An overlay manifest that has no counterpart in the base: added without its directives.
-fn added(patch: &Resource, rules: Rules, schema: &Schema) -> Result<Resource> {
+/// Returns the resource for a document that matches nothing in the base, without its directives.
+fn without_directives(patch: &Resource, rules: Rules, schema: &Schema) -> Result<Resource> {
     let directive = patch.node().get("$patch").filter(|d| d.as_str() == Some("delete"));
     if let Some(directive) = directive {
-        let message = "there is nothing to delete: the base has no such resource";
+        let message = "`$patch: delete` matches no resource of the base";
         return Err(Diagnostic::error(Code::NoMatch, message)
             .at(directive.span())
             .resource(patch.id())
             .help("remove this document, or correct its kind, name or namespace"));
     }
     let nothing = Node::map(Map::new()).with_span(patch.node().span());
-    // What is new replaces nothing, so there is nothing to warn of.
+    // A new resource replaces nothing, so the warnings of this merge do not matter.
     let merged = merge(nothing, patch, rules, schema).map_err(|problem| problem.resource(patch.id()))?;
     Resource::new(merged.node.unwrap_or_else(Node::null), schema)
 }
 
-fn twice(second: &Resource, first: Option<&Resource>) -> Diagnostic {
-    let mut diagnostic = Diagnostic::error(Code::DuplicateResource, "this resource stands twice in the base")
-        .label(second.node().span().at_start(), "the second one");
+fn duplicate_error(second: &Resource, first: Option<&Resource>) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(Code::DuplicateResource, "duplicate resource in the base")
+        .label(second.node().span().at_start(), "second definition");
     if let Some(first) = first {
-        diagnostic = diagnostic.label(first.node().span().at_start(), "the first one");
+        diagnostic = diagnostic.label(first.node().span().at_start(), "first definition");
     }
-    diagnostic.resource(second.id()).help("remove one of the two")
+    diagnostic.resource(second.id()).help("remove one of the definitions")
 }
 
-fn kustomization_inside(path: &Path) -> Diagnostic {
+fn nested_kustomization_error(path: &Path) -> Diagnostic {
     let message = format!("{} is a kustomization inside a plain directory", path.display());
     Diagnostic::error(Code::InvalidValue, message)
-        .help("build its directory itself, or give the target a kustomization.yaml that lists it")
+        .help("build that directory separately, or list it in a kustomization.yaml of the target")
 }

@@ -17,7 +17,7 @@ use smp_text::yaml::{
     from_node, in_place_of, parse_with_repeated_keys,
 };
 
-/// A kustomization file, older field names already moved to their successors.
+/// A kustomization file, with deprecated fields already moved to their successors.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Kustomization {
@@ -25,61 +25,61 @@ pub struct Kustomization {
     pub api_version: Spanned<String>,
     /// `Kustomization` or `Component`; may be missing.
     pub kind: Spanned<String>,
-    /// Not used.
+    /// Metadata; ignored.
     pub metadata: Option<Metadata>,
-    /// Where the OpenAPI schema of the build comes from: `path` or `version`.
+    /// The source of the OpenAPI schema of the build: `path` or `version`.
     pub openapi: BTreeMap<String, Spanned<String>>,
-    /// Goes before all names.
+    /// The prefix of all names.
     pub name_prefix: Spanned<String>,
-    /// Goes behind all names.
+    /// The suffix of all names.
     pub name_suffix: Spanned<String>,
     /// The namespace of all resources.
     pub namespace: Spanned<String>,
-    /// Labels for everything, selectors among them.
+    /// Labels added to all resources, including selectors.
     pub common_labels: BTreeMap<SmolStr, Spanned<SmolStr>>,
-    /// Labels, for what each entry says.
+    /// Labels, each entry with the fields that it applies to.
     pub labels: Vec<LabelArgs>,
-    /// Annotations for everything.
+    /// Annotations added to all resources.
     pub common_annotations: BTreeMap<SmolStr, Spanned<SmolStr>>,
-    /// Strategic merge patches: files, or the patches themselves.
+    /// Strategic merge patches: paths of files, or inline patches.
     pub patches_strategic_merge: Vec<Spanned<String>>,
-    /// JSON patches with targets.
+    /// JSON patches with their targets.
     pub patches_json6902: Vec<Patch>,
-    /// Patches of either form.
+    /// Strategic merge or JSON patches.
     pub patches: Vec<Patch>,
-    /// Changes of image names, tags and digests.
+    /// Replacements of image names, tags and digests.
     pub images: Vec<Image>,
-    /// The older name of `images`.
+    /// The deprecated name of `images`.
     image_tags: Vec<Image>,
-    /// Values copied between fields.
+    /// Values copied from one field to others.
     pub replacements: Vec<Replacement>,
-    /// Numbers of replicas.
+    /// Replica counts.
     pub replicas: Vec<Replica>,
-    /// Values for `$(NAME)`.
+    /// Values of `$(NAME)` references.
     pub vars: Vec<Var>,
-    /// The order of the result.
+    /// The order of the output.
     pub sort_options: Option<SortOptions>,
     /// Files and directories with resources.
     pub resources: Vec<Spanned<String>>,
     /// Directories with components.
     pub components: Vec<Spanned<String>>,
-    /// Files with OpenAPI definitions that say where names and labels stand in custom resources.
+    /// Files with OpenAPI definitions that define the name references and labels of custom resources.
     pub crds: Vec<Spanned<String>>,
-    /// The older name of directories in `resources`.
+    /// The deprecated name for directories in `resources`.
     bases: Vec<Spanned<String>>,
-    /// ConfigMaps to make.
+    /// ConfigMaps to generate.
     pub config_map_generator: Vec<GeneratorArgs>,
-    /// Secrets to make.
+    /// Secrets to generate.
     pub secret_generator: Vec<GeneratorArgs>,
     /// Options of all generators.
     pub generator_options: Option<GeneratorOptions>,
-    /// What all helm charts share.
+    /// Settings shared by all helm charts.
     pub helm_globals: Option<HelmGlobals>,
     /// Helm charts to render.
     pub helm_charts: Vec<Spanned<HelmChart>>,
-    /// The older form of `helmCharts`.
+    /// The deprecated form of `helmCharts`.
     helm_chart_inflation_generator: Vec<HelmChartArgs>,
-    /// Files that say which fields transformers change.
+    /// Files with field specs for transformers.
     pub configurations: Vec<Spanned<String>>,
     /// Configurations of generators: files, directories, or inline.
     pub generators: Vec<Spanned<String>>,
@@ -87,11 +87,11 @@ pub struct Kustomization {
     pub transformers: Vec<Spanned<String>>,
     /// Configurations of validators: files, directories, or inline.
     pub validators: Vec<Spanned<String>>,
-    /// What to note on the resources: `originAnnotations`, `transformerAnnotations`, `managedByLabel`.
+    /// Metadata to add to resources: `originAnnotations`, `transformerAnnotations`, `managedByLabel`.
     pub build_metadata: Vec<Spanned<String>>,
 }
 
-/// Metadata of a kustomization, read and not used.
+/// Metadata of a kustomization; parsed but ignored.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Metadata {
@@ -105,12 +105,12 @@ pub struct Metadata {
     pub annotations: BTreeMap<String, String>,
 }
 
-/// Fields that have a successor, with what to do.
+/// Deprecated fields, each with the help text.
 const DEPRECATED: [(&str, &str); 6] = [
     ("bases", "use `resources` instead"),
     (
         "commonLabels",
-        "use `labels` instead; what keeps the selectors as they are is `labels: [{pairs: {...}, includeSelectors: true}]`",
+        "use `labels` instead; to keep the labels in selectors, use `labels: [{pairs: {...}, includeSelectors: true}]`",
     ),
     ("imageTags", "use `images` instead"),
     ("patchesJson6902", "use `patches` instead"),
@@ -118,26 +118,26 @@ const DEPRECATED: [(&str, &str); 6] = [
     ("vars", "use `replacements` instead"),
 ];
 
-/// Those whose successor takes the same values.
+/// Deprecated fields whose successors take the same values.
 const RENAMED: [(&str, &str); 2] = [("bases", "resources"), ("imageTags", "images")];
 
 impl Kustomization {
     /// Reads a kustomization file.
     ///
-    /// Equal keys are allowed and the last one counts; documents behind the first are not read.
-    /// Both are kustomize's habit, and warned of, as deprecated fields are.
+    /// As in kustomize, the last of several equal keys wins, and documents after the first are ignored. Both are
+    /// warned about, as are deprecated fields.
     ///
     /// # Errors
-    /// Malformed YAML, unknown fields, values of wrong types, a wrong kind, a file without content.
+    /// Malformed YAML, an unknown field, a value of the wrong type, a wrong kind, or an empty file.
     pub fn read(sources: &SourceMap, source: SourceId) -> Result<Warned<Self>> {
         let Readable { kustomization, problems } = Self::read_what_can_be(sources, source)?;
         problems.or(kustomization)
     }
 
-    /// As [`Kustomization::read`], but for the parts that are wrong: they are left out, and told beside the rest.
+    /// As [`Kustomization::read`], but leaves out invalid parts and returns their errors next to the rest.
     ///
     /// # Errors
-    /// Nothing can be read of it.
+    /// Nothing of the file can be read.
     pub(super) fn read_what_can_be(sources: &SourceMap, source: SourceId) -> Result<Readable> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
         check_directives(sources, source, Separation::None)?;
@@ -156,29 +156,32 @@ impl Kustomization {
         };
         let mut problems = Problems::default();
         let mut kustomization =
-            if node.is_null() { Self::default() } else { decoded(node.clone(), &mut problems)? };
+            if node.is_null() { Self::default() } else { decode(node.clone(), &mut problems)? };
         let deprecated = fields.entries().iter().filter_map(|e| deprecation(fields, &e.key));
         problems.value_of(kustomization.check_kind());
-        if fields.iter().all(|(key, value)| says_nothing(key, value)) {
+        if fields.iter().all(|(key, value)| has_no_effect(key, value)) {
             problems.add(
-                Diagnostic::error(Code::MissingField, "this kustomization is empty")
+                Diagnostic::error(Code::MissingField, "kustomization is empty")
                     .at(at)
-                    .help("list what it is made of under `resources:`"),
+                    .help("list files or directories under `resources`"),
             );
         }
-        kustomization.fix();
-        let lost = repeated.iter().map(given_again).chain(documents.find_map(|next| ignored_document(&next)));
-        let kustomization = Warned { value: kustomization, warnings: deprecated.chain(lost).collect() };
+        kustomization.move_deprecated_fields();
+        let ignored = repeated
+            .iter()
+            .map(duplicate_key_warning)
+            .chain(documents.find_map(|next| ignored_document(&next)));
+        let kustomization = Warned { value: kustomization, warnings: deprecated.chain(ignored).collect() };
         Ok(Readable { kustomization, problems })
     }
 
-    /// Whether it is a component.
+    /// Returns true if this is a component.
     #[must_use]
     pub fn is_component(&self) -> bool {
         *self.kind == "Component"
     }
 
-    /// The paths of the files that its steps read, beside what its entries lead to.
+    /// Returns the paths of the files that its steps read, in addition to the targets of its entries.
     pub fn named_files(&self) -> impl Iterator<Item = Spanned<String>> {
         let lists = self.configurations.iter().chain(&self.crds).chain(self.openapi.get("path"));
         let merges = self.patches_strategic_merge.iter().filter(|patch| is_path_of_patch(patch));
@@ -186,10 +189,10 @@ impl Kustomization {
         let replacements = self.replacements.iter().map(|replacement| &replacement.path);
         let generators = self.config_map_generator.iter().chain(&self.secret_generator);
         let charts = self.helm_charts.iter().flat_map(|chart| chart.named_files(chart.span));
-        // Those of what stands in the kustomization itself are empty.
+        // Inline patches and replacements have empty paths.
         let paths = patches.chain(replacements).filter(|path| !path.is_empty());
-        let given = lists.chain(merges).chain(paths).cloned();
-        given.chain(generators.flat_map(GeneratorArgs::named_files)).chain(charts)
+        let listed = lists.chain(merges).chain(paths).cloned();
+        listed.chain(generators.flat_map(GeneratorArgs::named_files)).chain(charts)
     }
 
     fn check_kind(&self) -> Result<()> {
@@ -197,13 +200,10 @@ impl Kustomization {
             "" | "Kustomization" => "kustomize.config.k8s.io/v1beta1",
             "Component" => "kustomize.config.k8s.io/v1alpha1",
             other => {
-                return Err(Diagnostic::error(
-                    Code::InvalidValue,
-                    format!("`{other}` is no kind of kustomization"),
-                )
-                .at(self.kind.span)
-                .field("kind")
-                .help("the kind is Kustomization or Component"));
+                return Err(Diagnostic::error(Code::InvalidValue, format!("invalid kind `{other}`"))
+                    .at(self.kind.span)
+                    .field("kind")
+                    .help("use `Kustomization` or `Component`"));
             }
         };
         if self.api_version.is_empty() || *self.api_version == version {
@@ -211,15 +211,15 @@ impl Kustomization {
         }
         Err(Diagnostic::error(
             Code::InvalidValue,
-            format!("the apiVersion `{}` does not fit the kind", *self.api_version),
+            format!("apiVersion `{}` does not match the kind", *self.api_version),
         )
         .at(self.api_version.span)
         .field("apiVersion")
-        .help(format!("write `apiVersion: {version}`")))
+        .help(format!("use `apiVersion: {version}`")))
     }
 
-    /// Moves older fields to their successors.
-    fn fix(&mut self) {
+    /// Moves deprecated fields to their successors.
+    fn move_deprecated_fields(&mut self) {
         self.resources.append(&mut self.bases);
         self.images.append(&mut self.image_tags);
         for args in self.config_map_generator.iter_mut().chain(&mut self.secret_generator) {
@@ -234,54 +234,54 @@ impl Kustomization {
     }
 }
 
-/// What can be read of a kustomization, and what is wrong with the rest.
+/// The valid parts of a kustomization, and the errors of the rest.
 #[derive(Debug)]
 pub(super) struct Readable {
     pub kustomization: Warned<Kustomization>,
     pub problems: Problems,
 }
 
-/// Up to how many mistakes of one kustomization are looked for.
-const MOST_MISTAKES: usize = 20;
+/// The maximum number of errors reported for one kustomization.
+const MAX_PROBLEMS: usize = 20;
 
-/// The kustomization of a map without the entries that are wrong.
-fn decoded(mut node: Node, problems: &mut Problems) -> Result<Kustomization> {
-    for _ in 0..MOST_MISTAKES {
+/// Decodes a map without its invalid entries, whose errors go to `problems`.
+fn decode(mut node: Node, problems: &mut Problems) -> Result<Kustomization> {
+    for _ in 0..MAX_PROBLEMS {
         let error = match from_node(&node) {
             Ok(kustomization) => return Ok(kustomization),
             Err(error) => error,
         };
         let Some(fields) = node.as_map_mut() else { return Err(error) };
-        let places = places_of(&error);
-        if let Some(unwrapped) = unwrapped_paths(fields) {
+        let locations = locations_of(&error);
+        if let Some(unwrapped) = bare_path_errors(fields) {
             problems.add(unwrapped);
-            fields.entries_mut().retain(|entry| !has_unwrapped_paths(&entry.key.text, &entry.value));
+            fields.entries_mut().retain(|entry| !has_bare_paths(&entry.key.text, &entry.value));
             continue;
         }
         problems.add(error);
-        if !remove_entries_at(fields, places) {
+        if !remove_entries_at(fields, locations) {
             break;
         }
     }
     std::mem::take(problems).or(Kustomization::default())
 }
 
-/// Where an error, and each that is told with it, is.
-fn places_of(error: &Diagnostic) -> Vec<Span> {
+/// Returns the locations of an error and of those that it carries.
+fn locations_of(error: &Diagnostic) -> Vec<Span> {
     let all = std::iter::once(error).chain(error.others());
     all.filter_map(|error| error.labels().first()).map(|label| label.span).collect()
 }
 
-/// Takes out the fields that places are in, or their entries where a field is a list; returns whether there are some.
-/// What was told once is not told again.
-fn remove_entries_at(fields: &mut Map, mut places: Vec<Span>) -> bool {
-    places.sort_unstable_by_key(|place| place.start);
+/// Removes the fields at the given locations, or only the list entries for fields that are lists. Returns true if
+/// something was removed. This keeps an error from being reported twice.
+fn remove_entries_at(fields: &mut Map, mut locations: Vec<Span>) -> bool {
+    locations.sort_unstable_by_key(|location| location.start);
     let mut is_changed = false;
-    // Backwards, so that the places behind an entry are those in it.
+    // Backwards, so that the locations after the start of an entry are those within it.
     fields.entries_mut().reverse();
     fields.entries_mut().retain_mut(|entry| {
-        let within = places.partition_point(|place| place.start < entry.key.meta.span.start);
-        let within = places.split_off(within);
+        let within = locations.partition_point(|location| location.start < entry.key.meta.span.start);
+        let within = locations.split_off(within);
         is_changed |= !within.is_empty();
         within.is_empty() || remove_from_list(&mut entry.value, within)
     });
@@ -289,30 +289,30 @@ fn remove_entries_at(fields: &mut Map, mut places: Vec<Span>) -> bool {
     is_changed
 }
 
-/// Takes out the entries of a list that places are in; returns whether all of these are in some.
-fn remove_from_list(value: &mut Node, mut places: Vec<Span>) -> bool {
+/// Removes the list entries at the given locations. Returns true if all locations are within an entry.
+fn remove_from_list(value: &mut Node, mut locations: Vec<Span>) -> bool {
     let Some(list) = value.as_list_mut() else { return false };
     list.reverse();
     list.retain(|entry| {
-        let within = places.partition_point(|place| place.start < entry.span().start);
-        places.split_off(within).is_empty()
+        let within = locations.partition_point(|location| location.start < entry.span().start);
+        locations.split_off(within).is_empty()
     });
     list.reverse();
-    places.is_empty()
+    locations.is_empty()
 }
 
-/// Lists whose entries name files by a field `path`.
+/// Lists whose entries refer to files by a field `path`.
 const WITH_PATHS: [&str; 3] = ["patches", "patchesJson6902", "replacements"];
 
-/// Whether the entries of a field are bare paths of files and should be maps.
-fn has_unwrapped_paths(name: &str, list: &Node) -> bool {
+/// Returns true if the entries of a field are bare file paths, where maps are required.
+fn has_bare_paths(name: &str, list: &Node) -> bool {
     let is_path = |entry: &Node| entry.as_str().is_some_and(is_path_of_patch);
     WITH_PATHS.iter().any(|known| known.eq_ignore_ascii_case(name))
         && list.as_list().is_some_and(|list| list.iter().any(is_path))
 }
 
-/// Errors for entries that are the bare path of a file.
-fn unwrapped_paths(fields: &Map) -> Option<Diagnostic> {
+/// Returns the errors of entries that are bare file paths.
+fn bare_path_errors(fields: &Map) -> Option<Diagnostic> {
     let mut problems = Problems::default();
     for (name, list) in fields.iter() {
         let Some(name) = WITH_PATHS.iter().find(|known| known.eq_ignore_ascii_case(name)) else { continue };
@@ -322,7 +322,7 @@ fn unwrapped_paths(fields: &Map) -> Option<Diagnostic> {
                 Diagnostic::error(Code::WrongType, "expected a map, found a string")
                     .at(entry.span())
                     .field(format!("{name}[{i}]"))
-                    .help(format!("name the file under `path`: write `path: {path}`"))
+                    .help(format!("use `path: {path}`"))
                     .fix(entry.span(), format!("{{path: {}}}", in_place_of(entry.meta.style, path))),
             );
         }
@@ -330,14 +330,14 @@ fn unwrapped_paths(fields: &Map) -> Option<Diagnostic> {
     problems.or(()).err()
 }
 
-/// What there is to say of a field, if it is an older one.
+/// Returns the warning about a field if it is deprecated.
 fn deprecation(fields: &Map, key: &Key) -> Option<Diagnostic> {
     let (field, span) = (key.text.as_str(), key.meta.span);
     let (name, remedy) = DEPRECATED.iter().find(|(name, _)| name.eq_ignore_ascii_case(field))?;
     let warning =
         Diagnostic::warning(Code::DeprecatedField, format!("`{name}` is deprecated")).at(span).help(*remedy);
     let successor = RENAMED.iter().find(|(renamed, _)| renamed == name).map(|(_, successor)| *successor);
-    // Where there are both, their entries have to be joined by hand.
+    // If both fields are present, their entries have to be joined by hand.
     let is_free = |successor: &&str| !fields.iter().any(|(key, _)| key.eq_ignore_ascii_case(successor));
     Some(match successor.filter(is_free) {
         Some(successor) => warning.fix(span, in_place_of(key.meta.style, successor)),
@@ -345,21 +345,21 @@ fn deprecation(fields: &Map, key: &Key) -> Option<Diagnostic> {
     })
 }
 
-/// What there is to say of a key that stands twice: kustomize takes the last one, and is silent.
-fn given_again(key: &RepeatedKey) -> Diagnostic {
-    let message = format!("the key `{}` stands here again, and only the last one counts", key.name);
+/// Warns about a duplicate key: kustomize silently takes the last one.
+fn duplicate_key_warning(key: &RepeatedKey) -> Diagnostic {
+    let message = format!("duplicate key `{}`: only the last value is used", key.name);
     key.told(Diagnostic::warning(Code::DuplicateKey, message))
 }
 
-/// What there is to say of a document behind the first, if it has anything in it.
+/// Warns about a document after the first, unless it is empty.
 fn ignored_document(document: &Node) -> Option<Diagnostic> {
-    let message = "only the first document of a kustomization is read, and this is another one";
-    let told = || Diagnostic::warning(Code::IgnoredDocument, message).at(document.span().at_start());
-    (!document.is_null()).then(|| told().help("move what it says into the first document, or remove it"))
+    let message = "this document is ignored: only the first document of a kustomization is read";
+    let warning = || Diagnostic::warning(Code::IgnoredDocument, message).at(document.span().at_start());
+    (!document.is_null()).then(|| warning().help("move its fields to the first document, or remove it"))
 }
 
-/// Whether a field leaves the kustomization as it would be without it.
-fn says_nothing(key: &str, value: &Node) -> bool {
+/// Returns true if a field has no effect on the build.
+fn has_no_effect(key: &str, value: &Node) -> bool {
     let is_type = key.eq_ignore_ascii_case("apiVersion") || key.eq_ignore_ascii_case("kind");
     is_type || value.is_null() || value.as_str() == Some("")
 }
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn older_fields_move_and_are_warned_of() {
+    fn deprecated_fields_are_moved_and_warned_about() {
         let Warned { value: k, warnings } = read(
             "bases: [b]\nresources: [a]\nimageTags: [{name: x}]\nconfigMapGenerator: [{name: c, env: e}]\n",
         )
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kustomize_refuses_is_refused() {
+    fn files_rejected_by_kustomize_are_rejected() {
         for text in [
             "",
             "# nothing\n",

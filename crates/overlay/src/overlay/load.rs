@@ -1,8 +1,8 @@
-//! Which files a build may read: the directories that it goes through, and the texts in them.
+//! Decides which files a build may read, and reads them.
 //!
-//! A [`Root`] is one directory with a kustomization. Files are read only from in and below it,
-//! symbolic links followed, unless the load restriction is lifted; other directories are entered
-//! as roots of their own.
+//! A [`Root`] is one directory with a kustomization. It reads files only from in and below its directory, after
+//! following symlinks, unless the load restriction is lifted. Other directories are entered as roots of their
+//! own.
 
 mod check;
 mod trail;
@@ -25,18 +25,18 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, io_reason, unreadable};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, Span, as_seen_from, is_kustomization};
 use smp_text::yaml::{self, in_place_of, nearest, style_of_written};
 
-/// What all reading of one run shares.
+/// State shared by all reads of one run.
 #[derive(Debug, Clone)]
 pub struct Reader {
     tree: Arc<dyn FileTree>,
     sources: SourceMap,
-    /// Whether files must be in or below the root that names them.
+    /// Requires files to be in or below the root that refers to them.
     restricted: bool,
     working_directory: Arc<Path>,
     remotes: Arc<Remotes>,
-    /// The trees of repositories that were entered, by their real path: each is open once.
+    /// The trees of fetched repositories by real path, so that each is opened once.
     repositories: Arc<Mutex<FxHashMap<PathBuf, Directory>>>,
-    /// The names in directories that were searched for what was meant by one that is not there.
+    /// The names in directories that were listed to suggest a correction for a missing path.
     listed: Arc<Mutex<FxHashMap<PathBuf, SimilarNames>>>,
 }
 
@@ -64,7 +64,7 @@ impl Reader {
         })
     }
 
-    /// The same, with what fetches from elsewhere replaced.
+    /// Returns the reader with other remotes.
     #[must_use]
     pub fn with_remotes(&self, remotes: Remotes) -> Self {
         Self { remotes: Arc::new(remotes), ..self.clone() }
@@ -76,34 +76,34 @@ impl Reader {
         Self { tree, ..self.clone() }
     }
 
-    /// The tree that is read.
+    /// Returns the tree that files are read from.
     #[must_use]
     pub fn tree(&self) -> &dyn FileTree {
         &*self.tree
     }
 
-    /// The texts read so far.
+    /// Returns the texts read so far.
     #[must_use]
     pub fn sources(&self) -> &SourceMap {
         &self.sources
     }
 
-    /// A path as the user would write it, from the working directory.
+    /// Returns a path as the user would write it, relative to the working directory.
     #[must_use]
     pub fn shown(&self, path: &Path) -> PathBuf {
         as_seen_from(path, &self.working_directory).into_owned()
     }
 
-    /// What fetches files and repositories from elsewhere.
+    /// Returns the fetcher of remote files and repositories.
     #[must_use]
     pub fn remotes(&self) -> &Remotes {
         &self.remotes
     }
 
-    /// Opens the directory, or the repository, that the user named.
+    /// Opens the directory or repository that the user named.
     ///
     /// # Errors
-    /// It is not there, or is no directory; a repository cannot be fetched.
+    /// The path does not exist or is not a directory, or the repository cannot be fetched.
     pub fn open(&self, path: &Path) -> Result<Root> {
         if let Some(spec) = path.to_str().and_then(|text| RepoSpec::parse(text).ok()) {
             let checkout = Arc::new(self.remotes.repository(&spec, Span::default())?);
@@ -116,7 +116,7 @@ impl Reader {
                 format!("{}: {}", without_password(&path.display().to_string()), io_reason(&error)),
             )
             .help(self.nearest_target(path).map_or_else(
-                || "name a directory that has a kustomization file or manifests".into(),
+                || "pass a directory that has a kustomization file or manifests".into(),
                 |meant| format!("did you mean `{}`?", meant.display()),
             ))
         })?;
@@ -125,24 +125,24 @@ impl Reader {
                 Code::Io,
                 format!("{} is a file, not a directory", path.display()),
             )
-            .help("name the directory that the file is in"));
+            .help("pass the directory that contains the file"));
         }
         self.enter(found)
     }
 
-    /// A name beside a target that is not there, if it is nearly the same.
+    /// Returns the existing path whose last segment is most similar to that of a missing target.
     fn nearest_target(&self, path: &Path) -> Option<PathBuf> {
         let name = path.file_name()?.to_str()?;
         let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let entries = self.tree.list(above).ok()?;
         let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
-        // What has the very name is there and broken.
+        // An entry of exactly this name exists but cannot be read, so it is no suggestion.
         let meant = path.with_file_name(nearest(name, &names).filter(|meant| *meant != name)?);
         self.tree.locate(Path::new(""), &meant).is_ok().then_some(meant)
     }
 
-    /// Opens the target that the user named: as [`Reader::open`], or of a file the directory that it is in. The
-    /// path of the file comes with that, unless the file stands for the directory, as kustomizations do.
+    /// Opens the target that the user named, as [`Reader::open`]. For a file, opens its directory and also
+    /// returns the path of the file, unless it is a kustomization file, which represents its directory.
     ///
     /// # Errors
     /// As [`Reader::open`].
@@ -152,7 +152,7 @@ impl Reader {
         let Some(file) = found.filter(|found| found.kind() == FileKind::File) else {
             return Ok((self.open(path)?, None));
         };
-        // Where the name stands is the directory, wherever a link leads.
+        // The directory is the one in the given path, even if the file is a symlink to another directory.
         let named = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let root = self.open(named)?;
         Ok((root, (!is_kustomization(path)).then(|| file.into_path())))
@@ -164,7 +164,7 @@ impl Reader {
         Ok(Root { reader: self.clone(), directory, visited: None, checkout: None })
     }
 
-    /// The directory of a repository that the reference names.
+    /// Returns the directory that the reference names within a fetched repository.
     fn directory_of(&self, checkout: &Checkout) -> Result<Directory> {
         let mut repositories = self.repositories.lock().unwrap_or_else(PoisonError::into_inner);
         let tree = match repositories.entry(checkout.clone_dir.clone()) {
@@ -182,51 +182,51 @@ pub struct Root {
     directory: Directory,
     /// The roots that led here.
     visited: Option<RootTrail>,
-    /// The repository that it is in, when it was fetched.
+    /// The repository that contains the directory, if it was fetched.
     checkout: Option<Arc<Checkout>>,
 }
 
-/// What a path of a kustomization leads to.
+/// The target of a path in a kustomization.
 #[derive(Debug)]
 pub enum Target {
-    /// A file, by its real path.
+    /// A file, by real path.
     File(PathBuf),
-    /// A file from elsewhere, as text.
+    /// A remote file, as text.
     Text(SourceId),
     /// A directory with a kustomization of its own.
     Directory(Root),
 }
 
 impl Root {
-    /// The real path.
+    /// Returns the real path.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The directory itself.
+    /// Returns the directory itself.
     #[must_use]
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    /// The path as the user would write it.
+    /// Returns the path as the user would write it.
     #[must_use]
     pub fn shown(&self) -> PathBuf {
         self.reader.shown(self.path())
     }
 
-    /// What reads here.
+    /// Returns the reader that this root belongs to.
     #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
-    /// Finds out whether a path leads to a file or a directory, and whether it may be used. URLs are
-    /// fetched: as a file if there is one that `is_file` accepts, else as a repository.
+    /// Resolves a path to a file or a directory, and checks that it may be used. URLs are fetched: as a file if
+    /// `is_file` accepts the content, otherwise as a repository.
     ///
     /// # Errors
-    /// It is not there, is outside the root, or is a directory that led here.
+    /// The path does not exist, is outside the root, or is a directory that led to this one.
     pub fn find(&self, path: &str, at: Span, is_file: impl Fn(SourceId) -> Result<()>) -> Result<Target> {
         if is_remote_file(path) {
             let read = |bytes| {
@@ -238,7 +238,7 @@ impl Root {
                 Found::Repository(checkout) => self.enter_checkout(checkout, at).map(Target::Directory),
             };
         }
-        // A file of that name comes before a repository, as in kustomize.
+        // As in kustomize, an existing file takes precedence over a repository.
         if let Ok(spec) = RepoSpec::parse(path)
             && !self.directory.locate(path).is_ok_and(|found| found.kind() == FileKind::File)
         {
@@ -253,10 +253,10 @@ impl Root {
         Ok(Target::File(found.into_path()))
     }
 
-    /// Enters a directory or repository that the kustomization names.
+    /// Enters a directory or repository that the kustomization refers to.
     ///
     /// # Errors
-    /// As [`Root::find`], and when it is a file.
+    /// As [`Root::find`]. Also if the path is a file.
     pub fn enter(&self, path: &str, at: Span) -> Result<Self> {
         if let Ok(spec) = RepoSpec::parse(path) {
             let checkout = self.fetch(&spec, at)?;
@@ -264,68 +264,68 @@ impl Root {
         }
         let found = self.locate(path, at)?;
         if !found.is_directory() {
-            return Err(Diagnostic::error(
-                Code::Io,
-                format!("`{path}` is a file; a directory is needed here"),
-            )
-            .at(at)
-            .help("name the directory that has the kustomization file"));
+            return Err(Diagnostic::error(Code::Io, format!("`{path}` is a file, expected a directory"))
+                .at(at)
+                .help("use the directory that contains the kustomization file"));
         }
         self.enter_directory(path, found.into_path(), at)
     }
 
-    /// Fetches a repository. One of this machine is nothing that a repository from elsewhere may name.
+    /// Fetches a repository. A remote repository must not refer to one on this machine.
     fn fetch(&self, spec: &RepoSpec, at: Span) -> Result<Checkout> {
         if spec.is_local() && self.checkout.as_ref().is_some_and(|checkout| !checkout.spec.is_local()) {
-            let message = format!("{} is a repository of this machine", spec.shown());
+            let message = format!("remote kustomization refers to the local repository {}", spec.shown());
             return Err(Diagnostic::error(Code::OutsideRoot, message)
                 .at(at)
-                .help("what is fetched from elsewhere may not use it"));
+                .help("remote kustomizations can only use remote repositories"));
         }
         self.reader.remotes.repository(spec, at)
     }
 
-    /// Enters a repository. Trees of repositories are shared, so that only the same directory is a
-    /// cycle, not one that contains another.
+    /// Enters a repository. The trees of repositories are shared, so only the same directory is a cycle, not one
+    /// that contains another.
     fn enter_checkout(&self, checkout: Checkout, at: Span) -> Result<Self> {
         let directory = self.reader.directory_of(&checkout).map_err(|d| d.at(at))?;
         if self.way_here().any(|visited| **visited == *directory.path()) {
-            let message = format!("{} leads back to what is being built", checkout.spec.shown());
+            let message = format!("cycle: {} is already being built", checkout.spec.shown());
             return Err(Diagnostic::error(Code::Cycle, message)
                 .at(at)
-                .help("a kustomization cannot contain itself"));
+                .help("remove the entry: a kustomization cannot contain itself"));
         }
         let (reader, visited) = (self.reader.clone(), Some(self.way_on()));
         Ok(Self { reader, directory, visited, checkout: Some(Arc::new(checkout)) })
     }
 
-    /// This root and those that led here, the outermost last.
+    /// Returns the path of this root and of those that led here, the outermost last.
     fn way_here(&self) -> impl Iterator<Item = &Arc<Path>> {
         std::iter::once(self.directory.shared_path())
             .chain(self.visited.iter().flat_map(RootTrail::backwards))
     }
 
-    /// The way to what is entered from here.
+    /// Returns the trail for a directory entered from this root.
     fn way_on(&self) -> RootTrail {
         RootTrail::over(self.directory.shared_path(), self.visited.as_ref())
     }
 
     fn enter_directory(&self, path: &str, real: PathBuf, at: Span) -> Result<Self> {
         if Path::new(path).is_absolute() {
-            return Err(Diagnostic::error(Code::OutsideRoot, format!("`{path}` is an absolute path"))
-                .at(at)
-                .help("write the directory relative to this kustomization"));
+            return Err(Diagnostic::error(
+                Code::OutsideRoot,
+                format!("directory `{path}` is an absolute path"),
+            )
+            .at(at)
+            .help("use a path relative to this kustomization"));
         }
         if let Some(part) = ambiguous_part(path) {
             return Err(Diagnostic::error(
                 Code::InvalidValue,
-                format!("the path `{path}` is ambiguous: `{part}`"),
+                format!("ambiguous path `{path}`: segment `{part}` contains `..`"),
             )
             .at(at)
-            .help("check the indentation: two list entries may have become one"));
+            .help("check the indentation: two list entries may have been joined into one"));
         }
         self.check_cycle(path, &real, at)?;
-        // Nobody writes into what was fetched: a journal there is a file that somebody committed.
+        // Nothing writes into a fetched repository, so a journal there was committed by somebody else.
         if self.checkout.is_none() {
             self.directory.check_finished(&real).map_err(|problem| problem.at(at))?;
         }
@@ -333,11 +333,11 @@ impl Root {
         Ok(Self { reader, directory: self.directory.part_at(real), visited, checkout: self.checkout.clone() })
     }
 
-    /// A directory that nothing names but where it is, as a root of its own in the same repository; none when
-    /// there is no such directory there.
+    /// Opens a directory that no kustomization refers to, as a root of its own in the same repository. Returns
+    /// `None` if there is no such directory.
     ///
     /// # Errors
-    /// A link leads out of the repository.
+    /// A symlink leads out of the repository.
     pub fn neighbour(&self, path: &Path) -> Result<Option<Self>> {
         if self.checkout.as_ref().is_some_and(|checkout| !path.starts_with(&checkout.clone_dir)) {
             return Ok(None);
@@ -351,24 +351,24 @@ impl Root {
         Ok(Some(Self { directory, visited: None, ..self.clone() }))
     }
 
-    /// What a path leads to; an error says where the path stands.
+    /// Locates a path of the kustomization. Errors carry the location of the entry.
     fn locate(&self, path: &str, at: Span) -> Result<Located> {
         if path.is_empty() {
-            return Err(Diagnostic::error(Code::InvalidValue, "this path is empty").at(at));
+            return Err(Diagnostic::error(Code::InvalidValue, "path is empty").at(at));
         }
         self.directory.locate(path).map_err(|error| {
             if leads_out(&error) {
                 return self.leaves(Path::new(path)).at(at);
             }
             let shown = self.reader.shown(&clean(&self.path().join(path)));
-            if is_text(path) {
-                let message = "this is a text, and the path of a file is needed here";
+            if is_inline_content(path) {
+                let message = "expected the path of a file, found inline content";
                 return Diagnostic::error(Code::InvalidValue, message).at(at);
             }
             let error = unreadable(format_args!("`{path}`"), &error).at(at);
             match self.nearest_path(path) {
                 Some(meant) => {
-                    // The scalar may say more than the path.
+                    // The scalar may contain more than the path, so the fix keeps its style.
                     let written = self.reader.sources().written(at);
                     let style = written.and_then(|written| style_of_written(&written, path));
                     let error = error.help(format!("did you mean `{meant}`? looked for {}", shown.display()));
@@ -382,7 +382,8 @@ impl Root {
         })
     }
 
-    /// The path that was probably meant: the same with the first part that is not there replaced by a name beside it.
+    /// Returns the path that was probably meant: the first missing segment is replaced by a similar existing
+    /// name.
     fn nearest_path(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('/').collect();
         let missing = (1..=parts.len()).find(|i| self.directory.locate(parts[..*i].join("/")).is_err())? - 1;
@@ -398,11 +399,11 @@ impl Root {
         let mut meant = parts.clone();
         meant[missing] = &name;
         let meant = meant.join("/");
-        // What a part more is wrong with is no suggestion.
+        // A path that is still wrong in a later segment is no suggestion.
         self.directory.locate(&meant).is_ok().then_some(meant)
     }
 
-    /// The name in a directory that is most like another, but for hidden ones. Each directory is read once.
+    /// Returns the most similar name in a directory, except hidden ones. Each directory is listed once.
     fn nearest_name(&self, directory: &Directory, name: &str) -> Option<SmolStr> {
         let mut listed = self.reader.listed.lock().unwrap_or_else(PoisonError::into_inner);
         let names = listed.entry(directory.path().to_path_buf()).or_insert_with(|| {
@@ -413,10 +414,10 @@ impl Root {
         names.nearest(name).filter(|name| !name.starts_with('.'))
     }
 
-    /// Reads a text file that the kustomization names.
+    /// Reads a text file that the kustomization refers to.
     ///
     /// # Errors
-    /// It cannot be read, is outside the root, or is no text.
+    /// The file cannot be read, is outside the root, or is not text.
     pub fn text(&self, path: &str, at: Span) -> Result<SourceId> {
         if is_remote_file(path) {
             let bytes = self.reader.remotes.file(path, at)?;
@@ -426,10 +427,10 @@ impl Root {
         self.text_at(&real).map_err(|d| d.at(at))
     }
 
-    /// Reads a file, which was found to be one that may be read, into the sources.
+    /// Reads a file that was already found to be allowed, and adds it to the sources.
     ///
     /// # Errors
-    /// It cannot be read, or is no text.
+    /// The file cannot be read or is not text.
     pub fn text_at(&self, path: &Path) -> Result<SourceId> {
         let shown = self.reader.shown(path);
         let bytes = self.bytes_at(path).map_err(|failure| match failure {
@@ -442,10 +443,10 @@ impl Root {
         Ok(self.reader.sources.add(shown, text))
     }
 
-    /// The content of a file that may be read. All that a build reads comes this way.
+    /// Returns the content of a file that may be read. All reads of a build go through this function.
     ///
-    /// What is looked at is the file that was opened: where its path led before, and where it leads now, may be
-    /// something else.
+    /// The check applies to the file that was opened: the path may have led elsewhere before, and may lead
+    /// elsewhere by now.
     fn bytes_at(&self, path: &Path) -> std::result::Result<Vec<u8>, ReadFailure> {
         let file = self.directory.open(path).map_err(ReadFailure::Io)?;
         if self.is_restricted() {
@@ -457,36 +458,34 @@ impl Root {
         file.read().map_err(ReadFailure::Io)
     }
 
-    /// Whether a file that the kustomization names may be read; one from elsewhere is not fetched for that.
+    /// Checks that a file that the kustomization refers to may be read. Remote files are not fetched for that.
     ///
     /// # Errors
-    /// It is not there, outside the root, or a directory.
+    /// The path does not exist, is outside the root, or is a directory.
     pub fn check_file(&self, path: &str, at: Span) -> Result<()> {
         if is_remote_file(path) { Ok(()) } else { self.file(path, at).map(drop) }
     }
 
-    /// The real path of a file that the kustomization names.
+    /// Returns the real path of a file that the kustomization refers to.
     ///
     /// # Errors
-    /// It is not there, outside the root, or a directory.
+    /// The path does not exist, is outside the root, or is a directory.
     fn file(&self, path: &str, at: Span) -> Result<PathBuf> {
         let found = self.locate(path, at)?;
         if found.is_directory() {
-            return Err(Diagnostic::error(
-                Code::Io,
-                format!("`{path}` is a directory; a file is needed here"),
-            )
-            .at(at));
+            return Err(
+                Diagnostic::error(Code::Io, format!("`{path}` is a directory, expected a file")).at(at)
+            );
         }
         self.check(path, &found).map_err(|d| d.at(at))?;
         Ok(found.into_path())
     }
 
-    /// The kustomization file of this root, or none.
+    /// Returns the path of the kustomization file of this root, if it has one. As in kustomize, a directory of
+    /// such a name is ignored if there is also a file.
     ///
     /// # Errors
-    /// There are several, or what has such a name may not be read. As in kustomize, a directory is passed over where
-    /// there is a file beside it.
+    /// There are several kustomization files, or one of them may not be read.
     pub fn kustomization_file(&self) -> Result<Option<PathBuf>> {
         let shown = |name: &str| self.reader.shown(&self.path().join(name));
         let mut found: Vec<&str> = Vec::new();
@@ -504,53 +503,55 @@ impl Root {
         }
         match (found.as_slice(), directory) {
             ([], Some(name)) => {
-                let message = format!("{} is a directory, and no kustomization file", shown(name).display());
-                Err(Diagnostic::error(Code::Io, message).help("put the file there, or rename the directory"))
+                let message =
+                    format!("{} is a directory, expected a kustomization file", shown(name).display());
+                Err(Diagnostic::error(Code::Io, message)
+                    .help("replace the directory by the file, or rename it"))
             }
-            ([], None) => self.no_lost_kustomization().map(|()| None),
+            ([], None) => self.check_dangling_kustomization().map(|()| None),
             ([name], _) => Ok(Some(self.path().join(name))),
             ([first, second, ..], _) => {
                 let names = [first, second].map(|name| shown(name).display().to_string()).join(" and ");
-                let message = format!("there are several kustomization files: {names}");
-                Err(Diagnostic::error(Code::Ambiguous, message).help("keep one of them"))
+                let message = format!("found several kustomization files: {names}");
+                Err(Diagnostic::error(Code::Ambiguous, message).help("keep only one of them"))
             }
         }
     }
 
-    /// Looks whether there is a link with the name of a kustomization that cannot be followed: without it the
-    /// directory would be another one.
-    fn no_lost_kustomization(&self) -> Result<()> {
-        // What cannot be listed has no kustomization, and whoever walks over it says so.
+    /// Rejects a dangling symlink with the name of a kustomization file. Ignoring it would build the directory as
+    /// a plain directory.
+    fn check_dangling_kustomization(&self) -> Result<()> {
+        // A directory that cannot be listed has no kustomization; walking over it reports the error.
         let entries = self.directory.list().unwrap_or_default();
-        let is_lost = |entry: &&DirectoryEntry| {
+        let is_symlink = |entry: &&DirectoryEntry| {
             entry.kind == FileKind::Link && KUSTOMIZATION_FILES.iter().any(|name| entry.name == *name)
         };
-        let Some(lost) = entries.iter().find(is_lost) else { return Ok(()) };
-        match self.directory.locate(&lost.name) {
+        let Some(link) = entries.iter().find(is_symlink) else { return Ok(()) };
+        match self.directory.locate(&link.name) {
             Ok(_) => Ok(()),
             Err(error) => {
-                let path = self.reader.shown(&self.path().join(&lost.name));
-                let message =
-                    format!("{} is a link that cannot be followed: {}", path.display(), io_reason(&error));
-                Err(Diagnostic::error(Code::Io, message).help("correct the link, or remove it"))
+                let path = self.reader.shown(&self.path().join(&link.name));
+                let message = format!("symlink {} cannot be followed: {}", path.display(), io_reason(&error));
+                Err(Diagnostic::error(Code::Io, message).help("correct or remove the symlink"))
             }
         }
     }
 
-    /// Whether files may be added below it: trees of repositories are shared.
+    /// Returns true if files may be added below this directory. Fetched repositories are shared and must not
+    /// change.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.checkout.is_none()
     }
 
-    /// The repository that it is in, for an outline.
+    /// Returns the fetched repository that contains the directory, for an outline.
     pub(super) fn outline_checkout(&self) -> Option<OutlineCheckout> {
         let checkout = self.checkout()?;
         let directory = self.reader.shown(&checkout.clone_dir);
         Some(OutlineCheckout { directory, url: checkout.spec.shown(), commit: checkout.commit.clone() })
     }
 
-    /// The repository that it is in, when it was fetched.
+    /// Returns the repository that contains the directory, if it was fetched.
     #[must_use]
     pub fn checkout(&self) -> Option<&Checkout> {
         self.checkout.as_deref()
@@ -574,19 +575,20 @@ impl Files for Root {
     }
 }
 
-/// Why a file that a path led to was not read.
+/// The reason why a file was not read.
 enum ReadFailure {
-    /// What was opened is outside of the root: its real path.
+    /// The opened file is outside of the root. Holds its real path.
     Outside(PathBuf),
     Io(std::io::Error),
 }
 
-/// Whether what stands for a path is a manifest or a patch itself, which no message repeats: it may hold secrets.
-fn is_text(path: &str) -> bool {
+/// Returns true if a value given as a path is really an inline manifest or patch. Messages must not repeat it,
+/// because it may contain secrets.
+fn is_inline_content(path: &str) -> bool {
     path.contains('\n') || path.contains(": ") || path.trim_start().starts_with(['{', '['])
 }
 
-/// A part of a path that has `..` in it and is more than that: two list entries run together.
+/// Returns the first segment of a path that contains `..` and more: a sign of two list entries joined into one.
 fn ambiguous_part(path: &str) -> Option<&str> {
     path.split('/').find(|part| *part != ".." && part.contains(".."))
 }

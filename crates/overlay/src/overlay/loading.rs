@@ -1,7 +1,7 @@
-//! How trees are read: one directory after the other, however deep they nest, on a stack of its own.
+//! Reads trees one directory after the other, on an explicit stack, so that nesting depth is no problem.
 //!
-//! What a kustomization names is looked at in order; at a directory that is not known yet the rest waits until
-//! that one is read.
+//! The entries of a kustomization are resolved in order. At a directory that was not read yet, the remaining
+//! entries wait until it is.
 
 use std::mem;
 use std::path::PathBuf;
@@ -17,30 +17,31 @@ use smp_text::diagnostic::{Code, Diagnostic, Problems, Result, Warned};
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::{Node, Spanned};
 
-/// How many directories may lie below each other. kustomize builds 1,500; real ones are below ten.
+/// The maximum depth of nested directories. kustomize builds 1,500; real overlays nest below ten.
 const MAX_NESTING: usize = 2_500;
 
-/// From how many entries on it pays to start threads.
-const MANY: usize = 24;
+/// The number of entries from which reading them in parallel pays off.
+const PARALLEL_FROM: usize = 24;
 
-/// Reads the kustomization of a root and all that it leads to, each directory once, before anything is built.
+/// Reads the kustomization of a root and everything it refers to before anything is built. Each directory is read
+/// once.
 ///
-/// Directories below the root are taken from and left in `shared`, if several targets are built.
+/// If several targets are built, directories below the root are taken from and kept in `shared`.
 ///
 /// # Errors
-/// Whatever cannot be read, each with the place that names it; directories that nest too deep.
+/// A file cannot be read (the error has the location of its entry), or directories nest too deep.
 pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<Warned<Tree>> {
     let own = SharedTrees::default();
     let trees = shared.unwrap_or(&own);
-    let loading = Loading { trees, alone: shared.is_none() };
+    let loading = Loading { trees, single_target: shared.is_none() };
     let mut open = vec![Loading::open(root.clone(), Role::Kustomization, Span::default())?];
-    // What has become of the directory that was read last.
+    // The result of the directory that was read last.
     let mut below = None;
     while let Some(mut last) = open.pop() {
         if let Some(below) = below.take() {
             last.take(below);
         }
-        match loading.go_on(&mut last, open.len() + 1) {
+        match loading.next_directory(&mut last, open.len() + 1) {
             Ok(Some(entered)) => {
                 open.push(last);
                 match Loading::open(entered.root, entered.role, entered.at) {
@@ -50,7 +51,7 @@ pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<War
             }
             Ok(None) if open.is_empty() => {
                 let tree = last.into_tree();
-                // Each target is told of all that it uses, whoever read that first.
+                // Each target gets the warnings of everything it uses, even if another target read it first.
                 let warnings = tree.told();
                 return Ok(Warned { value: tree, warnings });
             }
@@ -63,24 +64,24 @@ pub(super) fn load_tree(root: &Root, shared: Option<&SharedTrees>) -> Result<War
             Err(problem) => below = Some(Err(problem)),
         }
     }
-    Err(Diagnostic::error(Code::Io, "there is nothing to read"))
+    Err(Diagnostic::error(Code::Io, "nothing to read"))
 }
 
-/// Which part of a build a directory plays.
+/// The role of a directory in a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Kustomization,
     Component,
 }
 
-/// A directory that has to be read before its user goes on.
+/// A directory to read before the one that refers to it continues.
 struct Entered {
     root: Root,
     role: Role,
     at: Span,
 }
 
-/// The fields of a kustomization whose entries may be directories, in the order in which they are read.
+/// The fields of a kustomization whose entries may be directories, in reading order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum EntryField {
     Resources,
@@ -113,51 +114,52 @@ impl EntryField {
 }
 
 struct Loading<'l> {
-    /// What was loaded already.
+    /// The trees that are already loaded.
     trees: &'l SharedTrees,
-    /// Whether no other target is loaded meanwhile.
-    alone: bool,
+    /// True if no other target is loaded at the same time.
+    single_target: bool,
 }
 
-/// A directory some of whose entries were looked at.
+/// A directory whose entries are being resolved.
 struct OpenTree {
     tree: Tree,
     part: EntryField,
-    /// How many entries of that part were looked at.
+    /// The number of resolved entries of the current field.
     done: usize,
-    /// What they lead to, where the part is not of plugins.
+    /// The resolved entries, for fields other than those of plugins.
     found: Vec<Unread>,
-    /// What is wrong with the entries: the first that is does not hide the others.
+    /// The errors of all entries: the first one does not hide the others.
     problems: Problems,
 }
 
-/// What an entry leads to, before its file is read.
+/// The target of an entry before its file is read.
 enum Unread {
     Directory(Arc<Tree>),
     Text(SourceId),
-    /// The real path, and the entry that names it.
+    /// The real path, and the location of the entry.
     File(PathBuf, Span),
 }
 
-/// What looking at an entry comes to.
-enum Looked {
-    /// Something that is at hand.
+/// The result of resolving an entry.
+enum ResolvedEntry {
+    /// Something that needs no further directory.
     Found(Unread),
-    /// A directory.
+    /// A directory that has to be read first.
     Enter(Entered),
-    /// Configurations in the entry itself.
+    /// Inline configurations.
     Inline(Vec<Node>),
 }
 
 impl Loading<'_> {
-    /// Begins with a directory: reads its kustomization.
+    /// Starts with a directory: reads its kustomization.
     fn open(root: Root, role: Role, at: Span) -> Result<OpenTree> {
         let Some(file) = root.kustomization_file()? else {
             let message = format!("{} has no kustomization file", root.shown().display());
             let error = Diagnostic::error(Code::Io, message)
                 .at(at)
-                .help("add a kustomization.yaml there, or name the files in it one by one");
-            let nearest = kustomizations_below(&root).map(|nearest| format!("the nearest are in {nearest}"));
+                .help("add a kustomization.yaml, or list the files of the directory one by one");
+            let nearest =
+                kustomizations_below(&root).map(|nearest| format!("nearest kustomizations: {nearest}"));
             return Err(nearest.into_iter().fold(error, Diagnostic::note));
         };
         let source = root.text_at(&file)?;
@@ -183,27 +185,27 @@ impl Loading<'_> {
         Ok(OpenTree { tree, part: EntryField::Resources, done: 0, found: Vec::new(), problems })
     }
 
-    /// Looks at one entry after the other, up to a directory that has to be read first; none when all is done.
-    /// `depth` is how many directories are open.
-    fn go_on(&self, open: &mut OpenTree, depth: usize) -> Result<Option<Entered>> {
+    /// Resolves entries up to a directory that has to be read first. Returns `None` when all are resolved.
+    /// `depth` is the number of open directories.
+    fn next_directory(&self, open: &mut OpenTree, depth: usize) -> Result<Option<Entered>> {
         loop {
             let Some(entry) = open.part.entries(&open.tree.kustomization).get(open.done) else {
                 self.finish_part(open);
                 let Some(next) = open.part.next() else {
-                    return open.judged().map(|()| None);
+                    return open.finish().map(|()| None);
                 };
                 (open.part, open.done) = (next, 0);
                 continue;
             };
             open.done += 1;
-            match look(&open.tree.root, open.part, entry) {
-                Ok(Looked::Inline(documents)) => {
+            match resolve_entry(&open.tree.root, open.part, entry) {
+                Ok(ResolvedEntry::Inline(documents)) => {
                     if let Some(plugins) = open.plugins() {
                         plugins.inline.extend(documents);
                     }
                 }
-                Ok(Looked::Found(unread)) => open.add(unread),
-                Ok(Looked::Enter(entered)) => {
+                Ok(ResolvedEntry::Found(unread)) => open.add(unread),
+                Ok(ResolvedEntry::Enter(entered)) => {
                     let known = self.trees.get(entered.root.path());
                     check_nesting(depth + known.as_ref().map_or(1, |tree| tree.depth), &entered)?;
                     let Some(tree) = known else { return Ok(Some(entered)) };
@@ -216,7 +218,7 @@ impl Loading<'_> {
         }
     }
 
-    /// Reads what the entries of a part lead to.
+    /// Reads the files that the entries of a field refer to.
     fn finish_part(&self, open: &mut OpenTree) {
         let found = mem::take(&mut open.found);
         match open.part {
@@ -238,38 +240,38 @@ impl Loading<'_> {
         }
     }
 
-    /// Reads what entries lead to, many at a time.
+    /// Reads the files of entries, in parallel if there are many.
     fn read(&self, root: &Root, found: Vec<Unread>) -> Vec<Result<(Item, usize)>> {
-        // Several targets keep all processors busy as it is, and threads that wait for files here would
-        // begin other targets meanwhile, one upon the other.
-        if !self.alone || found.len() < MANY {
+        // With several targets all processors are busy anyway, and a rayon thread that waits here would start
+        // another target on top of this one's stack.
+        if !self.single_target || found.len() < PARALLEL_FROM {
             return found.into_iter().map(|unread| unread.read(root)).collect();
         }
         found.into_par_iter().map(|unread| unread.read(root)).collect()
     }
 }
 
-/// Looks what an entry leads to. An entry for a plugin is a configuration itself, or else the path of one.
-fn look(root: &Root, part: EntryField, entry: &Spanned<String>) -> Result<Looked> {
+/// Resolves an entry. An entry of a plugin field is an inline configuration or a path.
+fn resolve_entry(root: &Root, part: EntryField, entry: &Spanned<String>) -> Result<ResolvedEntry> {
     let at = entry.span;
     if part == EntryField::Components {
         let root = root.enter(entry, at)?;
-        return Ok(Looked::Enter(Entered { root, role: Role::Component, at }));
+        return Ok(ResolvedEntry::Enter(Entered { root, role: Role::Component, at }));
     }
     if part != EntryField::Resources
         && let Some(documents) = inline_manifests(root, entry)
     {
-        return Ok(Looked::Inline(documents));
+        return Ok(ResolvedEntry::Inline(documents));
     }
     Ok(match find(root, entry, at)? {
-        Target::Directory(root) => Looked::Enter(Entered { root, role: Role::Kustomization, at }),
-        Target::Text(source) => Looked::Found(Unread::Text(source)),
-        Target::File(real) => Looked::Found(Unread::File(real, at)),
+        Target::Directory(root) => ResolvedEntry::Enter(Entered { root, role: Role::Kustomization, at }),
+        Target::Text(source) => ResolvedEntry::Found(Unread::Text(source)),
+        Target::File(real) => ResolvedEntry::Found(Unread::File(real, at)),
     })
 }
 
 impl OpenTree {
-    /// The plugins of the part that is being looked at.
+    /// Returns the plugins of the current field.
     fn plugins(&mut self) -> Option<&mut Plugins> {
         match self.part {
             EntryField::Resources | EntryField::Components => None,
@@ -279,7 +281,7 @@ impl OpenTree {
         }
     }
 
-    /// Takes what the entry that was looked at last leads to; configurations of plugins are read at once.
+    /// Adds the target of the entry that was resolved last. Configurations of plugins are read at once.
     fn add(&mut self, unread: Unread) {
         let entry = self.part.entries(&self.tree.kustomization).get(self.done - 1).cloned();
         if matches!(self.part, EntryField::Resources | EntryField::Components) {
@@ -293,9 +295,9 @@ impl OpenTree {
         }
     }
 
-    /// What is wrong with it, if something is: then the files that its steps would read are looked for, too, and
-    /// what is odd is told with it.
-    fn judged(&mut self) -> Result<()> {
+    /// Returns the errors of the directory, if there are any. In this case it also checks the files that later
+    /// steps would read, and includes the warnings.
+    fn finish(&mut self) -> Result<()> {
         let mut problems = mem::take(&mut self.problems);
         if problems.is_empty() {
             return Ok(());
@@ -311,7 +313,7 @@ impl OpenTree {
         problems.or(())
     }
 
-    /// Takes the directory that the entry leads to, or what is wrong with it.
+    /// Adds the directory of the current entry, or its error.
     fn take(&mut self, directory: Result<Arc<Tree>>) {
         if let Some(tree) = self.problems.value_of(directory) {
             self.tree.depth = self.tree.depth.max(tree.depth + 1);
@@ -325,7 +327,7 @@ impl OpenTree {
 }
 
 impl Unread {
-    /// The item, and how many bytes its text has.
+    /// Reads the item. Also returns the size of its text in bytes.
     fn read(self, root: &Root) -> Result<(Item, usize)> {
         let source = match self {
             Self::Directory(tree) => return Ok((Item::Directory(tree), 0)),
@@ -345,53 +347,52 @@ fn check_nesting(depth: usize, entered: &Entered) -> Result<()> {
     if depth <= MAX_NESTING {
         return Ok(());
     }
-    let message = format!("more than {MAX_NESTING} directories are nested here");
+    let message = format!("directories are nested more than {MAX_NESTING} levels deep");
     Err(Diagnostic::error(Code::LimitExceeded, message)
         .at(entered.at)
-        .help("let overlays use a base directly, not one through thousands of others"))
+        .help("refer to bases directly instead of through a chain of overlays"))
 }
 
-/// The only version of the built-in schema that kustomize knows.
+/// The only version of the built-in schema in kustomize.
 const OPENAPI_VERSION: &str = "v1.21.2";
 
 fn check_openapi(kustomization: &Kustomization) -> Result<()> {
     let Some(version) = kustomization.openapi.get("version") else { return Ok(()) };
     if kustomization.openapi.contains_key("path") {
-        return Err(Diagnostic::error(Code::InvalidValue, "`openapi` has a path and a version")
+        return Err(Diagnostic::error(Code::InvalidValue, "`openapi` has both a path and a version")
             .at(version.span)
             .field("openapi")
-            .help("keep one of them"));
+            .help("keep only one of them"));
     }
     if version.is_empty() || **version == OPENAPI_VERSION {
         return Ok(());
     }
-    Err(Diagnostic::error(
-        Code::InvalidValue,
-        format!("there is no built-in OpenAPI version `{}`", version.value),
-    )
-    .at(version.span)
-    .field("openapi.version")
-    .help(format!("the only one is {OPENAPI_VERSION}; name a document with `openapi.path`")))
+    Err(Diagnostic::error(Code::InvalidValue, format!("unknown OpenAPI version `{}`", version.value))
+        .at(version.span)
+        .field("openapi.version")
+        .help(format!(
+            "the only built-in version is {OPENAPI_VERSION}; use `openapi.path` for a document of your own"
+        )))
 }
 
 fn check_role(kustomization: &Kustomization, role: Role, at: Span, root: &Root) -> Result<()> {
     let shown = root.shown();
     match (role, kustomization.is_component()) {
         (Role::Kustomization, false) | (Role::Component, true) => Ok(()),
-        // A component may be built by itself.
+        // A Component may be the target of a build.
         (Role::Kustomization, true) if at.is_none() => Ok(()),
         (Role::Kustomization, true) => Err(Diagnostic::error(
             Code::InvalidValue,
-            format!("{} is a Component and cannot stand among the resources", shown.display()),
+            format!("{} is a Component and cannot be listed under `resources`", shown.display()),
         )
         .at(at)
-        .help("list it under `components:`")),
+        .help("move the entry to `components`")),
         (Role::Component, false) => Err(Diagnostic::error(
             Code::InvalidValue,
-            format!("{} is a Kustomization, and a Component is needed here", shown.display()),
+            format!("{} is a Kustomization, expected a Component", shown.display()),
         )
         .at(at)
-        .help("list it under `resources:`, or give it `kind: Component`")),
+        .help("move the entry to `resources`, or set `kind: Component` in the file")),
     }
 }
 
@@ -406,7 +407,7 @@ mod tests {
     use smp_files::DiskTree;
     use smp_text::source::SourceMap;
 
-    /// Loads a kustomization of as many files, some of which hold other texts.
+    /// Loads a kustomization with `count` files. The files in `others` have the given text.
     fn loaded(count: usize, others: &[(usize, &str)]) -> (Result<Tree>, SourceMap) {
         let directory = tempfile::tempdir().expect("a directory");
         let mut kustomization = String::from("resources:\n");
@@ -425,8 +426,8 @@ mod tests {
     }
 
     #[test]
-    fn many_files_are_read_in_their_order() {
-        for count in [3, 2 * MANY] {
+    fn many_files_keep_their_order() {
+        for count in [3, 2 * PARALLEL_FROM] {
             let tree = loaded(count, &[]).0.expect("loaded");
             let mut names = Vec::new();
             tree.manifests(&mut |node| {
@@ -437,13 +438,13 @@ mod tests {
     }
 
     #[test]
-    fn all_errors_are_told_the_first_one_first() {
-        for count in [20, 2 * MANY] {
+    fn all_errors_are_reported_in_order() {
+        for count in [20, 2 * PARALLEL_FROM] {
             let (tree, sources) = loaded(count, &[(7, "a: [\n"), (15, "\tb"), (19, "{")]);
             let error = tree.expect_err("malformed files");
-            let place =
-                error.labels().first().and_then(|label| sources.describe(label.span)).expect("a place");
-            assert!(place.contains("7.yaml") && !place.contains("17.yaml"), "{place}");
+            let location =
+                error.labels().first().and_then(|label| sources.describe(label.span)).expect("a location");
+            assert!(location.contains("7.yaml") && !location.contains("17.yaml"), "{location}");
             assert_eq!(error.others().len(), 2);
         }
     }

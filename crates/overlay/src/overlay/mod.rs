@@ -1,7 +1,7 @@
-//! Overlays: kustomizations and plain directories become sets of resources.
+//! Overlays: turns kustomizations and plain directories into sets of resources.
 //!
-//! Owns the kustomization file format, which files a build may read, the order of steps and the loop over
-//! them. Each step is the work of one function of `transform`.
+//! Owns the kustomization file format, the rules for which files a build may read, the order of steps, and the
+//! loop over them. Each step calls one function of `transform`.
 
 mod added;
 mod build;

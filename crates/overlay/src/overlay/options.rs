@@ -1,4 +1,4 @@
-//! How to build, and what was built.
+//! Options of a build, and its result.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,55 +13,56 @@ use smp_merge::merge::{Exceptions, Rules};
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::{self, PrintForm};
 
-/// By whose rules patches and overlays are merged.
+/// The merge rules for patches and overlays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuildRules {
-    /// In kustomizations, which are built as kustomize does: which of its losses are left out.
+    /// The exceptions from kustomize's merge rules in kustomizations. They avoid cases in which kustomize loses
+    /// data.
     pub kustomizations: Exceptions,
-    /// In plain directories.
+    /// The rules in plain directories.
     pub directories: Rules,
 }
 
 impl Default for BuildRules {
-    /// Overlays' rules for plain directories, and kustomizations without kustomize's losses.
+    /// Uses the overlay rules for plain directories, and for kustomizations the exceptions that avoid lost data.
     fn default() -> Self {
         Self { kustomizations: Exceptions::Listed, directories: Rules::Overlay }
     }
 }
 
-/// The order of the built resources.
+/// The order of the resources in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reorder {
-    /// By kind, so that what others need comes first.
+    /// By kind, so that resources that others depend on come first.
     Legacy,
-    /// As loaded.
+    /// The order in which resources were loaded.
     None,
 }
 
-/// Which lock file a build goes by.
+/// The lock file used by a build.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LockUse {
-    /// The nearest in the target's directory and those above, if there is one.
+    /// The nearest one in the target's directory or its parents, if there is one.
     #[default]
     Nearest,
-    /// This one.
+    /// The given file.
     File(PathBuf),
-    /// None: references are what they are now.
+    /// No lock file: references resolve to their current commit or content.
     Ignore,
 }
 
-/// Whether each resource keeps what made its values what they are.
+/// Selects whether each resource keeps the history of its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Histories {
-    /// It does not.
+    /// Histories are not kept.
     #[default]
     Dropped,
-    /// It does, for `explain::blame` and `explain::build_tree`.
+    /// Histories are kept, as `explain::blame` and `explain::build_tree` need them.
     Kept,
 }
 
-/// How to build. By default as `kubectl smp build` does without any flag: from disk, and no program is run but
-/// the git of the system, for remote bases.
+/// The options of a build. The defaults are those of `kubectl smp build` without flags: read from disk, and run
+/// no program except the system's git, for remote bases.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -74,29 +75,29 @@ pub enum Histories {
 /// ```
 #[derive(Debug, Clone)]
 pub struct BuildOptions {
-    /// What is read: a disk, or files in memory.
+    /// The tree to read files from: on disk or in memory.
     pub tree: Arc<dyn FileTree>,
-    /// Bases of plain directories, in order; none: found beside the target.
+    /// The bases of plain directories, in order. If empty, the base is found next to the target.
     pub bases: Vec<PathBuf>,
-    /// The rules of merging.
+    /// The merge rules.
     pub rules: BuildRules,
-    /// Whether files must be in or below the kustomization that names them.
+    /// Requires files to be in or below the directory of the kustomization that refers to them.
     pub restrict_loads: bool,
-    /// The order, unless a kustomization's `sortOptions` say it.
+    /// The order of resources, unless `sortOptions` of the kustomization sets it.
     pub reorder: Option<Reorder>,
-    /// Whether nothing may be fetched.
+    /// Forbids fetching anything.
     pub offline: bool,
-    /// The directory of all caches; none: that of the user.
+    /// The root directory of all caches. Default: the user's cache directory.
     pub cache: Option<PathBuf>,
-    /// Which lock file says what remote references are.
+    /// The lock file that pins remote references.
     pub lock: LockUse,
-    /// Whether the lock file must have all that is fetched.
+    /// Requires the lock file to pin everything that is fetched.
     pub locked: bool,
-    /// Whether and how helm is run.
+    /// Options for running helm.
     pub helm: HelmOptions,
-    /// Whether and how functions and plugins are run.
+    /// Options for running functions and plugins.
     pub functions: FunctionOptions,
-    /// Whether each resource keeps what made its values what they are.
+    /// Selects whether each resource keeps the history of its values.
     pub histories: Histories,
 }
 
@@ -120,21 +121,21 @@ impl Default for BuildOptions {
 }
 
 impl BuildOptions {
-    /// The same for another tree of files.
+    /// Sets the tree to read files from.
     #[must_use]
     pub fn tree(mut self, tree: Arc<dyn FileTree>) -> Self {
         self.tree = tree;
         self
     }
 
-    /// The same with bases for plain directories.
+    /// Sets the bases of plain directories.
     #[must_use]
     pub fn bases(mut self, bases: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         self.bases = bases.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The same by other rules of merging.
+    /// Sets the merge rules.
     #[must_use]
     pub fn rules(mut self, rules: BuildRules) -> Self {
         self.rules = rules;
@@ -142,29 +143,29 @@ impl BuildOptions {
     }
 }
 
-/// How many targets a builder is made for.
+/// The number of targets that a builder is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Targets {
-    /// One, which is spared the copies that sharing costs.
+    /// One target. Avoids the copies that sharing requires.
     One,
-    /// Many: what several of them have in common is read and built once for all.
+    /// Many targets. Directories that several of them use are read and built once.
     Many,
 }
 
 impl Targets {
-    /// The word for a number of targets.
+    /// Returns the variant for a number of targets.
     #[must_use]
     pub fn count(number: usize) -> Self {
         if number > 1 { Self::Many } else { Self::One }
     }
 }
 
-/// What a chain of schema sources is made for.
+/// The purpose of a chain of schema sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainUse {
-    /// Kustomizations, whose build must not depend on where it runs: the chain is hermetic.
+    /// Kustomizations. Their build must not depend on where it runs, so the chain is hermetic.
     Kustomizations,
-    /// Plain manifests, in directories or alone.
+    /// Plain manifests, in directories or single files.
     Manifests,
 }
 
@@ -175,24 +176,25 @@ pub type MakeChain = Box<dyn Fn(ChainUse) -> Result<SchemaChain> + Send + Sync>;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Built {
-    /// The resources in the order of printing.
+    /// The resources in output order.
     pub resources: ResourceSet,
-    /// What was odd and did not stop the build.
+    /// Problems that did not stop the build.
     pub warnings: Vec<Diagnostic>,
-    /// What the target is made of, if histories are kept.
+    /// The structure of the target, if histories are kept.
     pub outline: BuildOutline,
 }
 
 impl Built {
-    /// The resources as `kubectl smp build` prints them: YAML documents with `---` between them.
+    /// Returns the resources as `kubectl smp build` prints them: YAML documents separated by `---`.
     ///
     /// # Errors
-    /// A value that YAML cannot say as kustomize says it, such as infinity.
+    /// A value cannot be written in YAML as kustomize writes it, such as infinity.
     pub fn to_yaml(&self) -> Result<String> {
         yaml::to_documents(self.resources.iter().map(Resource::node))
     }
 
-    /// Checks that all resources can be printed, so that every command accepts the same targets, whatever it prints.
+    /// Checks that all resources can be printed, so that every command accepts the same targets regardless of its
+    /// output.
     pub(super) fn check_printable(&self, form: PrintForm) -> Result<()> {
         self.resources.iter().try_for_each(|resource| resource.check_printable(form))
     }

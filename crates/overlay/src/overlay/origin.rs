@@ -1,4 +1,4 @@
-//! Notes on where resources come from and what changed them: `buildMetadata`.
+//! Records where resources come from and which transformers changed them, for `buildMetadata`.
 
 use std::path::{Component, Path};
 
@@ -9,14 +9,14 @@ use crate::resource::{Origin, Resource, ResourceSet};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{self, Map, Node, ParseOptions};
 
-/// What `kustomize` calls itself in the label that says who manages a resource.
+/// The value of kustomize's managed-by label.
 const MANAGED_BY: &str = "kustomize-v5.8.3";
 
 /// The annotations for origins and transformations.
 pub(super) const ORIGINS: [&str; 2] =
     ["config.kubernetes.io/origin", "alpha.config.kubernetes.io/transformations"];
 
-/// Keeps track of the directory that is being built, when the target's kustomization asks for it.
+/// Tracks the directory that is being built, if `buildMetadata` of the target is set.
 #[derive(Debug, Clone, Default)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the file format")]
 pub(super) struct Tracker {
@@ -31,24 +31,24 @@ pub(super) struct Tracker {
 }
 
 impl Tracker {
-    /// A tracker for a target.
+    /// Creates a tracker for a target.
     pub fn new(kustomization: &Kustomization) -> Self {
-        let asks = |option: &str| kustomization.build_metadata.iter().any(|o| **o == option);
+        let has = |option: &str| kustomization.build_metadata.iter().any(|o| **o == option);
         Self {
             active: !kustomization.build_metadata.is_empty(),
-            origins: asks("originAnnotations"),
-            transformations: asks("transformerAnnotations"),
-            managed_by: asks("managedByLabel"),
+            origins: has("originAnnotations"),
+            transformations: has("transformerAnnotations"),
+            managed_by: has("managedByLabel"),
             ..Self::default()
         }
     }
 
-    /// Whether notes are kept at all.
+    /// Returns true if origins are tracked.
     pub fn is_active(&self) -> bool {
         self.active
     }
 
-    /// Notes that another kustomization is built now; returns the state to come back to.
+    /// Starts another kustomization. Returns the previous state, to be restored afterwards.
     pub fn enter(&mut self, path: Option<&str>, file: &str) -> Self {
         let before = self.clone();
         if self.active {
@@ -58,20 +58,20 @@ impl Tracker {
         before
     }
 
-    /// Notes the file that resources come from.
+    /// Records the file that a resource comes from.
     pub fn note_file(&self, resource: &mut Resource, path: &str) {
         if self.active {
             resource.origin = Some(Origin { path: join(&self.directory, path), ..Origin::default() });
         }
     }
 
-    /// Notes that resources stand in the kustomization file itself.
+    /// Records that a resource is inline in the kustomization file.
     pub fn note_here(&self, resource: &mut Resource) {
         let file = self.file.clone();
         self.note_file(resource, &file);
     }
 
-    /// What stands for a generator or transformer of the kustomization file.
+    /// Returns the origin for a built-in generator or transformer of the kustomization file.
     pub fn builtin(&self, kind: &str) -> Option<Origin> {
         self.active.then(|| Origin {
             configured_in: join(&self.directory, &self.file),
@@ -80,7 +80,7 @@ impl Tracker {
         })
     }
 
-    /// What stands for a plugin with a configuration of its own.
+    /// Returns the origin for a plugin with its own configuration.
     pub fn plugin(&self, plugin: &Resource) -> Option<Origin> {
         let origin = plugin.origin.as_ref().filter(|_| self.active)?;
         let id = plugin.id();
@@ -98,7 +98,7 @@ impl Tracker {
         })
     }
 
-    /// Notes that a transformer went over all resources; it made those that have no origin.
+    /// Records that a transformer ran on all resources. Resources without an origin were created by it.
     pub fn transformed(set: &mut ResourceSet, transformer: Option<&Origin>, times: usize) {
         let Some(transformer) = transformer else { return };
         for resource in set.resources_mut() {
@@ -112,14 +112,14 @@ impl Tracker {
         }
     }
 
-    /// Writes the notes that were asked for onto the resources.
+    /// Writes the requested metadata to the resources.
     pub fn finish(&self, set: &mut ResourceSet) {
         if !self.active {
             return;
         }
         for resource in set.resources_mut() {
-            let wanted = |key| if key == ORIGINS[0] { self.origins } else { self.transformations };
-            for (key, text) in annotations(resource).into_iter().filter(|(key, _)| wanted(*key)) {
+            let enabled = |key| if key == ORIGINS[0] { self.origins } else { self.transformations };
+            for (key, text) in annotations(resource).into_iter().filter(|(key, _)| enabled(*key)) {
                 annotate(resource, key, &text);
             }
             if self.managed_by {
@@ -129,7 +129,7 @@ impl Tracker {
     }
 }
 
-/// The annotations with what is noted of a resource: its origin, and what transformed it.
+/// Returns the annotations for the origin and the transformations of a resource.
 pub(super) fn annotations(resource: &Resource) -> Vec<(&'static str, String)> {
     let origin = resource.origin.as_ref().map(|origin| (ORIGINS[0], text(&node(origin))));
     let all = &resource.transformations;
@@ -138,7 +138,7 @@ pub(super) fn annotations(resource: &Resource) -> Vec<(&'static str, String)> {
     origin.into_iter().chain(transformations).collect()
 }
 
-/// The origin that a function says its resource has: an annotation.
+/// Returns the origin in the annotation that a function set on its resource.
 pub(super) fn of_annotation(resource: &Resource) -> Option<Origin> {
     let text = resource.annotation(ORIGINS[0])?.to_string();
     let sources = SourceMap::default();
@@ -178,7 +178,7 @@ fn text(node: &Node) -> String {
     yaml::write_documents_as_written(std::slice::from_ref(node))
 }
 
-/// The fields in the order in which kustomize writes them.
+/// Returns an origin as a node, with the fields in kustomize's order.
 fn node(origin: &Origin) -> Node {
     let mut map = Map::new();
     let fields = [
@@ -187,10 +187,10 @@ fn node(origin: &Origin) -> Node {
         ("ref", &origin.reference),
         ("configuredIn", &origin.configured_in),
     ];
-    push_given(&mut map, fields);
+    push_non_empty(&mut map, fields);
     if let Some((api_version, kind, name, namespace)) = &origin.configured_by {
         let mut by = Map::new();
-        push_given(
+        push_non_empty(
             &mut by,
             [("apiVersion", api_version), ("kind", kind), ("name", name), ("namespace", namespace)],
         );
@@ -199,7 +199,7 @@ fn node(origin: &Origin) -> Node {
     Node::map(map)
 }
 
-fn push_given<const N: usize>(map: &mut Map, fields: [(&str, &SmolStr); N]) {
+fn push_non_empty<const N: usize>(map: &mut Map, fields: [(&str, &SmolStr); N]) {
     for (name, value) in fields {
         if !value.is_empty() {
             map.push(name, Node::string(value.clone()));
@@ -207,7 +207,7 @@ fn push_given<const N: usize>(map: &mut Map, fields: [(&str, &SmolStr); N]) {
     }
 }
 
-/// A path below a directory, `.` and `..` resolved as far as they can be.
+/// Joins a path to a directory, and resolves `.` and `..` as far as possible.
 fn join(directory: &str, path: &str) -> SmolStr {
     let mut parts: Vec<&str> = Vec::new();
     let joined = Path::new(directory).join(path);

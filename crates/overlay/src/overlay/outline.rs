@@ -1,6 +1,7 @@
-//! What a target is made of: its parts, in the order in which a build goes through them.
+//! The structure of a target: its parts, in build order.
 //!
-//! Knows what parts are called and which steps they are; what the steps did is known in the histories of resources.
+//! Records the names of parts and the steps that they correspond to. The histories of resources record what the
+//! steps did.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,13 +13,13 @@ use smol_str::SmolStr;
 use smp_merge::cause::Writer;
 use smp_text::source::Span;
 
-/// What a part of a target is.
+/// The kind of a part of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OutlinePartKind {
     /// The target itself.
     Target,
-    /// A directory whose resources are taken over.
+    /// A directory included through `resources`.
     Base,
     /// A Component.
     Component,
@@ -26,28 +27,28 @@ pub enum OutlinePartKind {
     Resource,
     /// A patch.
     Patch,
-    /// A generator that is built in.
+    /// A built-in generator.
     Generator,
     /// A helm chart.
     Chart,
-    /// A function, or another plugin that is a program.
+    /// A function or another external plugin.
     Function,
-    /// A transformer that is built in.
+    /// A built-in transformer.
     Transformer,
-    /// A plugin that only looks.
+    /// A plugin that validates resources.
     Validator,
-    /// A file that says which fields transformers change, or a directory with configurations of plugins.
+    /// A file with field specs of transformers, or a directory with plugin configurations.
     Configuration,
-    /// A file with the definitions of custom resources.
+    /// A file with OpenAPI definitions of custom resources.
     Crd,
-    /// The document that takes the place of the built-in schema.
+    /// The document that replaces the built-in schema.
     OpenApi,
-    /// A variable.
+    /// A variable of `vars`.
     Var,
 }
 
 impl OutlinePartKind {
-    /// The word for it.
+    /// Returns the name of the kind.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -72,30 +73,31 @@ impl OutlinePartKind {
 /// One part of a target.
 #[derive(Debug, Clone)]
 pub struct OutlinePart {
-    /// What it is.
+    /// The kind of the part.
     pub kind: OutlinePartKind,
-    /// What it is called: the path that is named, or the name of what is made or set.
+    /// The path in the entry, or the name of what is generated or set.
     pub name: SmolStr,
-    /// What is set, where one word says it.
+    /// The value that is set, if it is a single word.
     pub value: SmolStr,
-    /// How many parts it is within.
+    /// The number of parts that enclose it.
     pub depth: usize,
-    /// Where it is asked for; no place for the target.
+    /// The location of the entry; empty for the target.
     pub at: Span,
-    /// Which entry of its kustomization it is, such as `patches[0]`, as blame has it.
+    /// The entry in its kustomization, such as `patches[0]`, as in the output of `blame`.
     pub entry: SmolStr,
-    /// The steps that it stands for. A part that is one of several entries of a step shares it with them.
+    /// The steps that it corresponds to. A part that is one of several entries of a step shares the step with the
+    /// others.
     pub writers: Vec<Arc<Writer>>,
     /// The real path of a directory.
     pub directory: Option<PathBuf>,
     /// The commit of a directory that was fetched.
     pub commit: Option<SmolStr>,
-    /// Whether the directory stands above already, with all that is in it.
+    /// True if the same directory occurred before, with the same content.
     pub is_repeated: bool,
 }
 
 impl OutlinePart {
-    /// A part that no step stands for yet.
+    /// Creates a part without a step.
     #[must_use]
     pub fn new(kind: OutlinePartKind, name: &str, at: Span) -> Self {
         Self {
@@ -112,7 +114,8 @@ impl OutlinePart {
         }
     }
 
-    /// The same for a step. What the step says of a program behind its entry, the part says as its name.
+    /// Assigns the part to a step. The entry is the step's name without the program in parentheses, which is the
+    /// name of the part.
     pub(super) fn by(mut self, writer: &Arc<Writer>) -> Self {
         self.entry = writer.name.split_once(" (").map_or(writer.name.as_str(), |(entry, _)| entry).into();
         self.writers = vec![Arc::clone(writer)];
@@ -120,19 +123,19 @@ impl OutlinePart {
     }
 }
 
-/// A repository that was fetched for a target.
+/// A repository fetched for a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutlineCheckout {
-    /// Where its copy is, as texts of it are named.
+    /// The directory of its checkout, as used in the names of its files.
     pub directory: PathBuf,
-    /// Its address, without passwords.
+    /// The URL, without passwords.
     pub url: String,
     /// The commit.
     pub commit: String,
 }
 
 impl OutlineCheckout {
-    /// A file of it as somebody else finds it: `URL//path?ref=COMMIT`; none for what is no file of it.
+    /// Returns the address of a file in the repository: `URL//path?ref=COMMIT`. Returns `None` for other files.
     #[must_use]
     pub fn address_of(&self, file: &Path) -> Option<String> {
         let path = file.strip_prefix(&self.directory).ok()?;
@@ -140,17 +143,17 @@ impl OutlineCheckout {
     }
 }
 
-/// The parts of a target, each before those in it.
+/// The parts of a target, each before the parts that it encloses.
 #[derive(Debug, Clone, Default)]
 pub struct BuildOutline {
-    /// The target first; nothing where no histories are kept.
+    /// The parts, beginning with the target. Empty if histories are not kept.
     pub parts: Vec<OutlinePart>,
-    /// The repositories that parts are in, each once.
+    /// The repositories that contain parts, each once.
     pub checkouts: Vec<OutlineCheckout>,
 }
 
 impl BuildOutline {
-    /// Adds another outline within the first part of this one, as a base.
+    /// Adds another outline as a base, below the first part of this one.
     pub(super) fn add_base(&mut self, base: Self) {
         for checkout in base.checkouts {
             self.note_checkout(checkout);
@@ -161,7 +164,7 @@ impl BuildOutline {
         }));
     }
 
-    /// Notes a repository, unless it is known.
+    /// Adds a repository, unless it is already there.
     pub(super) fn note_checkout(&mut self, checkout: OutlineCheckout) {
         if !self.checkouts.contains(&checkout) {
             self.checkouts.push(checkout);
@@ -169,22 +172,22 @@ impl BuildOutline {
     }
 }
 
-/// Takes an outline down while a target is built.
+/// Records an outline while a target is built.
 #[derive(Debug, Default)]
 pub(super) struct OutlineRecorder {
     outline: BuildOutline,
-    /// The directories that are being built, as positions in the outline.
+    /// The indices of the directories that are being built.
     open: Vec<usize>,
-    /// The directories that were built.
+    /// The directories that were already built.
     known: FxHashSet<PathBuf>,
-    /// How many directories are open within one that stands above already.
+    /// The number of open directories within a repeated one.
     repeated: usize,
-    /// Whether what is built now are configurations of plugins.
+    /// True while the configurations of plugins are built.
     pub(super) in_configurations: bool,
 }
 
 impl OutlineRecorder {
-    /// Begins with a directory.
+    /// Starts a directory.
     pub(super) fn enter(&mut self, mut part: OutlinePart, path: &Path) {
         if self.repeated > 0 {
             self.repeated += 1;
@@ -198,14 +201,14 @@ impl OutlineRecorder {
         self.open.push(position);
     }
 
-    /// Notes the repository that the directory is in.
+    /// Records the repository that contains the directory.
     pub(super) fn note_checkout(&mut self, checkout: Option<OutlineCheckout>) {
         if let Some(checkout) = checkout {
             self.outline.note_checkout(checkout);
         }
     }
 
-    /// Ends with the directory that was begun with last.
+    /// Ends the directory that was started last.
     pub(super) fn leave(&mut self) {
         if self.repeated > 1 {
             self.repeated -= 1;
@@ -215,7 +218,7 @@ impl OutlineRecorder {
         self.open.pop();
     }
 
-    /// Adds parts of the directory; those of one that stands above already are one with it.
+    /// Adds parts to the current directory. The parts of a repeated directory are merged into its entry.
     pub(super) fn add(&mut self, parts: impl IntoIterator<Item = OutlinePart>) {
         for part in parts {
             if self.repeated == 0 {
@@ -228,13 +231,13 @@ impl OutlineRecorder {
 
     fn push(&mut self, mut part: OutlinePart) {
         if self.in_configurations {
-            // What configures plugins is no object, and what changes it changes none.
+            // Configurations of plugins are no objects, and their steps change no objects.
             part.kind = OutlinePartKind::Configuration;
         }
         self.outline.parts.push(OutlinePart { depth: self.open.len(), ..part });
     }
 
-    /// What was taken down.
+    /// Returns the recorded outline.
     pub(super) fn into_outline(self) -> BuildOutline {
         self.outline
     }

@@ -1,6 +1,6 @@
-//! The steps of a kustomization, in the order in which kustomize takes them.
+//! Plans the steps of a kustomization, in kustomize's order.
 //!
-//! A step carries what it works with. Knows nothing of how steps are taken.
+//! A step carries its input. This module does not know how steps are executed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,46 +11,46 @@ use super::tree::{Item, LoadedEntries, Plugins, Tree};
 use crate::transform::{GeneratorArgs, Image, LabelArgs, Patch, Replacement, Replica};
 use smp_text::yaml::Spanned;
 
-/// One step; it works on what the steps before it left.
+/// A step of a build. It works on the result of the steps before it.
 #[derive(Debug)]
 pub(super) enum Step<'k> {
-    /// Takes over the manifests of a file, or builds a directory.
+    /// Adds the manifests of a file, or builds a directory.
     Resource(&'k Spanned<String>, Item),
-    /// Makes resources as a field says.
+    /// Runs a built-in generator.
     Generate(BuiltinGenerator<'k>),
-    /// Runs what `generators` names.
+    /// Runs the plugins of `generators`.
     Generators(Plugins),
-    /// Lets a component work on everything so far.
+    /// Applies a component to all resources so far.
     Component(&'k Spanned<String>, Arc<Tree>),
-    /// Changes resources as a field says.
+    /// Runs a built-in transformer.
     Transform(BuiltinTransformer<'k>),
-    /// Runs what `transformers` names.
+    /// Runs the plugins of `transformers`.
     Transformers(Plugins),
-    /// Runs what `validators` names.
+    /// Runs the plugins of `validators`.
     Validators(Plugins),
-    /// Adds to the fields that transformers know: the files of `configurations`, or just the defaults.
+    /// Extends the field specs of transformers with the files of `configurations`, or with the defaults only.
     Configurations,
-    /// Adds fields from the OpenAPI definitions of `crds`.
+    /// Adds field specs from the OpenAPI definitions of `crds`.
     Crds,
-    /// Remembers the `vars`.
+    /// Records the `vars`.
     Vars,
 }
 
-/// The part that a step has in a build: what it needs of those before it.
+/// The category of a step, which determines how it depends on the steps before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StepPart {
-    /// Adds resources, whatever others add.
+    /// Adds resources, independently of those that other steps add.
     Addition,
     /// Applies patches.
     Patches,
-    /// Sets values of what has a name or an image.
+    /// Sets values in fields known by name, such as replicas and images.
     Values,
     /// Anything else.
     Other,
 }
 
 impl Step<'_> {
-    /// Its part in the build.
+    /// Returns the category of the step.
     pub(super) fn part(&self) -> StepPart {
         use BuiltinTransformer as T;
         match self {
@@ -62,21 +62,21 @@ impl Step<'_> {
     }
 }
 
-/// A generator that fields of the kustomization configure.
+/// A generator configured by fields of the kustomization.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum BuiltinGenerator<'k> {
-    /// Makes a ConfigMap.
+    /// Generates a ConfigMap.
     ConfigMap(&'k GeneratorArgs),
-    /// Makes a Secret.
+    /// Generates a Secret.
     Secret(&'k GeneratorArgs),
     /// Renders a helm chart.
     HelmChart(&'k Spanned<HelmChart>),
 }
 
-/// A transformer that fields of the kustomization configure.
+/// A transformer configured by fields of the kustomization.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum BuiltinTransformer<'k> {
-    /// Applies the patches of `patchesStrategicMerge`.
+    /// Applies `patchesStrategicMerge`.
     StrategicMerge(&'k [Spanned<String>]),
     /// Applies `patches`.
     Patches(&'k [Patch]),
@@ -103,7 +103,7 @@ pub(super) enum BuiltinTransformer<'k> {
 }
 
 impl BuiltinTransformer<'_> {
-    /// The transformer in parts, one for each patch.
+    /// Splits the transformer into one per patch.
     pub(super) fn parts(self) -> Vec<Self> {
         match self {
             Self::Patches(all) => all.chunks(1).map(Self::Patches).collect(),
@@ -112,7 +112,7 @@ impl BuiltinTransformer<'_> {
         }
     }
 
-    /// The transformer as entries, each of which can be told from the others by where it is asked for.
+    /// Splits the transformer into one per list entry, if entries can be distinguished by their location.
     pub(super) fn entries(self) -> Vec<Self> {
         match self {
             Self::StrategicMerge(all) => all.chunks(1).map(Self::StrategicMerge).collect(),
@@ -121,7 +121,8 @@ impl BuiltinTransformer<'_> {
         }
     }
 
-    /// kustomize's name of it and how often it runs; none where the kustomization has another entry for it.
+    /// Returns kustomize's name of the transformer and how many times it runs. Returns `None` if another entry of
+    /// the kustomization runs it.
     pub(super) fn kind(self, k: &Kustomization) -> Option<(&'static str, usize)> {
         Some(match self {
             Self::StrategicMerge(_) => ("PatchStrategicMergeTransformer", 1),
@@ -130,7 +131,7 @@ impl BuiltinTransformer<'_> {
             Self::Prefix(_) => ("PrefixTransformer", 1),
             Self::Suffix(_) => ("SuffixTransformer", 1),
             Self::Label(_) => return None,
-            // It runs for `commonLabels` whenever there are labels of either sort.
+            // kustomize runs it for `commonLabels` whenever there are labels of either sort.
             Self::CommonLabels => ("LabelTransformer", k.labels.len() + 1),
             Self::CommonAnnotations => ("AnnotationsTransformer", 1),
             Self::Json6902(patches) => ("PatchJson6902Transformer", patches.len()),
@@ -141,7 +142,7 @@ impl BuiltinTransformer<'_> {
     }
 }
 
-/// The steps of a kustomization.
+/// Returns the steps of a kustomization in kustomize's order.
 pub(super) fn plan(k: &Kustomization, entries: LoadedEntries) -> Vec<Step<'_>> {
     let resources = k.resources.iter().zip(entries.resources);
     let mut steps: Vec<Step<'_>> = resources.map(|(path, item)| Step::Resource(path, item)).collect();
@@ -171,13 +172,13 @@ fn generators(k: &Kustomization) -> impl Iterator<Item = BuiltinGenerator<'_>> {
 
 fn transformers(k: &Kustomization) -> Vec<BuiltinTransformer<'_>> {
     use BuiltinTransformer as T;
-    let given = |s: &&Spanned<String>| !s.is_empty();
+    let is_set = |s: &&Spanned<String>| !s.is_empty();
     let mut all = Vec::new();
-    all.extend(some(&k.patches_strategic_merge).map(T::StrategicMerge));
-    all.extend(some(&k.patches).map(T::Patches));
-    all.extend(Some(&k.namespace).filter(given).map(T::Namespace));
-    all.extend(Some(&k.name_prefix).filter(given).map(T::Prefix));
-    all.extend(Some(&k.name_suffix).filter(given).map(T::Suffix));
+    all.extend(non_empty(&k.patches_strategic_merge).map(T::StrategicMerge));
+    all.extend(non_empty(&k.patches).map(T::Patches));
+    all.extend(Some(&k.namespace).filter(is_set).map(T::Namespace));
+    all.extend(Some(&k.name_prefix).filter(is_set).map(T::Prefix));
+    all.extend(Some(&k.name_suffix).filter(is_set).map(T::Suffix));
     all.extend(k.labels.iter().map(T::Label));
     if !k.common_labels.is_empty() || !k.labels.is_empty() {
         all.push(T::CommonLabels);
@@ -185,15 +186,15 @@ fn transformers(k: &Kustomization) -> Vec<BuiltinTransformer<'_>> {
     if !k.common_annotations.is_empty() {
         all.push(T::CommonAnnotations);
     }
-    all.extend(some(&k.patches_json6902).map(T::Json6902));
-    all.extend(some(&k.replicas).map(T::Replicas));
-    all.extend(some(&k.images).map(T::Images));
-    all.extend(some(&k.replacements).map(T::Replacements));
+    all.extend(non_empty(&k.patches_json6902).map(T::Json6902));
+    all.extend(non_empty(&k.replicas).map(T::Replicas));
+    all.extend(non_empty(&k.images).map(T::Images));
+    all.extend(non_empty(&k.replacements).map(T::Replacements));
     all
 }
 
-/// A list, if it has any entries.
-fn some<T>(list: &[T]) -> Option<&[T]> {
+/// Returns the list unless it is empty.
+fn non_empty<T>(list: &[T]) -> Option<&[T]> {
     (!list.is_empty()).then_some(list)
 }
 
@@ -262,7 +263,7 @@ configMapGenerator: [{name: c}]
 ";
 
     #[test]
-    fn steps_come_in_kustomizes_order_with_what_they_need() {
+    fn steps_are_in_the_order_of_kustomize() {
         let sources = SourceMap::default();
         let id = sources.add("kustomization.yaml", KUSTOMIZATION);
         let kustomization = Kustomization::read(&sources, id).expect("valid").value;

@@ -1,6 +1,7 @@
-//! The targets below a directory: kustomizations, and plain directories that a base is found for.
+//! Finds the targets below a directory: kustomizations, and plain directories with a base.
 //!
-//! Must not know how things are built; it reads kustomizations for their kind and for what they use.
+//! Must not know how targets are built. It reads kustomizations only for their kind and for the directories they
+//! use.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,18 +20,18 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap};
 use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
-/// Directories that hold no targets.
-const LEFT_OUT: [&str; 2] = ["node_modules", "charts"];
+/// Directories that are not searched.
+const SKIPPED: [&str; 2] = ["node_modules", "charts"];
 
-/// How long git may take to say what it ignores.
+/// The time limit for git to list ignored files.
 const GIT_LIMIT: Duration = Duration::from_secs(60);
 
-/// Which targets are wanted.
+/// Selects the targets to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchedTargets {
-    /// All of them.
+    /// All targets.
     All,
-    /// Those that no other one uses.
+    /// Targets that no other target uses.
     Leaves,
 }
 
@@ -38,12 +39,12 @@ pub enum SearchedTargets {
 #[derive(Debug)]
 pub struct TargetSearch {
     reader: Reader,
-    /// The bases of plain directories that are given.
+    /// The explicit bases of plain directories.
     bases: Vec<PathBuf>,
 }
 
 impl TargetSearch {
-    /// A search in a tree; texts go to `sources`.
+    /// Creates a search in a tree that adds the texts it reads to `sources`.
     ///
     /// # Errors
     /// The working directory cannot be read.
@@ -51,43 +52,43 @@ impl TargetSearch {
         Ok(Self { reader: Reader::new(tree, sources, true, Remotes::new(None, true))?, bases })
     }
 
-    /// The targets in a directory and below it, sorted: every directory with a kustomization that is no Component,
-    /// or with manifests for which a base is found.
+    /// Returns the targets in and below a directory, sorted: all directories with a kustomization that is not a
+    /// Component, or with manifests for which a base is found.
     ///
-    /// Hidden directories, `node_modules`, `charts`, links, and what git ignores are left out.
+    /// Skips hidden directories, `node_modules`, `charts`, symlinks, and paths that git ignores.
     ///
     /// # Errors
     /// A directory cannot be read, or there is no target.
-    pub fn below(&self, directory: &Path, wanted: SearchedTargets) -> Result<Vec<PathBuf>> {
+    pub fn below(&self, directory: &Path, selected: SearchedTargets) -> Result<Vec<PathBuf>> {
         let top = self.reader.open(directory)?;
         let mut walk =
             SearchWalk { search: self, ignored: self.ignored(&top), found: FoundTargets::default() };
         walk.visit(&top, Above::Nothing)?;
         let FoundTargets { targets, used } = walk.found;
-        let is_wanted = |path: &&PathBuf| wanted == SearchedTargets::All || !used.contains(*path);
+        let is_selected = |path: &&PathBuf| selected == SearchedTargets::All || !used.contains(*path);
         let relative = |path: &PathBuf| match path.strip_prefix(top.path()) {
             Ok(below) if below.as_os_str().is_empty() => directory.to_path_buf(),
             Ok(below) if directory == Path::new(".") => below.to_path_buf(),
             Ok(below) => directory.join(below),
             Err(_) => path.clone(),
         };
-        let targets: Vec<_> = targets.iter().filter(is_wanted).map(relative).collect();
+        let targets: Vec<_> = targets.iter().filter(is_selected).map(relative).collect();
         if targets.is_empty() {
-            let message = format!("there are no targets in {}", directory.display());
+            let message = format!("no targets found in {}", directory.display());
             return Err(Diagnostic::error(Code::NoMatch, message).help(
-                "a target has a kustomization file, or manifests and a directory `base` beside it or its parent",
+                "a target has a kustomization file, or manifests and a directory `base` next to it or its parent",
             ));
         }
         Ok(targets)
     }
 
-    /// What git ignores below a directory; nothing where there is no git, or no repository.
+    /// Returns the paths below a directory that git ignores. Returns nothing without git or a repository.
     fn ignored(&self, top: &Root) -> BTreeSet<PathBuf> {
         if !self.reader.tree().is_on_disk() {
             return BTreeSet::new();
         }
         let mut git = Command::new("git");
-        // A hook of the repository that tells git what changed is a program that nobody asked for.
+        // Disable the file system monitor: it is a hook of the repository, a program that the user did not allow.
         git.args(["-c", "core.fsmonitor=false", "ls-files", "-z", "--others", "--ignored", "--directory"])
             .args(["--exclude-standard", "."])
             .current_dir(top.path())
@@ -101,19 +102,19 @@ impl TargetSearch {
     }
 }
 
-/// What a search came by, by real path.
+/// The result of a search, by real path.
 #[derive(Default)]
 struct FoundTargets {
     targets: BTreeSet<PathBuf>,
-    /// Directories that kustomizations and plain directories use.
+    /// Directories used by kustomizations and plain directories.
     used: BTreeSet<PathBuf>,
 }
 
-/// What a directory is in.
+/// The kind of directory that encloses the current one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Above {
     Nothing,
-    /// A kustomization, whose manifests may lie in directories below it.
+    /// A kustomization. Its manifests may be in directories below it.
     Kustomization,
 }
 
@@ -130,26 +131,26 @@ impl SearchWalk<'_> {
         if has_kustomization {
             self.kustomization(root);
         } else if above == Above::Nothing && entries.iter().any(is_manifest) && self.plain(root)? {
-            // What is below belongs to it.
+            // The directories below belong to this target.
             return Ok(());
         }
         let above = if has_kustomization { Above::Kustomization } else { above };
         self.below(root, &entries).try_for_each(|below| self.visit(&below?, above))
     }
 
-    /// The directories in a directory in which targets are looked for.
+    /// Returns the directories to search in a directory.
     fn below(&self, root: &Root, entries: &[DirectoryEntry]) -> impl Iterator<Item = Result<Root>> + use<> {
         let directories = entries.iter().filter(|entry| entry.kind == FileKind::Directory);
         let below = directories.filter_map(|entry| {
             let (name, path) = (entry.name.to_string_lossy(), root.path().join(&entry.name));
-            let is_left_out =
-                name.starts_with('.') || LEFT_OUT.contains(&&*name) || self.ignored.contains(&path);
-            if is_left_out { None } else { root.neighbour(&path).transpose() }
+            let is_skipped =
+                name.starts_with('.') || SKIPPED.contains(&&*name) || self.ignored.contains(&path);
+            if is_skipped { None } else { root.neighbour(&path).transpose() }
         });
         below.collect::<Vec<_>>().into_iter()
     }
 
-    /// Whether there is a kustomization below a directory.
+    /// Returns true if there is a kustomization below a directory.
     fn has_kustomizations_below(&self, root: &Root) -> Result<bool> {
         for below in self.below(root, &entries_of(root)?) {
             let below = below?;
@@ -162,14 +163,14 @@ impl SearchWalk<'_> {
         Ok(false)
     }
 
-    /// Takes note of a kustomization; one that cannot be read is a target, whose build says why.
+    /// Records a kustomization. If it cannot be read it counts as a target, so that its build reports the error.
     fn kustomization(&mut self, root: &Root) {
         let sources = self.search.reader.sources();
         let file = root.kustomization_file().ok().flatten();
         let source = file.and_then(|file| root.text_at(&file).ok());
         let read = source.and_then(|source| Kustomization::read(sources, source).ok());
         let Some(kustomization) = read.map(|read| read.value) else {
-            // A Component that says nothing cannot be built, and nobody builds it.
+            // An empty Component cannot be built, and is no target.
             if !source.is_some_and(|source| is_component(sources, source)) {
                 self.found.targets.insert(root.path().to_path_buf());
             }
@@ -190,17 +191,19 @@ impl SearchWalk<'_> {
         }
     }
 
-    /// Takes note of a directory of manifests, if a base is found for it. Kustomizations are in no plain directory.
+    /// Records a directory of manifests if a base is found for it. Returns true if it is a target. A plain
+    /// directory contains no kustomizations.
     fn plain(&mut self, root: &Root) -> Result<bool> {
         let bases = match bases_of(root, &self.search.bases) {
-            // A base that leads elsewhere does not keep other targets from being found: the build says what is wrong.
+            // A base outside of the allowed directory must not abort the search: the build of the target reports
+            // it.
             Err(error) if error.code() == Code::OutsideRoot => {
                 self.found.targets.insert(root.path().to_path_buf());
                 return Ok(true);
             }
             bases => bases?.unwrap_or_default(),
         };
-        // A base that is given is no overlay of itself.
+        // An explicit base is not an overlay of itself.
         if bases.is_empty()
             || bases.iter().any(|base| root.path().starts_with(base.path()))
             || self.has_kustomizations_below(root)?
@@ -213,7 +216,7 @@ impl SearchWalk<'_> {
     }
 }
 
-/// Whether a text says that it is a Component, whatever is wrong with it.
+/// Returns true if a text has `kind: Component`, even if the rest is invalid.
 fn is_component(sources: &SourceMap, source: SourceId) -> bool {
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let documents = parse_documents(sources, source, options).unwrap_or_default();

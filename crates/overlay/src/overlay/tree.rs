@@ -1,6 +1,6 @@
-//! A kustomization with everything that it names.
+//! A kustomization with everything it refers to.
 //!
-//! Knows nothing of the order in which directories are read.
+//! Does not know the order in which directories are read.
 
 use std::mem;
 use std::path::{Path, PathBuf};
@@ -17,45 +17,45 @@ use smp_text::yaml::{
     Node, ParseOptions, Separation, Spanned, add_within, check_directives, check_field_names, parse_documents,
 };
 
-/// One kustomization and what its `resources` and `components` lead to.
+/// A kustomization and the loaded entries of its `resources`, `components` and plugins.
 #[derive(Debug, Clone)]
 pub(super) struct Tree {
     /// The directory.
     pub root: Root,
     /// The path of the kustomization file.
     pub file: PathBuf,
-    /// What it says.
+    /// The content of the file.
     pub kustomization: Kustomization,
-    /// What `resources` names, in order.
+    /// The entries of `resources`, in order.
     pub resources: Vec<Item>,
-    /// What `components` names, in order.
+    /// The entries of `components`, in order.
     pub components: Vec<Arc<Tree>>,
-    /// What `generators` names.
+    /// The entries of `generators`.
     pub generators: Plugins,
-    /// What `transformers` names.
+    /// The entries of `transformers`.
     pub transformers: Plugins,
-    /// What `validators` names.
+    /// The entries of `validators`.
     pub validators: Plugins,
-    /// The document that `openapi.path` names.
+    /// The document of `openapi.path`.
     pub openapi: Option<SourceId>,
-    /// How many directories lie below each other from here on, this one among them.
+    /// The depth of nested directories from here on, including this one.
     pub depth: usize,
-    /// How many bytes the texts of its own manifests have.
+    /// The size of the texts of its own manifests in bytes.
     pub bytes: usize,
-    /// What is odd about its own kustomization file.
+    /// Warnings about its own kustomization file.
     pub warnings: Vec<Diagnostic>,
 }
 
 /// Configurations of generators, transformers or validators.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plugins {
-    /// Those that stand in the kustomization itself.
+    /// Inline configurations.
     pub inline: Vec<Node>,
-    /// Those in files and directories, with the entry that names them.
+    /// Configurations in files and directories, with the entry that refers to them.
     pub items: Vec<(Item, Spanned<String>)>,
 }
 
-/// What an entry of `resources` leads to.
+/// The target of an entry of `resources`.
 #[derive(Debug, Clone)]
 pub(super) enum Item {
     /// The manifests of a file.
@@ -64,12 +64,12 @@ pub(super) enum Item {
     Directory(Arc<Tree>),
 }
 
-/// Trees that were loaded, by real path: several kustomizations or targets may lead to one.
+/// Loaded trees by real path. Several kustomizations or targets may refer to the same one.
 #[derive(Debug, Default)]
 pub(super) struct SharedTrees(Mutex<FxHashMap<PathBuf, Arc<Tree>>>);
 
 impl SharedTrees {
-    /// The tree of a directory.
+    /// Returns the tree of a directory.
     pub fn get(&self, path: &Path) -> Option<Arc<Tree>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(path).cloned()
     }
@@ -82,7 +82,7 @@ impl SharedTrees {
 }
 
 impl Tree {
-    /// Takes out what its entries lead to.
+    /// Moves the loaded entries out of the tree.
     pub fn take_entries(&mut self) -> LoadedEntries {
         LoadedEntries {
             resources: mem::take(&mut self.resources),
@@ -93,12 +93,12 @@ impl Tree {
         }
     }
 
-    /// Whether it, or a kustomization below it, sets the schema of the rest of the build.
+    /// Returns true if this kustomization, or one below it, sets the schema for the rest of the build.
     pub fn sets_schema(&self) -> bool {
         self.any(&|tree| !tree.kustomization.openapi.is_empty())
     }
 
-    /// Whether it, or a kustomization below it, renders helm charts.
+    /// Returns true if this kustomization, or one below it, renders helm charts.
     pub fn has_charts(&self) -> bool {
         self.any(&|tree| !tree.kustomization.helm_charts.is_empty())
     }
@@ -107,7 +107,7 @@ impl Tree {
         self.all().into_iter().any(test)
     }
 
-    /// What its resources and components lead to, each tree once, and itself; the deepest first.
+    /// Returns the trees of all resources and components, and this one. Each tree occurs once, the deepest first.
     fn all(&self) -> Vec<&Self> {
         let (mut all, mut known) = (Vec::new(), FxHashSet::default());
         let mut open = vec![(self, self.directories())];
@@ -124,20 +124,20 @@ impl Tree {
         all
     }
 
-    /// What its resources and components lead to, the last one first.
+    /// Returns the trees of its resources and components, the last one first.
     fn directories(&self) -> Vec<&Self> {
         let resources = self.resources.iter().filter_map(Item::directory);
         resources.chain(&self.components).map(|tree| &**tree).rev().collect()
     }
 
-    /// What is odd about this kustomization and those that it leads to, each once.
+    /// Returns the warnings about this kustomization and all that it refers to, each once.
     pub fn told(&self) -> Vec<Diagnostic> {
-        let (mut told, mut known, mut open) = (Vec::new(), FxHashSet::default(), vec![self]);
+        let (mut warnings, mut known, mut open) = (Vec::new(), FxHashSet::default(), vec![self]);
         while let Some(tree) = open.pop() {
             if !known.insert(tree.root.path()) {
                 continue;
             }
-            told.extend(tree.warnings.iter().cloned());
+            warnings.extend(tree.warnings.iter().cloned());
             let plugins = [&tree.generators, &tree.transformers, &tree.validators].into_iter();
             let items = plugins.flat_map(|plugins| plugins.items.iter().map(|(item, _)| item));
             let resources = tree.resources.iter().filter_map(Item::directory).chain(&tree.components);
@@ -145,22 +145,23 @@ impl Tree {
                 resources.chain(items.filter_map(Item::directory)).map(|tree| &**tree).collect();
             open.extend(below.into_iter().rev());
         }
-        told
+        warnings
     }
 
-    /// The name of the kustomization file.
+    /// Returns the name of the kustomization file.
     pub fn file_name(&self) -> String {
         self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// All manifests that its resources and components lead to, those of each directory once; the deepest first.
+    /// Visits all manifests of its resources and components, the deepest first. The manifests of each directory
+    /// are visited once.
     pub fn manifests<'t>(&'t self, visit: &mut impl FnMut(&'t Node)) {
         let items = self.all().into_iter().flat_map(|tree| &tree.resources);
         items.flat_map(Item::documents).for_each(visit);
     }
 }
 
-/// Trees can nest so deep that dropping one from within another would take more stack than there is.
+/// Drops trees in a loop. Recursion could overflow the stack, because trees can nest very deep.
 impl Drop for Tree {
     fn drop(&mut self) {
         let mut below = Vec::new();
@@ -173,7 +174,7 @@ impl Drop for Tree {
     }
 }
 
-/// What the entries of a kustomization lead to, each list in their order.
+/// The loaded entries of a kustomization, each list in order.
 #[derive(Debug, Default)]
 pub(super) struct LoadedEntries {
     pub resources: Vec<Item>,
@@ -205,19 +206,21 @@ impl Item {
     }
 }
 
-/// Looks what an entry leads to; what is fetched is a file when it holds manifests.
+/// Resolves an entry. Fetched content is a file if it holds manifests.
 pub(super) fn find(root: &Root, path: &str, at: Span) -> Result<Target> {
     let is_file = |source| {
         let documents = manifests(root, source)?;
         match documents.iter().find(|node| node.get("kind").is_none()) {
-            Some(node) => Err(Diagnostic::error(Code::Syntax, "this is no manifest").at(node.span())),
+            Some(node) => {
+                Err(Diagnostic::error(Code::Syntax, "not a manifest: it has no `kind`").at(node.span()))
+            }
             None => Ok(()),
         }
     };
     root.find(path, at, is_file)
 }
 
-/// The manifests of a text.
+/// Returns the manifests of a text.
 pub(super) fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
     check_directives(root.reader().sources(), source, Separation::AtMarkers)?;
     let documents = parse_documents(root.reader().sources(), source, ParseOptions::default())?;
@@ -225,8 +228,8 @@ pub(super) fn manifests(root: &Root, source: SourceId) -> Result<Vec<Node>> {
     flatten_lists(documents)
 }
 
-/// The manifests that a string of the kustomization is, if it is no path. They get a text of their
-/// own, whose places are told as those in the kustomization.
+/// Returns the inline manifests of a string in the kustomization, or `None` if it is a path. The manifests get a
+/// source of their own, whose locations are shown as locations in the kustomization.
 pub(super) fn inline_manifests(root: &Root, text: &Spanned<String>) -> Option<Vec<Node>> {
     if !text.contains('\n') && !text.contains(':') {
         return None;

@@ -1,6 +1,6 @@
-//! What a root may read, and the errors for what it may not.
+//! Checks which paths a root may read, and makes the errors for those it may not.
 //!
-//! Knows real paths; nothing is opened here.
+//! Works on real paths and opens nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 
 impl Root {
-    /// Looks whether a directory, which an entry leads to, is or contains one that led here: it would be read for
-    /// ever. Of several the outermost is named.
+    /// Rejects a directory that is, or contains, one of the directories that led here: the build would never end.
+    /// If several qualify, the error names the outermost.
     pub(super) fn check_cycle(&self, path: &str, real: &Path, at: Span) -> Result<()> {
         let begins = |visited: &&Arc<Path>| {
-            // Comparing bytes first, which nearly always tells, keeps long ways cheap.
+            // Comparing bytes first is cheap and nearly always decides, which keeps long trails fast.
             let [own, other] = [&***visited, real].map(|path: &Path| path.as_os_str().as_encoded_bytes());
             own.starts_with(other) && visited.starts_with(real)
         };
@@ -24,23 +24,26 @@ impl Root {
         let mut names: Vec<_> = self.way_here().map(|path| shown(path)).collect();
         names.reverse();
         let message = if **visited == *real {
-            format!("`{path}` leads back to {}, which is being built", shown(real))
+            format!("cycle: `{path}` is {}, which is already being built", shown(real))
         } else {
             let visited = shown(visited);
-            format!("`{path}` leads to {}, which contains {visited}, which is being built", shown(real))
+            format!(
+                "cycle: `{path}` is {}, which contains {visited}, which is already being built",
+                shown(real)
+            )
         };
         Err(Diagnostic::error(Code::Cycle, message)
             .at(at)
-            .note(format!("the way here: {}", names.join(" -> ")))
-            .help("a kustomization cannot contain itself; move what both need to a directory of its own"))
+            .note(format!("included through: {}", names.join(" -> ")))
+            .help("a kustomization cannot contain itself; move shared resources to a separate directory"))
     }
 
-    /// The directory of a base that nothing names but where it is; none when there is no such directory. It stays in the
-    /// repository of this directory, or without one in the directory that the path names it in: only what the user
-    /// names may be elsewhere.
+    /// Opens the base that is found by its location only. Returns `None` if there is no such directory. The base
+    /// has to be in the same repository as this directory or, without a repository, below the parent directory in
+    /// `path`. Only a base that the user names may be elsewhere.
     ///
     /// # Errors
-    /// A link leads out of there.
+    /// A symlink leads out of that directory.
     pub fn implied_base(&self, path: &Path) -> Result<Option<Self>> {
         let Some(base) = self.neighbour(path)? else { return Ok(None) };
         if self.checkout.is_some() {
@@ -59,23 +62,27 @@ impl Root {
             return Ok(Some(base));
         }
         let (shown, real) = (self.reader.shown(path), base.shown());
-        let message =
-            format!("`{}` leads outside of {}", shown.display(), self.reader.shown(limit).display());
+        let message = format!("`{}` is outside of {}", shown.display(), self.reader.shown(limit).display());
         Err(Diagnostic::error(Code::OutsideRoot, message)
-            .note(format!("it is {}, the base that is found for {}", real.display(), self.shown().display()))
-            .help(format!("name it with --base {} if it is the base", real.display())))
+            .note(format!(
+                "it resolves to {} and was found as the base of {}",
+                real.display(),
+                self.shown().display()
+            ))
+            .help(format!("if it is the intended base, pass --base {}", real.display())))
     }
 
     pub(super) fn may_read(&self, real: &Path) -> bool {
         !self.is_restricted() || real.starts_with(self.path())
     }
 
-    /// Whether only files in and below it may be read. That is never lifted for what was fetched.
+    /// Returns true if only files in and below this root may be read. This is always the case in fetched
+    /// repositories.
     pub(super) fn is_restricted(&self) -> bool {
         self.reader.restricted || self.checkout.is_some()
     }
 
-    /// Looks whether what a path leads to, and is no directory, may be read.
+    /// Checks that a located path other than a directory may be read.
     pub(super) fn check(&self, path: &str, found: &Located) -> Result<()> {
         if !self.may_read(found.path()) {
             return Err(self.outside(Path::new(path), found.path()));
@@ -86,10 +93,10 @@ impl Root {
         Ok(())
     }
 
-    /// Looks whether something that was walked over may be read: a link may lead anywhere.
+    /// Checks that an entry found by a directory walk may be read. A symlink may lead anywhere.
     ///
     /// # Errors
-    /// It is outside of the root, or neither a file nor a directory.
+    /// The entry is outside of the root, or neither a file nor a directory.
     pub fn check_walked(&self, walked: &Walked) -> Result<()> {
         let shown = || self.reader.shown(&self.path().join(&walked.path));
         if let Some(real) = walked.led_to.as_ref().filter(|real| !self.may_read(real)) {
@@ -98,7 +105,7 @@ impl Root {
         if walked.kind == FileKind::Other { Err(no_file(&shown())) } else { Ok(()) }
     }
 
-    /// The error for what cannot be walked over.
+    /// Returns the error for a directory that cannot be walked.
     #[must_use]
     pub fn not_walked(&self, error: &WalkError) -> Diagnostic {
         match error {
@@ -107,30 +114,30 @@ impl Root {
         }
     }
 
-    /// The error for a path that leads to a file outside of the root.
+    /// Returns the error for a path to a file outside of the root.
     pub(super) fn outside(&self, path: &Path, real: &Path) -> Diagnostic {
         let (real, root) = (self.reader.shown(real), self.shown());
-        let message = format!("`{}` leads outside of {}", path.display(), root.display());
-        Diagnostic::error(Code::OutsideRoot, message).note(format!("it is {}", real.display())).help(
+        let message = format!("`{}` is outside of {}", path.display(), root.display());
+        Diagnostic::error(Code::OutsideRoot, message).note(format!("it resolves to {}", real.display())).help(
             if self.checkout.is_none() {
                 "move the file, or allow it with --load-restrictor=LoadRestrictionsNone"
             } else {
-                "what is fetched may only read files of its own directory"
+                "a remote kustomization can only read files in its own directory"
             },
         )
     }
 
-    /// The error for a path that leads out of the repository.
+    /// Returns the error for a path that leaves the repository.
     pub(super) fn leaves(&self, path: &Path) -> Diagnostic {
         let repository = self.checkout.as_ref().map_or_else(String::new, |checkout| checkout.spec.shown());
-        let message = format!("`{}` leads out of the repository {repository}", path.display());
+        let message = format!("`{}` is outside of the repository {repository}", path.display());
         Diagnostic::error(Code::OutsideRoot, message)
-            .help("what is fetched may only use what is in its own repository")
+            .help("a remote kustomization can only use files of its own repository")
     }
 }
 
-/// The error for an input that is no file.
+/// Returns the error for a path that is not a regular file.
 fn no_file(path: &Path) -> Diagnostic {
     let message = format!("`{}` is {NO_FILE}", path.display());
-    Diagnostic::error(Code::Io, message).help("name a file here")
+    Diagnostic::error(Code::Io, message).help("use the path of a file")
 }

@@ -1,9 +1,9 @@
-//! The directories that led to one.
+//! The trail of directories that led to a root.
 
 use std::path::Path;
 use std::sync::Arc;
 
-/// A directory, and those that led to it. What begins alike is shared, however long it is.
+/// A directory and those that led to it. Trails share their beginning, which keeps copies cheap.
 #[derive(Debug, Clone)]
 pub(super) struct RootTrail(Arc<RootTrailPart>);
 
@@ -14,18 +14,18 @@ struct RootTrailPart {
 }
 
 impl RootTrail {
-    /// The trail behind a directory.
+    /// Returns the trail extended by a directory.
     pub(super) fn over(path: &Arc<Path>, before: Option<&Self>) -> Self {
         Self(Arc::new(RootTrailPart { path: path.clone(), before: before.cloned() }))
     }
 
-    /// The directories, the last one first.
+    /// Iterates over the directories, the last one first.
     pub(super) fn backwards(&self) -> impl Iterator<Item = &Arc<Path>> {
         std::iter::successors(Some(self), |trail| trail.0.before.as_ref()).map(|trail| &trail.0.path)
     }
 }
 
-/// A trail can be so long that dropping one part from within another would take more stack than there is.
+/// Drops the trail in a loop. Recursion could overflow the stack, because trails can be very long.
 impl Drop for RootTrailPart {
     fn drop(&mut self) {
         let mut next = self.before.take();
