@@ -1,8 +1,8 @@
-//! Functions and plugins: programs that make or change resources.
+//! Functions and plugins: external programs that generate, change or validate resources.
 //!
-//! Owns how they are found, run and talked to: KRM functions as executables and in containers, and
-//! executables in the user's plugin directory, as kustomize (v5.8.3) has them. Nothing runs unless
-//! the user enabled it.
+//! Owns how they are found, run and exchanged data with. Supports KRM functions, as executables and in
+//! containers, and executables in the user's plugin directory, like kustomize (v5.8.3). Nothing runs unless the
+//! user enabled it.
 
 mod container;
 mod legacy;
@@ -29,16 +29,16 @@ use smp_text::gocompat::strconv::parse_bool;
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, Spanned, to_yaml};
 
-/// The kustomization that names a function.
+/// The kustomization that refers to a function.
 #[derive(Clone, Copy)]
 pub struct FunctionSite<'s> {
-    /// Its directory. Functions run in it.
+    /// The directory of the kustomization, in which functions run.
     pub root: &'s Directory,
-    /// Reads the files that the configuration names.
+    /// Reads the files that the configuration refers to.
     pub files: &'s dyn Files,
-    /// The texts of the run.
+    /// The sources of the run.
     pub sources: &'s SourceMap,
-    /// The types of the build.
+    /// The schema of the build.
     pub schema: &'s Schema,
 }
 
@@ -49,29 +49,29 @@ pub struct Functions {
     docker: PathBuf,
 }
 
-/// What a configuration leads to.
+/// The program that a configuration refers to.
 enum Plugin {
     Exec(ExecSpec),
     Container(ContainerSpec),
-    /// A function that says nothing of how to run it.
+    /// A function without the program to run.
     Nothing,
     /// An executable in the plugin directory.
     Executable(PathBuf),
 }
 
 impl Functions {
-    /// A runner that runs what the user allows.
+    /// Creates a runner with the user's options.
     #[must_use]
     pub fn new(options: FunctionOptions) -> Self {
         Self { options, docker: "docker".into() }
     }
 
-    /// The resources that a generator makes.
+    /// Runs a generator and returns its resources.
     ///
-    /// What the program says beside them becomes warnings.
+    /// Messages of the program become warnings.
     ///
     /// # Errors
-    /// It may not be run, is not there, fails, or prints what are no resources.
+    /// The program is not enabled, does not exist, fails, or prints invalid resources.
     pub fn generate(&self, config: &Resource, site: FunctionSite<'_>) -> Result<Warned<Vec<Resource>>> {
         let named = |error: Diagnostic| error.at(config.node().span().at_start()).resource(config.id());
         let Warned { value: output, warnings } = self.run(config, &[], site).map_err(named)?;
@@ -81,17 +81,17 @@ impl Functions {
             resource.generated = Some(generated);
             Ok(resource)
         });
-        let value = resources.collect::<Result<_>>().map_err(|error| error.note(made_by(config)))?;
+        let value = resources.collect::<Result<_>>().map_err(|error| error.note(in_output_of(config)))?;
         Ok(Warned { value, warnings })
     }
 
-    /// Lets a transformer change, add and remove resources; returns what it says beside.
+    /// Runs a transformer, which may change, add and remove resources. Returns the warnings.
     ///
-    /// A resource stays what it was, with its former names, as long as it keeps its annotations.
-    /// On an error the resources are as they were.
+    /// A resource keeps its identity and its former names as long as the program keeps its annotations. On an
+    /// error the resources are unchanged.
     ///
     /// # Errors
-    /// As [`Functions::generate`], and when two resources with one id come back.
+    /// As [`Functions::generate`]. Also if two of the returned resources have the same id.
     pub fn transform(
         &self,
         config: &Resource,
@@ -102,8 +102,8 @@ impl Functions {
         let Warned { value: output, warnings } =
             self.run(config, resources.as_slice(), site).map_err(named)?;
         if let Some(output) = output {
-            let (changed, kept) =
-                put_back(resources, output, site.schema).map_err(|error| error.note(made_by(config)))?;
+            let (changed, kept) = merge_output(resources, output, site.schema)
+                .map_err(|error| error.note(in_output_of(config)))?;
             resources.replace(changed, &kept);
         }
         Ok(warnings)
@@ -115,17 +115,17 @@ impl Functions {
         resources: &[Resource],
         site: FunctionSite<'_>,
     ) -> Result<Warned<Option<FunctionOutput>>> {
-        let noted: Vec<Node> = resources.iter().map(noted).collect();
-        let nodes = || noted.iter();
-        let configuration = noted_origin(config);
+        let nodes: Vec<Node> = resources.iter().map(with_build_annotations).collect();
+        let nodes_iter = || nodes.iter();
+        let configuration = with_origin_annotations(config);
         let plugin = self.plugin(config, site.sources)?;
         let (mut command, what, input) = match &plugin {
             Plugin::Exec(spec) => {
-                let input = protocol::resource_list(nodes(), &configuration)?;
+                let input = protocol::resource_list(nodes_iter(), &configuration)?;
                 (self.exec(spec, site.root), format!("the function `{}`", spec.path), input)
             }
             Plugin::Container(spec) => {
-                let input = protocol::resource_list(nodes(), &configuration)?;
+                let input = protocol::resource_list(nodes_iter(), &configuration)?;
                 for mount in container::mounts(spec, &self.options) {
                     mount.source().into_iter().for_each(|source| site.root.give(source));
                 }
@@ -135,10 +135,10 @@ impl Functions {
             }
             Plugin::Executable(path) => {
                 site.root.give(path);
-                return Ok(run_plugin(path, config.node(), nodes(), site)?.map(Some));
+                return Ok(run_plugin(path, config.node(), nodes_iter(), site)?.map(Some));
             }
             Plugin::Nothing => {
-                let message = "this function names neither a container nor an executable, so nothing was run";
+                let message = "function has neither a container nor an executable and was not run";
                 let at = config.node().span().at_start();
                 let warning = Diagnostic::warning(Code::MissingField, message).at(at).resource(config.id());
                 return Ok(Warned { value: None, warnings: vec![warning] });
@@ -147,15 +147,18 @@ impl Functions {
         check_directory(site.root)?;
         command.current_dir(site.root.path());
         let ended = process::run(&mut command, &what, input.as_bytes(), None)?;
-        let held = HeldSecrets::of_manifests(nodes()).and_configuration(config.node());
-        Ok(conclude(ended.without(&held), &what, &Handed { config, held }, site.sources)?.map(Some))
+        let held = HeldSecrets::of_manifests(nodes_iter()).and_configuration(config.node());
+        Ok(parse_result(ended.without(&held), &what, &FunctionInput { config, held }, site.sources)?
+            .map(Some))
     }
 
     fn plugin(&self, config: &Resource, sources: &SourceMap) -> Result<Plugin> {
         let gvk = &config.id().gvk;
         if !self.options.plugins {
-            let message = format!("{gvk} is not built in, and running other programs is not enabled");
-            return Err(Diagnostic::error(Code::Usage, message).help("allow it with --enable-alpha-plugins"));
+            let message = format!("{gvk} is not a built-in plugin, and external plugins are not enabled");
+            return Err(
+                Diagnostic::error(Code::Usage, message).help("enable them with --enable-alpha-plugins")
+            );
         }
         let Some(spec) = FunctionSpec::of(config.node(), sources)? else {
             let home =
@@ -168,16 +171,19 @@ impl Functions {
         if spec.exec.path.is_empty() {
             return Ok(Plugin::Nothing);
         }
-        // kustomize passes over such a function and says nothing.
+        // kustomize silently skips such a function.
         if !self.options.exec {
-            let message = format!("the function `{}` is an executable, which is not enabled", spec.exec.path);
-            return Err(Diagnostic::error(Code::Usage, message).help("allow it with --enable-exec"));
+            let message = format!(
+                "the function `{}` is an executable, and executables are not enabled",
+                spec.exec.path
+            );
+            return Err(Diagnostic::error(Code::Usage, message).help("enable them with --enable-exec"));
         }
         Ok(Plugin::Exec(spec.exec))
     }
 
     fn exec(&self, spec: &ExecSpec, root: &Directory) -> Command {
-        // A name alone is looked up on the PATH, a path is relative to the kustomization.
+        // A bare name is looked up in PATH; a path is relative to the kustomization.
         let is_name = Path::new(&spec.path).components().count() == 1 && !spec.path.contains(['/', '\\']);
         let mut command = if is_name {
             Command::new(&spec.path)
@@ -187,7 +193,7 @@ impl Functions {
         };
         command.args(&spec.args);
         for variable in spec.envs.iter().chain(&self.options.env) {
-            // kustomize takes only those with exactly one equals sign.
+            // kustomize ignores variables without exactly one equals sign.
             if let Some((name, value)) = variable.split_once('=').filter(|(_, value)| !value.contains('=')) {
                 command.env(name, value);
             }
@@ -196,48 +202,49 @@ impl Functions {
     }
 }
 
-/// The file that a configuration takes arguments from, for an executable of the plugin directory.
+/// Returns the file from which an executable of the plugin directory takes arguments.
 ///
 /// # Errors
-/// It is malformed.
+/// The configuration is malformed.
 pub(super) fn named_file(config: &Node) -> Result<Option<Spanned<String>>> {
     legacy::file_of_arguments(config)
 }
 
-/// A function must not be let loose on the whole system.
+/// Rejects directories in which a function must not run. The root directory would expose the whole system.
 fn check_directory(root: &Directory) -> Result<()> {
     check_on_disk(root)?;
     if root.path().parent().is_none() {
-        let message = "functions are not run in the root directory of the file system";
+        let message = "cannot run functions in the root directory of the file system";
         return Err(Diagnostic::error(Code::OutsideRoot, message));
     }
     Ok(())
 }
 
-/// Programs cannot be run in a directory that only this one sees.
+/// Rejects directories that are not on disk, because other programs cannot see them.
 fn check_on_disk(root: &Directory) -> Result<()> {
     if root.is_on_disk() {
         return Ok(());
     }
-    let message = format!("{} is not on disk, and functions run in its directory", root.path().display());
-    Err(Diagnostic::error(Code::Unsupported, message).help("build it from a directory on disk"))
+    let message = format!("cannot run functions in {}: it is not on disk", root.path().display());
+    Err(Diagnostic::error(Code::Unsupported, message).help("build the target from a directory on disk"))
 }
 
-/// Runs an executable of the plugin directory: the configuration in a file, resources as documents.
+/// Runs an executable of the plugin directory. It gets its configuration in a file, and the resources as
+/// documents.
 fn run_plugin<'n>(
     path: &Path,
     config: &Node,
     resources: impl Iterator<Item = &'n Node>,
     site: FunctionSite<'_>,
 ) -> Result<Warned<FunctionOutput>> {
-    /// The longest string that Linux passes to a program.
+    /// The maximum length of a string that Linux passes to a program.
     const MAX_VARIABLE: usize = 131_071;
 
     check_on_disk(site.root)?;
     let what = format!("the plugin `{}`", path.display());
     let text = to_yaml(config)?;
     let unwritten = |error: std::io::Error| {
-        Diagnostic::error(Code::Io, format!("the configuration cannot be written for {what}: {error}"))
+        Diagnostic::error(Code::Io, format!("cannot write the configuration of {what}: {error}"))
     };
     let file = TemporaryFile::with("kust-plugin-config-", text.as_bytes()).map_err(unwritten)?;
     let mut command = Command::new(path);
@@ -259,59 +266,58 @@ fn run_plugin<'n>(
         &format!("<output of {}>", path.display()),
         site.sources,
     )?;
-    Ok(Warned { value: output, warnings: said(&what, &messages).into_iter().collect() })
+    Ok(Warned { value: output, warnings: messages_warning(&what, &messages).into_iter().collect() })
 }
 
-/// What a function was given.
-struct Handed<'h> {
+/// The input of a function.
+struct FunctionInput<'h> {
     config: &'h Resource,
-    /// What it may have said that nobody shall see.
+    /// The secrets in the input, which the function's messages may repeat.
     held: HeldSecrets,
 }
 
-/// What came of a function: its output, or an error with its own words and findings.
-fn conclude(
+/// Returns the output of a function, or an error with its messages and results.
+fn parse_result(
     mut ended: process::Ended,
     what: &str,
-    handed: &Handed<'_>,
+    input: &FunctionInput<'_>,
     sources: &SourceMap,
 ) -> Result<Warned<FunctionOutput>> {
-    let name = format!("<output of {}>", handed.config.id());
+    let name = format!("<output of {}>", input.config.id());
     let output = protocol::read_output(std::mem::take(&mut ended.output), &name, sources);
-    let output = output.map_err(|problem| problem.reworded(|text| handed.held.hidden_in(text)));
-    let told = |finding: &protocol::Finding| {
-        format!("{}: {}", finding.severity, handed.held.hidden_in(&finding.text))
+    let output = output.map_err(|problem| problem.reworded(|text| input.held.hidden_in(text)));
+    let describe = |finding: &protocol::Finding| {
+        format!("{}: {}", finding.severity, input.held.hidden_in(&finding.text))
     };
     if !ended.status.success() {
         let findings = output.map(|output| output.findings).unwrap_or_default();
-        let add = |error: Diagnostic, finding: protocol::Finding| error.note(told(&finding));
+        let add = |error: Diagnostic, finding: protocol::Finding| error.note(describe(&finding));
         return Err(findings.into_iter().fold(ended.failure(what), add));
     }
     let output = output?;
-    let mut warnings: Vec<Diagnostic> = said(what, &ended.messages).into_iter().collect();
-    // A function that finds errors and ends well does not stop the build, as in kustomize.
-    let found = output
-        .findings
-        .iter()
-        .filter(|finding| finding.severity != "info")
-        .map(|finding| Diagnostic::warning(Code::Command, format!("{what} found: {}", told(finding))));
+    let mut warnings: Vec<Diagnostic> = messages_warning(what, &ended.messages).into_iter().collect();
+    // As in kustomize, a function that reports errors but exits with 0 does not stop the build.
+    let found =
+        output.findings.iter().filter(|finding| finding.severity != "info").map(|finding| {
+            Diagnostic::warning(Code::Command, format!("{what} reported: {}", describe(finding)))
+        });
     warnings.extend(found);
     Ok(Warned { value: output, warnings })
 }
 
-/// A warning with what a program that succeeded wrote to standard error.
-fn said(what: &str, messages: &str) -> Option<Diagnostic> {
+/// Returns a warning with the standard error of a program that succeeded.
+fn messages_warning(what: &str, messages: &str) -> Option<Diagnostic> {
     let mut lines = process::last_lines(messages).peekable();
     lines.peek()?;
-    let warning = Diagnostic::warning(Code::Command, format!("{what} says something"));
+    let warning = Diagnostic::warning(Code::Command, format!("{what} printed messages"));
     Some(lines.fold(warning, Diagnostic::note))
 }
 
-fn made_by(config: &Resource) -> String {
+fn in_output_of(config: &Resource) -> String {
     format!("in the output of {}", config.id())
 }
 
-/// Takes off the annotations by which a generator says how its resource joins others.
+/// Removes the annotations that control how a generated resource is combined with others.
 fn generator_options(node: &mut Node) -> Result<Generated> {
     const HASH: &str = "kustomize.config.k8s.io/needs-hash";
     const BEHAVIOR: &str = "kustomize.config.k8s.io/behavior";
@@ -321,16 +327,16 @@ fn generator_options(node: &mut Node) -> Result<Generated> {
     let hash = protocol::remove_annotation(node, HASH);
     let name_hash = hash.map_or(Ok(false), |text| {
         parse_bool(&text).ok_or_else(|| {
-            let message = format!("the annotation {HASH} is `{text}`, which is neither true nor false");
+            let message = format!("annotation {HASH} must be true or false, not `{text}`");
             Diagnostic::error(Code::InvalidValue, message).at(node.span().at_start())
         })
     })?;
     Ok(Generated { behavior, name_hash })
 }
 
-/// The resources after a transformer: those that were there in their places, new ones behind; and the positions of
-/// those from before that came back.
-fn put_back(
+/// Combines a transformer's output with the resources before it. Former resources keep their order, and new ones
+/// follow. Also returns the former positions of the resources that were returned.
+fn merge_output(
     before: &ResourceSet,
     output: FunctionOutput,
     schema: &Schema,
@@ -350,11 +356,12 @@ fn put_back(
         kept.extend(position);
         returned.append(resource)?;
     }
-    let places: Vec<Option<usize>> = before.iter().map(|resource| returned.position(resource.id())).collect();
+    let positions: Vec<Option<usize>> =
+        before.iter().map(|resource| returned.position(resource.id())).collect();
     let mut left: Vec<Option<Resource>> = returned.into_iter().map(Some).collect();
     let mut resources = ResourceSet::new();
-    for (former, place) in before.iter().zip(places) {
-        if let Some(mut resource) = place.and_then(|i| left.get_mut(i)?.take()) {
+    for (former, position) in before.iter().zip(positions) {
+        if let Some(mut resource) = position.and_then(|i| left.get_mut(i)?.take()) {
             resource.vars.clone_from(&former.vars);
             resources.append(resource)?;
         }
@@ -363,16 +370,16 @@ fn put_back(
     Ok((resources, kept))
 }
 
-/// The manifest with all notes, which kustomize has among the annotations.
-fn noted(resource: &Resource) -> Node {
-    let mut node = noted_origin(resource);
+/// Returns the manifest with the build annotations, as kustomize passes it.
+fn with_build_annotations(resource: &Resource) -> Node {
+    let mut node = with_origin_annotations(resource);
     for (key, text) in resource.build_annotations() {
         protocol::annotate(&mut node, key, &text);
     }
     node
 }
 
-fn noted_origin(resource: &Resource) -> Node {
+fn with_origin_annotations(resource: &Resource) -> Node {
     let mut node = resource.node().clone();
     for (key, text) in origin::annotations(resource) {
         protocol::annotate(&mut node, key, &text);
@@ -380,7 +387,7 @@ fn noted_origin(resource: &Resource) -> Node {
     node
 }
 
-/// Gives a resource the history of the one that it came from.
+/// Copies the build state of the former resource.
 fn inherit(resource: &mut Resource, former: &Resource) {
     resource.previous.clone_from(&former.previous);
     resource.prefixes.clone_from(&former.prefixes);

@@ -1,8 +1,8 @@
-//! Helm charts: the fields `helmCharts` and `helmGlobals`, inflated by the `helm` executable.
+//! Helm charts: inflates the charts of `helmCharts` and `helmGlobals` with the `helm` executable.
 //!
-//! Owns the configuration, the command lines and the values files of kustomize's
-//! HelmChartInflationGenerator (v5.8.3). Runs helm only when the user enabled it. Knows nothing of
-//! resources: what helm prints comes back as documents.
+//! Owns the configuration, the command lines and the values files of kustomize's HelmChartInflationGenerator
+//! (v5.8.3). Runs helm only if the user enabled it. Does not know resources: the output of helm is returned as
+//! documents.
 
 mod values;
 
@@ -30,9 +30,9 @@ use smp_text::yaml::{Node, ParseOptions, Spanned, decode, parse_documents, to_ya
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct HelmGlobals {
-    /// The directory of the charts, relative to the kustomization; empty: `charts`.
+    /// The directory of the charts, relative to the kustomization. Default: `charts`.
     pub chart_home: String,
-    /// The directory for helm's own configuration; empty: a temporary one.
+    /// The directory of helm's own configuration. Default: a temporary directory.
     pub config_home: String,
 }
 
@@ -41,45 +41,45 @@ pub struct HelmGlobals {
 #[serde(default, rename_all = "camelCase")]
 #[expect(clippy::struct_excessive_bools, reason = "these are the flags of helm")]
 pub struct HelmChart {
-    /// The chart, and the directory in the chart home that it is in.
+    /// The name of the chart and of its directory in the chart home.
     pub name: String,
     /// The version to pull.
     pub version: String,
-    /// Where to pull it from when it is not in the chart home.
+    /// The repository to pull from if the chart is not in the chart home.
     pub repo: String,
-    /// The name of the release; empty: helm makes one up.
+    /// The name of the release. If empty, helm generates one.
     pub release_name: String,
     /// The namespace of the release.
     pub namespace: String,
-    /// Values files beside `values_file`.
+    /// Values files in addition to `values_file`.
     pub additional_values_files: Vec<String>,
-    /// The values file; empty: that of the chart.
+    /// The values file. Default: that of the chart.
     pub values_file: String,
-    /// Values that are written in the kustomization.
+    /// Inline values.
     pub values_inline: Mapping,
-    /// How inline values and the values file go together: `override`, `merge` or `replace`.
+    /// The combination of inline values and values file: `override`, `merge` or `replace`.
     pub values_merge: String,
-    /// Whether CRDs are printed.
+    /// Includes CRDs in the output.
     #[serde(rename = "includeCRDs")]
     pub include_crds: bool,
-    /// Whether hooks are left out.
+    /// Excludes hooks.
     pub skip_hooks: bool,
     /// `Capabilities.APIVersions`.
     pub api_versions: Vec<String>,
     /// `Capabilities.KubeVersion`.
     pub kube_version: String,
-    /// A template for the name of the release.
+    /// The template of the release name.
     pub name_template: String,
-    /// Whether tests are left out.
+    /// Excludes tests.
     pub skip_tests: bool,
-    /// Whether helm says what it does.
+    /// Enables helm's verbose output.
     pub debug: bool,
-    /// Whether development versions count.
+    /// Includes development versions.
     pub devel: bool,
 }
 
 impl HelmChart {
-    /// The paths of the files with values; a chart stands where it is named.
+    /// Returns the paths of the values files, with the location of the chart.
     pub fn named_files(&self, at: Span) -> impl Iterator<Item = Spanned<String>> {
         let given = [&self.values_file].into_iter().chain(&self.additional_values_files);
         given.map(move |path| Spanned::new(path.clone(), at))
@@ -106,7 +106,7 @@ pub struct HelmChartArgs {
 }
 
 impl HelmChartArgs {
-    /// The charts and globals that the deprecated entries mean; of the latter the last counts.
+    /// Converts the deprecated entries to charts and globals. The last entry determines the globals.
     #[must_use]
     pub fn split(entries: Vec<Self>) -> (Vec<HelmChart>, HelmGlobals) {
         let mut globals = HelmGlobals::default();
@@ -133,18 +133,18 @@ impl HelmChartArgs {
     }
 }
 
-/// What the command line says about helm.
+/// Options of the command line for helm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HelmOptions {
-    /// Whether helm may be run at all (`--enable-helm`).
+    /// Allows running helm (`--enable-helm`).
     pub enabled: bool,
     /// The executable (`--helm-command`).
     pub command: String,
-    /// Used for charts that name none (`--helm-api-versions`).
+    /// The API versions for charts that set none (`--helm-api-versions`).
     pub api_versions: Vec<String>,
-    /// Used for charts that name none (`--helm-kube-version`).
+    /// The Kubernetes version for charts that set none (`--helm-kube-version`).
     pub kube_version: String,
-    /// Whether helm says what it does (`--helm-debug`).
+    /// Enables helm's verbose output (`--helm-debug`).
     pub debug: bool,
 }
 
@@ -155,31 +155,31 @@ impl Default for HelmOptions {
     }
 }
 
-/// What becomes of charts that must be pulled.
+/// The treatment of charts that have to be pulled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pulling {
-    /// They are kept in the chart home.
+    /// They are stored in the chart home.
     Kept,
-    /// They go with the run: nothing may be written where the chart home is.
+    /// They are stored in a temporary directory, because nothing may be written in the chart home.
     Temporary,
-    /// They are refused: no lock says what they were.
+    /// They are rejected, because no lock file pins their content.
     Refused,
 }
 
-/// The kustomization that a chart stands in.
+/// The kustomization that contains a chart.
 #[derive(Clone, Copy)]
 pub struct ChartSite<'s> {
-    /// Its directory.
+    /// The directory of the kustomization.
     pub root: &'s Directory,
-    /// What becomes of charts that must be pulled.
+    /// The treatment of charts that have to be pulled.
     pub pulling: Pulling,
-    /// Reads the files that it names, with its restrictions.
+    /// Reads values files, with the restrictions of the kustomization.
     pub files: &'s dyn Files,
-    /// The texts of the run.
+    /// The sources of the run.
     pub sources: &'s SourceMap,
-    /// For values that are manifests.
+    /// The schema for values that are manifests.
     pub schema: &'s Schema,
-    /// Where the chart is named, for messages.
+    /// The location of the chart entry, for messages.
     pub at: Span,
 }
 
@@ -187,22 +187,22 @@ pub struct ChartSite<'s> {
 #[derive(Debug)]
 pub struct Helm {
     options: HelmOptions,
-    /// Whether the executable is a helm that can be used; asked once in a run.
-    usable: OnceLock<Result<()>>,
+    /// The result of checking helm's version, which is done once in a run.
+    version_check: OnceLock<Result<()>>,
 }
 
 impl Helm {
-    /// An inflator that runs helm as the user allows.
+    /// Creates an inflator with the user's options.
     #[must_use]
     pub fn new(options: HelmOptions) -> Self {
-        Self { options, usable: OnceLock::new() }
+        Self { options, version_check: OnceLock::new() }
     }
 
-    /// The documents that a chart renders to, in helm's order; empty ones are left out.
+    /// Returns the non-empty documents that a chart renders to, in helm's order.
     ///
     /// # Errors
-    /// helm is not enabled or not there, fails, or prints what is no YAML; the chart is neither in
-    /// the chart home nor has a repository; its values cannot be read or merged.
+    /// helm is not enabled or not installed, fails, or prints invalid YAML. The chart is not in the chart home
+    /// and has no repository. Its values cannot be read or merged.
     pub fn inflate(
         &self,
         chart: &HelmChart,
@@ -216,7 +216,7 @@ impl Helm {
         let text = decode(output).map_err(named)?;
         let id = site.sources.add_printed(format!("<helm template {}>", chart.name), text);
         let mut documents = parse_documents(site.sources, id, ParseOptions::default()).map_err(named)?;
-        // Some versions of helm talk before they print.
+        // Some versions of helm print messages before the first document.
         if documents.len() > 1 && documents[0].get("kind").is_none() {
             documents.remove(0);
         }
@@ -228,29 +228,30 @@ impl Helm {
         if !self.options.enabled {
             return Err(Diagnostic::error(
                 Code::Usage,
-                "charts are inflated by running helm, which is not enabled",
+                "cannot inflate helm charts: running helm is not enabled",
             )
-            .help("allow it with --enable-helm"));
+            .help("enable it with --enable-helm"));
         }
         if self.options.command.is_empty() {
-            return Err(Diagnostic::error(Code::Usage, "the command for helm is empty")
-                .help("name it with --helm-command"));
+            return Err(
+                Diagnostic::error(Code::Usage, "helm command is empty").help("set it with --helm-command")
+            );
         }
         if chart.name.is_empty() {
-            return Err(Diagnostic::error(Code::MissingField, "this helm chart has no `name`"));
+            return Err(Diagnostic::error(Code::MissingField, "helm chart has no `name`"));
         }
-        // helm has flags that run other programs.
+        // helm has flags that run other programs, so names must not be taken for flags.
         for (field, text) in [("name", &chart.name), ("releaseName", &chart.release_name)] {
             if text.starts_with('-') {
-                let message = format!("`{text}` begins with a dash, which helm takes for an option");
+                let message = format!("`{text}` starts with a dash, so helm would parse it as a flag");
                 return Err(Diagnostic::error(Code::InvalidValue, message).field(field));
             }
         }
         if !["", "override", "merge", "replace"].contains(&chart.values_merge.as_str()) {
-            let message = format!("`{}` is no way to merge values", chart.values_merge);
+            let message = format!("invalid `valuesMerge`: `{}`", chart.values_merge);
             return Err(Diagnostic::error(Code::InvalidValue, message)
                 .field("valuesMerge")
-                .help("possible here: merge, override, replace"));
+                .help("use merge, override or replace"));
         }
         Ok(())
     }
@@ -264,9 +265,10 @@ impl Helm {
         program
             .env("HELM_CACHE_HOME", format!("{home}/.cache"))
             .env("HELM_DATA_HOME", format!("{home}/.data"));
-        let install = |error: Diagnostic| error.help("install helm 3 or 4, or name it with --helm-command");
+        let install =
+            |error: Diagnostic| error.help("install helm 3 or 4, or set its path with --helm-command");
         let ended = process::run(&mut program, &what, b"", None).map_err(install)?;
-        let all = || format!("the command was: {command} {}", arguments.join(" "));
+        let all = || format!("command: {command} {}", arguments.join(" "));
         ended.success(&what).map_err(|error| error.note(all()))
     }
 
@@ -278,21 +280,23 @@ impl Helm {
                 Some(3 | 4) => Ok(()),
                 Some(major) => {
                     let message =
-                        format!("helm 3 or 4 is needed, and `{}` is helm {major}", self.options.command);
+                        format!("`{}` is helm {major}, but helm 3 or 4 is required", self.options.command);
                     Err(Diagnostic::error(Code::Command, message))
                 }
                 None => {
                     let command = &self.options.command;
-                    let message = format!("`{command} version` prints no version: {}", text.trim());
-                    Err(Diagnostic::error(Code::Command, message).help("is this really helm?"))
+                    let message = format!("`{command} version` printed no version: {}", text.trim());
+                    Err(Diagnostic::error(Code::Command, message)
+                        .help("check that --helm-command is the path of helm"))
                 }
             }
         };
-        self.usable.get_or_init(check).clone()
+        self.version_check.get_or_init(check).clone()
     }
 }
 
-/// The parts of what helm prints, each with the template that it comes from, as helm says in a comment above it.
+/// Splits helm's output into parts with the template each comes from. helm names the template in a comment above
+/// the part.
 pub(super) fn templates_of(output: &str) -> Vec<(Range<usize>, &str)> {
     const SOURCE: &str = "# Source: ";
 
@@ -310,7 +314,7 @@ pub(super) fn templates_of(output: &str) -> Vec<(Range<usize>, &str)> {
     parts
 }
 
-/// The first number of the first `1.2.3` in a text.
+/// Returns the major version from the first `1.2.3` in a text.
 fn major_version(text: &str) -> Option<u64> {
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
@@ -326,29 +330,28 @@ fn major_version(text: &str) -> Option<u64> {
     None
 }
 
-/// One chart on its way through helm.
+/// The rendering of one chart.
 struct Release<'h> {
     helm: &'h Helm,
     chart: &'h HelmChart,
     site: ChartSite<'h>,
-    /// For values files, for helm's own files, for charts that cannot be kept.
+    /// The directory for values files, for helm's own files, and for charts that cannot be stored.
     temporary: TemporaryDirectory,
     /// `HELM_CONFIG_HOME`.
     home: String,
-    /// The directory that has the chart's directory.
+    /// The directory that contains the chart's directory.
     charts: PathBuf,
 }
 
 impl<'h> Release<'h> {
     fn new(helm: &'h Helm, chart: &'h HelmChart, globals: &HelmGlobals, site: ChartSite<'h>) -> Result<Self> {
         if !site.root.is_on_disk() {
-            let message = format!("{} is not on disk, where helm could find it", site.root.path().display());
-            return Err(
-                Diagnostic::error(Code::Unsupported, message).help("build it from a directory on disk")
-            );
+            let message = format!("cannot run helm: {} is not on disk", site.root.path().display());
+            return Err(Diagnostic::error(Code::Unsupported, message)
+                .help("build the target from a directory on disk"));
         }
         let temporary = TemporaryDirectory::new("helm-").map_err(|error| {
-            Diagnostic::error(Code::Io, format!("no temporary directory can be made: {error}"))
+            Diagnostic::error(Code::Io, format!("cannot create a temporary directory: {error}"))
         })?;
         let home = match globals.config_home.as_str() {
             "" => temporary.path().join("helm").display().to_string(),
@@ -356,13 +359,13 @@ impl<'h> Release<'h> {
         };
         let chart_home = if globals.chart_home.is_empty() { "charts" } else { &globals.chart_home };
         let mut charts = clean(&site.root.path().join(chart_home));
-        // Several versions of one chart can be pulled.
+        // As in kustomize, so that several versions of a chart can be pulled.
         if !chart.version.is_empty() && !chart.repo.is_empty() {
             charts = charts.join(format!("{}-{}", chart.name, chart.version));
         }
         let mut release = Self { helm, chart, site, temporary, home, charts };
         helm.check_version(&release.home)?;
-        release.provide()?;
+        release.ensure_chart()?;
         Ok(release)
     }
 
@@ -370,32 +373,35 @@ impl<'h> Release<'h> {
         clean(&self.charts.join(&self.chart.name))
     }
 
-    /// Pulls the chart if it is not there.
-    fn provide(&mut self) -> Result<()> {
+    /// Pulls the chart if it is missing.
+    fn ensure_chart(&mut self) -> Result<()> {
         if self.site.root.locate(self.directory()).is_ok_and(|found| found.is_directory()) {
             self.site.root.give(self.directory());
             return self.check_links();
         }
         if self.chart.repo.is_empty() {
-            let message =
-                format!("there is no chart in {}, and no `repo` to pull it from", self.directory().display());
-            return Err(Diagnostic::error(Code::Io, message)
-                .help("name the repository of the chart, or put the chart there"));
+            let message = format!(
+                "chart not found in {}, and it has no `repo` to pull it from",
+                self.directory().display()
+            );
+            return Err(
+                Diagnostic::error(Code::Io, message).help("set `repo`, or add the chart to this directory")
+            );
         }
         match self.site.pulling {
             Pulling::Kept => {}
             Pulling::Temporary => self.charts = self.temporary.path().join("charts"),
             Pulling::Refused => {
                 let repository = without_password(&self.chart.repo);
-                let message = format!("a chart that is pulled from {repository} cannot be locked");
-                let help = format!("put it into {}, or leave --locked out", self.directory().display());
+                let message = format!("chart from {repository} cannot be locked");
+                let help = format!("add the chart to {}, or remove --locked", self.directory().display());
                 return Err(Diagnostic::error(Code::Locked, message).help(help));
             }
         }
         self.helm.run(&pull_arguments(self.chart, &self.charts), &self.home).map(drop)
     }
 
-    /// Looks for links that lead out of the repository that the chart is in: helm follows them by itself.
+    /// Rejects symlinks that lead out of the repository of the chart, because helm would follow them.
     fn check_links(&self) -> Result<()> {
         let options = WalkOptions { links: LinkPolicy::Follow, hidden: Hidden::Keep, max_depth: usize::MAX };
         let chart = self.site.root.at(self.directory());
@@ -406,9 +412,9 @@ impl<'h> Release<'h> {
         match chart.walk(options).find_map(out) {
             None => Ok(()),
             Some(path) => {
-                let message = format!("{} leads out of what was fetched", path.display());
+                let message = format!("{} is outside of the fetched repository", path.display());
                 Err(Diagnostic::error(Code::OutsideRoot, message)
-                    .help("what is fetched may only use what is in its own repository"))
+                    .help("a remote kustomization can only use files of its own repository"))
             }
         }
     }
@@ -418,7 +424,7 @@ impl<'h> Release<'h> {
 
         let values = self.values()?;
         let unwritten = |error: std::io::Error| {
-            Diagnostic::error(Code::Io, format!("the values cannot be written for helm: {error}"))
+            Diagnostic::error(Code::Io, format!("cannot write the values for helm: {error}"))
         };
         self.temporary.write(VALUES, &values).map_err(unwritten)?;
         let mut files = vec![self.temporary.path().join(VALUES)];
@@ -426,7 +432,7 @@ impl<'h> Release<'h> {
         for (i, path) in self.chart.additional_values_files.iter().enumerate() {
             let values =
                 self.site.files.read(path, self.site.at).map_err(|e| e.field("additionalValuesFiles"))?;
-            // helm gets what was read, and not the path, which may lead elsewhere when helm follows it.
+            // helm gets a copy of what was read instead of the path, which may lead elsewhere by then.
             let name = format!("additional-values-{i}.yaml");
             self.temporary.write(&name, &values).map_err(unwritten)?;
             files.push(self.temporary.path().join(name));
@@ -439,7 +445,7 @@ impl<'h> Release<'h> {
         })
     }
 
-    /// The content of the first values file.
+    /// Returns the content of the first values file.
     fn values(&self) -> Result<Vec<u8>> {
         let chart = self.chart;
         if chart.values_inline.is_empty() {
@@ -461,7 +467,7 @@ impl<'h> Release<'h> {
         to_yaml(&merged).map(String::into_bytes)
     }
 
-    /// The name and content of the values file: the chart's own, unless another is named.
+    /// Returns the name and content of the values file. Default: that of the chart.
     fn values_file(&self) -> Result<(PathBuf, Vec<u8>)> {
         let own = self.directory().join("values.yaml");
         if !self.chart.values_file.is_empty() {
@@ -470,7 +476,8 @@ impl<'h> Release<'h> {
             return Ok((path.into(), content));
         }
         if own.starts_with(self.temporary.path()) {
-            let missing = |error| Diagnostic::error(Code::Io, format!("values.yaml of the chart: {error}"));
+            let missing =
+                |error| Diagnostic::error(Code::Io, format!("cannot read values.yaml of the chart: {error}"));
             return DiskTree.read(&own).map(|content| (own, content)).map_err(missing);
         }
         let content = self.site.files.read(&own.to_string_lossy(), self.site.at)?;
@@ -478,7 +485,7 @@ impl<'h> Release<'h> {
     }
 }
 
-/// The values that helm was given and may repeat, and nobody shall see.
+/// Returns the secrets in values passed to helm, which its messages may repeat.
 fn held_secrets(given: &[Vec<u8>]) -> HeldSecrets {
     let sources = SourceMap::default();
     let documents = given.iter().filter_map(|values| {
@@ -488,7 +495,7 @@ fn held_secrets(given: &[Vec<u8>]) -> HeldSecrets {
     documents.flatten().fold(HeldSecrets::default(), |held, values| held.and_configuration(&values))
 }
 
-/// The arguments of `helm pull`.
+/// Returns the arguments of `helm pull`.
 fn pull_arguments(chart: &HelmChart, charts: &Path) -> Vec<String> {
     let mut arguments =
         vec!["pull".into(), "--untar".into(), "--untardir".into(), charts.display().to_string()];
@@ -507,7 +514,8 @@ fn pull_arguments(chart: &HelmChart, charts: &Path) -> Vec<String> {
     arguments
 }
 
-/// The arguments of `helm template`. What the chart says goes before what the command line says.
+/// Returns the arguments of `helm template`. Settings of the chart take precedence over those of the command
+/// line.
 fn template_arguments(
     chart: &HelmChart,
     options: &HelmOptions,

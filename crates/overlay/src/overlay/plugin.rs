@@ -1,6 +1,6 @@
-//! Generators, transformers and validators that are configured in documents of their own.
+//! Built-in generators, transformers and validators with configurations of their own.
 //!
-//! Knows the built-in kinds and decodes their configuration; what they do is in `transform`.
+//! Knows the built-in kinds and decodes their configuration. Their work is done in `transform`.
 
 use std::collections::BTreeMap;
 
@@ -22,21 +22,21 @@ use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
 use smp_text::yaml::{self, DecodeOptions, Node, Spanned};
 
-/// What every plugin may use.
+/// The context of all plugins.
 pub(super) struct PluginContext<'c> {
-    /// The kustomization that names it.
+    /// The kustomization that refers to the plugin.
     pub root: &'c Root,
-    /// Whether values shall know of the files that they were made of.
+    /// Selects whether generated values have locations in the files that they come from.
     pub histories: Histories,
     pub schema: &'c Schema,
     pub patch: PatchContext<'c>,
 }
 
-/// Kinds that make resources.
+/// The kinds of generators.
 const GENERATORS: [&str; 4] =
     ["ConfigMapGenerator", "SecretGenerator", "IAMPolicyGenerator", "HelmChartInflationGenerator"];
 
-/// Kinds that change resources.
+/// The kinds of transformers.
 const TRANSFORMERS: [&str; 14] = [
     "AnnotationsTransformer",
     "HashTransformer",
@@ -54,7 +54,7 @@ const TRANSFORMERS: [&str; 14] = [
     "ValueAddTransformer",
 ];
 
-/// Declares structs for the configuration of plugins; fields that they do not have are ignored, as in kustomize.
+/// Declares structs for plugin configurations. As in kustomize, unknown fields are ignored.
 macro_rules! configurations {
     ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty),* $(,)? })*) => {$(
         $(#[$doc])*
@@ -91,22 +91,22 @@ fn config<T: DeserializeOwned>(plugin: &Resource) -> Result<T> {
     yaml::from_node_with(plugin.node(), DecodeOptions::plugin())
 }
 
-/// Whether a configuration names something that is built in.
+/// Returns true if a configuration is that of a built-in plugin.
 pub(super) fn is_builtin(plugin: &Resource) -> bool {
     let gvk = &plugin.id().gvk;
     gvk.group.is_empty() && gvk.version == "builtin"
 }
 
-/// The chart of a `HelmChartInflationGenerator`.
+/// Returns the chart of a `HelmChartInflationGenerator`.
 pub(super) fn helm_chart(plugin: &Resource) -> Result<(Spanned<HelmChart>, HelmGlobals)> {
     let chart = Spanned::new(config(plugin)?, plugin.node().span().at_start());
     Ok((chart, config(plugin)?))
 }
 
-/// The paths of the files that a configuration names.
+/// Returns the paths of the files that a configuration refers to.
 ///
 /// # Errors
-/// It is malformed.
+/// The configuration is malformed.
 pub(super) fn named_files(plugin: &Resource) -> Result<Vec<Spanned<String>>> {
     if !is_builtin(plugin) {
         return Ok(function::named_file(plugin.node())?.into_iter().collect());
@@ -135,7 +135,7 @@ pub(super) fn named_files(plugin: &Resource) -> Result<Vec<Spanned<String>>> {
     })
 }
 
-/// What a built-in generator makes.
+/// Runs a built-in generator.
 pub(super) fn generate(plugin: &Resource, context: &PluginContext<'_>) -> Result<Warned<Resource>> {
     let named = || -> Result<GeneratorArgs> {
         Ok(config::<GeneratorArgs>(plugin)?.or_named_by(config::<MetadataConfig>(plugin)?.metadata))
@@ -151,7 +151,7 @@ pub(super) fn generate(plugin: &Resource, context: &PluginContext<'_>) -> Result
     }
 }
 
-/// Lets a built-in transformer change the resources; returns what is odd about it.
+/// Runs a built-in transformer. Returns the warnings.
 pub(super) fn transform(
     plugin: &Resource,
     set: &mut ResourceSet,
@@ -189,7 +189,7 @@ pub(super) fn transform(
     }
 }
 
-/// Runs one of the transformers that write fields which their configuration names.
+/// Runs a transformer that writes the fields given in its configuration.
 fn set_fields(plugin: &Resource, set: &mut ResourceSet, schema: &Schema) -> Result<()> {
     match plugin.id().gvk.kind.as_str() {
         "AnnotationsTransformer" => {
@@ -232,23 +232,23 @@ fn set_namespace(config: NamespaceConfig, set: &mut ResourceSet, schema: &Schema
     transform::namespace(set, &options, &config.field_specs, schema)
 }
 
-/// A prefix and suffix with the fields that get them, which have no default.
+/// Returns prefix and suffix with their field specs, for which there is no default.
 fn affix(plugin: &Resource) -> Result<(AffixConfig, FieldSpecs)> {
     let mut affix: AffixConfig = config(plugin)?;
     let specs = affix.field_specs.take().ok_or_else(|| {
         Diagnostic::error(Code::MissingField, "`fieldSpecs` is missing")
             .at(plugin.node().span().at_start())
             .resource(plugin.id())
-            .help("to change names, write `fieldSpecs: [{path: metadata/name}]`")
+            .help("to change names, use `fieldSpecs: [{path: metadata/name}]`")
     })?;
     Ok((affix, specs))
 }
 
-/// The patches of a `PatchStrategicMergeTransformer`: files, and perhaps a text.
+/// Returns the patches of a `PatchStrategicMergeTransformer`: paths and inline patches.
 fn strategic_patches(plugin: &Resource) -> Result<Vec<Spanned<String>>> {
     let mut c: StrategicMergeConfig = config(plugin)?;
     if c.paths.is_empty() && c.patches.is_empty() {
-        return Err(Diagnostic::error(Code::MissingField, "this transformer has neither paths nor patches")
+        return Err(Diagnostic::error(Code::MissingField, "transformer has neither `paths` nor `patches`")
             .at(plugin.node().span().at_start())
             .resource(plugin.id()));
     }
@@ -258,7 +258,7 @@ fn strategic_patches(plugin: &Resource) -> Result<Vec<Spanned<String>>> {
     Ok(c.paths)
 }
 
-/// What a configuration is named for.
+/// The expected kind of a plugin.
 #[derive(Clone, Copy)]
 enum PluginKind {
     Generator,
@@ -289,14 +289,14 @@ impl PluginKind {
 }
 
 fn unknown(plugin: &Resource, kind: &str, role: PluginKind) -> Diagnostic {
-    let (needed, other) = (role.name(), role.other());
+    let (expected, other) = (role.name(), role.other());
     let message = if other.kinds().contains(&kind) {
-        format!("{kind} is a {}, and a {needed} is needed here", other.name())
+        format!("{kind} is a {}, expected a {expected}", other.name())
     } else {
-        format!("there is no built-in {needed} {kind}")
+        format!("unknown built-in {expected} {kind}")
     };
     Diagnostic::error(Code::Unsupported, message)
         .at(plugin.node().get("kind").map_or(plugin.node().span(), Node::span))
         .resource(plugin.id())
-        .help(format!("there are: {}", role.kinds().join(", ")))
+        .help(format!("available: {}", role.kinds().join(", ")))
 }

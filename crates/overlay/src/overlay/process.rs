@@ -1,7 +1,7 @@
-//! Running other programs: their input, their output, their time.
+//! Runs other programs with an input, captures their output, and enforces a time limit.
 //!
-//! Every program that a build runs (git, helm, docker, functions) is started here. Who calls this
-//! has checked that the user allowed it.
+//! Starts every program of a build: git, helm, docker, functions. The caller has to check that the user allowed
+//! it.
 
 use std::io;
 use std::path::Path;
@@ -12,28 +12,28 @@ use crate::resource::HeldSecrets;
 use smp_files::UnnamedFile;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// How much a program may print. What is more is no manifest.
+/// The maximum size of a program's output in bytes. More is no manifest.
 const MAX_OUTPUT: u64 = 1 << 30;
 
-/// How many lines of a program's messages an error repeats.
+/// The number of lines of standard error repeated in an error.
 const SHOWN_LINES: usize = 30;
 
-/// What a program left behind.
+/// The result of a program that ended.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// Its standard output.
+    /// The standard output.
     pub output: Vec<u8>,
-    /// Its standard error.
+    /// The standard error.
     pub messages: String,
 }
 
 impl Ended {
-    /// The output of a program that succeeded; an error with its messages otherwise.
+    /// Returns the output of a program that succeeded.
     ///
     /// # Errors
-    /// The program ended with a status other than 0.
+    /// The program exited with a status other than 0. The error contains its messages.
     pub(super) fn success(self, what: &str) -> Result<Vec<u8>> {
         if self.status.success() {
             return Ok(self.output);
@@ -41,8 +41,8 @@ impl Ended {
         Err(self.failure(what))
     }
 
-    /// The same, with what a program may have repeated of the secrets that it was given masked. Of its messages only
-    /// what is ever shown is kept.
+    /// Masks the secrets that were passed to the program in its messages. Keeps only the lines of the messages
+    /// that are ever shown.
     #[must_use]
     pub(super) fn without(mut self, held: &HeldSecrets) -> Self {
         let shown: Vec<&str> = last_lines(&self.messages).collect();
@@ -50,7 +50,7 @@ impl Ended {
         self
     }
 
-    /// The error that says that the program failed.
+    /// Returns the error for a failed program.
     pub(super) fn failure(&self, what: &str) -> Diagnostic {
         let mut error = Diagnostic::error(Code::Command, format!("{what} failed: {}", self.status));
         for line in last_lines(&self.messages) {
@@ -60,23 +60,25 @@ impl Ended {
     }
 }
 
-/// The last lines of a program's messages: the reason nearly always stands there.
+/// Returns the last lines of a program's messages, which nearly always contain the reason of a failure.
 pub(super) fn last_lines(messages: &str) -> impl Iterator<Item = &str> {
     let lines: Vec<&str> = messages.lines().map(str::trim_end).filter(|l| !l.is_empty()).collect();
     let skipped = lines.len().saturating_sub(SHOWN_LINES);
     lines.into_iter().skip(skipped)
 }
 
-/// Runs a program to its end.
+/// Runs a program until it exits.
 ///
-/// Input and output go through unnamed temporary files, so neither side ever waits for the other.
-/// `what` names the program in messages. Without `limit` it may take as long as it likes.
+/// Input and output go through unnamed temporary files, so neither side ever waits for the other. `what` names
+/// the program in messages. Without `limit` the program may run forever.
 ///
 /// # Errors
-/// It cannot be started, takes too long, or prints too much. A status other than 0 is no error yet.
+/// The program cannot be started, exceeds the limit, or prints too much. An exit status other than 0 is not an
+/// error here.
 pub(super) fn run(command: &mut Command, what: &str, input: &[u8], limit: Option<Duration>) -> Result<Ended> {
-    let broken =
-        |error: &io::Error| Diagnostic::error(Code::Io, format!("{what}: no temporary file: {error}"));
+    let broken = |error: &io::Error| {
+        Diagnostic::error(Code::Io, format!("{what}: cannot create a temporary file: {error}"))
+    };
     let stream = |file: &UnnamedFile| file.stream().map_err(|e| broken(&e));
     let stdin = if input.is_empty() {
         Stdio::null()
@@ -98,16 +100,16 @@ pub(super) fn run(command: &mut Command, what: &str, input: &[u8], limit: Option
 fn cannot_run(command: &Command, what: &str, error: &io::Error) -> Diagnostic {
     let program = Path::new(command.get_program()).display();
     let why = match error.kind() {
-        io::ErrorKind::NotFound => "there is no such program".to_string(),
+        io::ErrorKind::NotFound => "program not found".to_string(),
         io::ErrorKind::PermissionDenied => "it is not executable".to_string(),
         _ => error.to_string(),
     };
-    Diagnostic::error(Code::Command, format!("{what}: `{program}` cannot be run: {why}"))
+    Diagnostic::error(Code::Command, format!("{what}: cannot run `{program}`: {why}"))
 }
 
 fn contents(file: UnnamedFile, what: &str) -> Result<Vec<u8>> {
     let failed =
-        |error: io::Error| Diagnostic::error(Code::Io, format!("{what}: its output is lost: {error}"));
+        |error: io::Error| Diagnostic::error(Code::Io, format!("{what}: cannot read its output: {error}"));
     if file.size().map_err(failed)? > MAX_OUTPUT {
         let message = format!("{what} printed more than {MAX_OUTPUT} bytes");
         return Err(Diagnostic::error(Code::LimitExceeded, message));
@@ -115,20 +117,22 @@ fn contents(file: UnnamedFile, what: &str) -> Result<Vec<u8>> {
     file.into_content().map_err(failed)
 }
 
-/// Waits for the end, at most as long as `limit` says.
+/// Waits until the program exits, at most for `limit`.
 fn wait(child: &mut Child, what: &str, limit: Option<Duration>) -> Result<ExitStatus> {
-    let lost = |error: io::Error| Diagnostic::error(Code::Command, format!("{what}: it got lost: {error}"));
-    let Some(limit) = limit else { return child.wait().map_err(lost) };
+    let failed = |error: io::Error| {
+        Diagnostic::error(Code::Command, format!("{what}: cannot wait for the process: {error}"))
+    };
+    let Some(limit) = limit else { return child.wait().map_err(failed) };
     let start = Instant::now();
-    // The standard library cannot wait for an end and a time at once; most programs here take
-    // tens of milliseconds.
+    // The standard library cannot wait with a timeout, so this polls. Most programs here take tens of
+    // milliseconds.
     let mut pause = Duration::from_millis(1);
     loop {
-        if let Some(status) = child.try_wait().map_err(lost)? {
+        if let Some(status) = child.try_wait().map_err(failed)? {
             return Ok(status);
         }
         let Some(left) = limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) else {
-            // It may just have ended by itself.
+            // It may just have exited on its own, so errors do not matter.
             let _ = child.kill();
             let _ = child.wait();
             return Err(timed_out(what, limit));
@@ -139,7 +143,7 @@ fn wait(child: &mut Child, what: &str, limit: Option<Duration>) -> Result<ExitSt
 }
 
 fn timed_out(what: &str, limit: Duration) -> Diagnostic {
-    Diagnostic::error(Code::Command, format!("{what} did not end within {limit:?}"))
+    Diagnostic::error(Code::Command, format!("{what} timed out after {limit:?}"))
 }
 
 #[cfg(all(test, unix))]
@@ -148,8 +152,8 @@ pub(super) mod testing {
 
     use super::*;
 
-    /// Makes an executable script. Another process writes it: a file that this one has open for
-    /// writing while another thread starts a program cannot be run.
+    /// Creates an executable script. Another process writes it: a file that this process has open for writing
+    /// while another thread starts a program cannot be executed.
     pub(crate) fn script(directory: &Path, name: &str, text: &str) -> PathBuf {
         let path = directory.join(name);
         let mut command = Command::new("sh");
@@ -182,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_repeat_the_messages() {
+    fn failure_includes_the_messages_of_the_program() {
         let ended = run(&mut sh("seq 100 >&2; exit 3"), "the step", b"", None).expect("it runs");
         let error = ended.success("the step").expect_err("status 3");
         assert_eq!(error.code(), Code::Command);
@@ -192,23 +196,20 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_long_is_stopped() {
+    fn program_that_exceeds_the_limit_is_killed() {
         let start = Instant::now();
         let mut command = Command::new("sleep");
         let error =
             run(command.arg("60"), "sleep", b"", Some(Duration::from_millis(50))).expect_err("stopped");
-        assert_eq!(error.message(), "sleep did not end within 50ms");
+        assert_eq!(error.message(), "sleep timed out after 50ms");
         assert!(start.elapsed() < Duration::from_secs(20));
         assert!(run(&mut sh("exit 0"), "sh", b"", Some(Duration::from_secs(60))).is_ok());
     }
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn missing_program_is_reported() {
         let mut command = Command::new("/nonexistent/program");
         let error = run(&mut command, "the step", b"", None).expect_err("not there");
-        assert_eq!(
-            error.message(),
-            "the step: `/nonexistent/program` cannot be run: there is no such program"
-        );
+        assert_eq!(error.message(), "the step: cannot run `/nonexistent/program`: program not found");
     }
 }

@@ -1,10 +1,10 @@
-//! What a directory has become so far.
+//! The result of building a directory so far.
 
 use crate::resource::ResourceSet;
 use crate::transform::{TransformerConfig, VarSet};
 use smp_text::diagnostic::Result;
 
-/// The resources of a directory, and what those who use it need beside them.
+/// The resources of a directory, with the configuration and variables that its users need.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Accumulated {
     pub(super) resources: ResourceSet,
@@ -13,10 +13,10 @@ pub(super) struct Accumulated {
 }
 
 impl Accumulated {
-    /// Adds what another directory has become.
+    /// Adds the result of another directory.
     ///
     /// # Errors
-    /// Ids or variables that are there already, and field specs that contradict each other.
+    /// Duplicate ids or variables, or contradicting field specs.
     pub(super) fn absorb(&mut self, other: Self) -> Result<()> {
         self.resources.append_all(other.resources)?;
         self.config = self.config.merge(&other.config)?;

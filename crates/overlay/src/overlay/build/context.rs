@@ -1,4 +1,4 @@
-//! What builds and their steps need beside what is accumulated.
+//! The context of builds and of their steps.
 
 use super::shared::Shared;
 use crate::overlay::data_files::{DataFiles, Secrecy};
@@ -15,27 +15,27 @@ use smp_merge::merge::MergeOptions;
 use smp_merge::schema::Schema;
 use smp_text::source::Span;
 
-/// What all builds of a run share.
+/// State shared by all builds of a run.
 #[derive(Clone, Copy)]
 pub(in crate::overlay) struct BuildContext<'b> {
     pub(in crate::overlay) options: &'b BuildOptions,
     pub(in crate::overlay) types: &'b Types,
     pub(in crate::overlay) helm: &'b Helm,
     pub(in crate::overlay) functions: &'b Functions,
-    /// What several targets have in common; none when there is only one.
+    /// State shared between targets; `None` if there is only one.
     pub(in crate::overlay) shared: Option<&'b Shared>,
-    /// The types that the lock file has.
+    /// The types in the lock file.
     pub(in crate::overlay) locked: Locked<'b>,
 }
 
 impl BuildContext<'_> {
-    /// Whether each resource keeps what made its values what they are.
+    /// Returns true if resources keep the histories of their values.
     pub(in crate::overlay) fn keeps_histories(&self) -> bool {
         self.options.histories == Histories::Kept
     }
 }
 
-/// The kustomization whose steps are taken.
+/// The kustomization whose steps are executed.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'s> {
     pub(super) run: &'s BuildContext<'s>,
@@ -44,18 +44,18 @@ pub(super) struct Site<'s> {
     pub(super) schema: &'s Schema,
     pub(super) merge: &'s MergeOptions,
     pub(super) tracker: &'s Tracker,
-    /// The namespace of helm charts that name none: of this kustomization, else of what uses it.
+    /// The default namespace of helm charts: that of this kustomization, or else of the one that uses it.
     pub(super) namespace: &'s str,
 }
 
 impl<'s> Site<'s> {
-    /// For patches.
+    /// Returns the context for patches.
     pub(super) fn patches(&self) -> PatchContext<'s> {
         let sources = self.root.reader().sources();
         PatchContext { files: self.root, sources, schema: self.schema, merge: self.merge }
     }
 
-    /// For built-in plugins with a configuration of their own.
+    /// Returns the context for built-in plugins with their own configuration.
     pub(super) fn plugins(&self) -> PluginContext<'s> {
         PluginContext {
             root: self.root,
@@ -65,18 +65,18 @@ impl<'s> Site<'s> {
         }
     }
 
-    /// For generators, of data that are secret or not.
+    /// Returns the file reader for generators of secret or open data.
     pub(super) fn data(&self, secrecy: Secrecy) -> DataFiles<'s> {
         DataFiles { root: self.root, histories: self.run.options.histories, secrecy }
     }
 
-    /// For functions and other programs.
+    /// Returns the context for functions and other programs.
     pub(super) fn functions(&self) -> FunctionSite<'s> {
         let (root, sources) = (self.root.directory(), self.root.reader().sources());
         FunctionSite { root, files: self.root, sources, schema: self.schema }
     }
 
-    /// For a helm chart that is named at a place.
+    /// Returns the context for a helm chart with its location.
     pub(super) fn chart(&self, at: Span) -> ChartSite<'s> {
         let pulling = match self.root.is_writable() {
             _ if self.root.reader().remotes().must_be_locked() => Pulling::Refused,

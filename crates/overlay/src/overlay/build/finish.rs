@@ -1,5 +1,5 @@
-//! What is done once, at the very end: name hashes, name references, vars, dropping what is only for
-//! local use, reading all values again as kustomize does, and the order.
+//! Finishes a build: name hashes, name references, vars, removal of local configuration, the final retyping of
+//! values as in kustomize, and the order.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use smp_text::diagnostic::{Diagnostic, Result, Warned};
 use smp_text::source::Span;
 use smp_text::yaml::{self, Style};
 
-/// The resources as they are printed, but for their order.
+/// Returns the resources ready to print, except for their order.
 pub(super) fn finish(
     accumulated: Accumulated,
     schema: &Schema,
@@ -30,9 +30,10 @@ pub(super) fn finish(
     if resources.has_histories() {
         resources.note(&name_references(&resources));
     }
-    let of_vars = if resources.has_histories() { Some(variables(&resources, &vars, schema)?) } else { None };
+    let vars_writer =
+        if resources.has_histories() { Some(variables(&resources, &vars, schema)?) } else { None };
     let unused = transform::resolve_vars(&mut resources, &vars, &config.var_reference, schema)?;
-    if let Some(writer) = of_vars {
+    if let Some(writer) = vars_writer {
         resources.note(&writer);
     }
     resources.remove_for(&["metadata", "annotations", LOCAL], is_local);
@@ -47,14 +48,15 @@ pub(super) fn finish(
     Ok(Warned { value: resources, warnings: unused.into_iter().collect() })
 }
 
-/// A warning for each required field that a patch removed and nothing set again, with the first resource without it.
+/// Returns a warning for each required field that a patch removed and nothing set again. The warning names the
+/// first resource without the field.
 pub(super) fn missing_required(resources: &ResourceSet) -> Vec<Diagnostic> {
     let mut found: Vec<(Diagnostic, usize)> = Vec::new();
     let mut known: FxHashMap<Option<Span>, usize> = FxHashMap::default();
     for resource in resources {
         for removed in resource.required_removed.iter().filter(|one| one.is_missing_in(resource.node())) {
-            let place = removed.warning.labels().first().map(|label| label.span);
-            let at = *known.entry(place).or_insert(found.len());
+            let location = removed.warning.labels().first().map(|label| label.span);
+            let at = *known.entry(location).or_insert(found.len());
             match found.get_mut(at) {
                 Some((_, others)) => *others += 1,
                 None => found.push((removed.warning.clone().resource(resource.id()), 0)),
@@ -64,7 +66,7 @@ pub(super) fn missing_required(resources: &ResourceSet) -> Vec<Diagnostic> {
     found.into_iter().map(|(warning, others)| merge::same_in_others(warning, others)).collect()
 }
 
-/// What writes names anew where they are referred to: what changed them.
+/// Returns the writer of updated name references: the steps that changed names.
 fn name_references(resources: &ResourceSet) -> Arc<Writer> {
     let changes = ["namePrefix", "nameSuffix", "namespace"];
     let writers = resources.writers().iter().filter(|writer| changes.contains(&writer.name.as_str()));
@@ -72,12 +74,12 @@ fn name_references(resources: &ResourceSet) -> Arc<Writer> {
     Arc::new(Writer::of_entries("nameReference", Span::default(), entries))
 }
 
-/// What writes the values of variables, each known by where its value was taken from.
+/// Returns the writer of the values of variables. Each is identified by the location that its value comes from.
 fn variables(resources: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Arc<Writer>> {
     let writers = resources.writers().iter().filter(|writer| writer.name.starts_with("vars["));
-    let by_place: FxHashMap<Span, &Arc<Writer>> = writers.map(|writer| (writer.at, writer)).collect();
-    let places = transform::var_places(resources, vars, schema)?.into_iter();
-    let entries = places.filter_map(|(value, var)| Some(entry(value, by_place.get(&var)?))).collect();
+    let by_location: FxHashMap<Span, &Arc<Writer>> = writers.map(|writer| (writer.at, writer)).collect();
+    let locations = transform::var_places(resources, vars, schema)?.into_iter();
+    let entries = locations.filter_map(|(value, var)| Some(entry(value, by_location.get(&var)?))).collect();
     Ok(Arc::new(Writer::of_entries("vars", Span::default(), entries)))
 }
 
@@ -85,12 +87,12 @@ fn entry(place: Span, writer: &Writer) -> WriterEntry {
     WriterEntry { place, name: writer.name.clone(), at: writer.at }
 }
 
-/// What a build does of itself.
+/// Returns the writer of a step that the build itself adds.
 fn computed(name: &'static str) -> Arc<Writer> {
     Arc::new(Writer::new(name, Span::default()))
 }
 
-/// Puts resources in the order that the kustomization asks for, or else the command line.
+/// Sorts resources by the kustomization's `sortOptions`, or else by the order of the command line.
 pub(super) fn sort(
     resources: &mut ResourceSet,
     options: Option<&SortOptions>,
@@ -106,12 +108,12 @@ pub(super) fn sort(
 /// The annotation of resources that are input for tools only.
 const LOCAL: &str = "config.kubernetes.io/local-config";
 
-/// Whether a resource is input for tools only.
+/// Returns true if a resource is input for tools only.
 fn is_local(resource: &Resource) -> bool {
     resource.annotation(LOCAL).is_some_and(|value| value != "false")
 }
 
-/// Annotations by which kustomize and kpt keep notes while they build; they never come out.
+/// Annotations in which kustomize and kpt keep state during a build. They are never part of the output.
 const BUILD_ANNOTATIONS: [&str; 21] = [
     "internal.config.kubernetes.io/previousKinds",
     "internal.config.kubernetes.io/previousNames",
@@ -136,7 +138,7 @@ const BUILD_ANNOTATIONS: [&str; 21] = [
     "alpha.config.kubernetes.io/transformations",
 ];
 
-/// Makes all annotations strings, none of them folded, and drops an empty map of them, as kustomize leaves them.
+/// Turns all annotations into unfolded strings, and removes an empty `annotations` map, like kustomize.
 fn clean_annotations(resource: &mut Resource) {
     let Some(annotations) = resource.node().get_path(&["metadata", "annotations"]) else { return };
     let clean = annotations.as_map().is_some_and(|map| {

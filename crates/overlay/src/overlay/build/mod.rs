@@ -1,4 +1,4 @@
-//! Building kustomizations: everything is loaded first, then comes one loop over the steps, then the finish.
+//! Builds kustomizations: loads everything, executes the steps in a loop, and finishes the result.
 
 mod accumulated;
 mod context;
@@ -38,22 +38,23 @@ use nesting::{Visits, with_stack};
 pub(super) use shared::Shared;
 use writers::Writers;
 
-/// What is odd about a Component as a target, and what to do.
-const BUILT_ALONE: &str = "this Component is built alone: it changes nothing but what it brings itself";
-const NAMED_BY_OTHERS: &str = "build a kustomization that names it under `components:`";
+/// The warning about a Component as a target, and its help.
+const COMPONENT_TARGET: &str =
+    "target is a Component: it is built on its own and only applies to its own resources";
+const COMPONENT_HELP: &str = "build a kustomization that lists it under `components`";
 
 /// Builds the kustomization of a root.
 ///
 /// # Errors
-/// Anything that keeps it from being built.
+/// Anything that prevents it from being built.
 pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<Built> {
     let mut warnings = Vec::new();
     let tree = load_tree(root, context.shared.map(Shared::trees))?.note_in(&mut warnings);
     if tree.kustomization.is_component() {
         warnings.push(
-            Diagnostic::warning(Code::ComponentAlone, BUILT_ALONE)
+            Diagnostic::warning(Code::ComponentAlone, COMPONENT_TARGET)
                 .at(tree.kustomization.kind.span)
-                .help(NAMED_BY_OTHERS),
+                .help(COMPONENT_HELP),
         );
     }
     let sort = tree.kustomization.sort_options.clone();
@@ -72,8 +73,8 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     let (levels, is_component) = (tree.depth, tree.kustomization.is_component());
     let accumulated = with_stack(levels, || build.accumulate(Arc::new(tree), None, Accumulated::default()));
     let accumulated = accumulated.map_err(|problem| {
-        let alone = |problem: Diagnostic| problem.note(format!("{BUILT_ALONE}; {NAMED_BY_OTHERS}"));
-        let problem = if is_component { problem.map_each(alone) } else { problem };
+        let with_note = |problem: Diagnostic| problem.note(format!("{COMPONENT_TARGET}; {COMPONENT_HELP}"));
+        let problem = if is_component { problem.map_each(with_note) } else { problem };
         mem::take(&mut build.warnings).into_iter().fold(problem, Diagnostic::and)
     })?;
     let TargetBuild { schema, tracker, mut warnings, outline, .. } = build;
@@ -84,27 +85,27 @@ pub(super) fn kustomization(root: &Root, context: &BuildContext<'_>) -> Result<B
     Ok(Built { resources, warnings, outline })
 }
 
-/// One build of one target.
+/// The build of one target.
 struct TargetBuild<'b> {
     context: &'b BuildContext<'b>,
     schema: Arc<Schema>,
     merge: MergeOptions,
     tracker: Tracker,
-    /// Whether some kustomization has set the schema: the first one that does counts.
+    /// True once a kustomization has set the schema. Only the first one takes effect.
     schema_is_set: bool,
-    /// Whether a resource was loaded: a schema that is set from then on only adds to the built-in one.
+    /// True once a resource was loaded. A schema set later extends the built-in one instead of replacing it.
     has_loaded: bool,
-    /// The namespace of helm charts that name none: of this kustomization, else of what uses it.
+    /// The default namespace of helm charts: that of this kustomization, or else of the one that uses it.
     namespace: SmolStr,
     visits: Visits,
     warnings: Vec<Diagnostic>,
-    /// What the target is made of, if somebody asks.
+    /// The outline of the target, if requested.
     outline: Option<OutlineRecorder>,
 }
 
 impl TargetBuild<'_> {
-    /// Adds what a kustomization makes to what is there: nothing for a kustomization, what its
-    /// user has so far for a component. `path` is the entry that names it, none for the target.
+    /// Adds the result of a kustomization to `so_far`, which is empty for a kustomization, and holds the
+    /// resources of its user for a component. `path` is the entry that refers to it, `None` for the target.
     fn accumulate(
         &mut self,
         tree: Arc<Tree>,
@@ -112,7 +113,7 @@ impl TargetBuild<'_> {
         so_far: Accumulated,
     ) -> Result<Accumulated> {
         self.visits.note(&tree, Arc::strong_count(&tree) > 1)?;
-        // Trees that nobody else uses give their nodes away; shared ones are copied.
+        // Trees without other users give their nodes away; shared trees are copied.
         let mut tree = Arc::unwrap_or_clone(tree);
         let outside = self.tracker.enter(path.map(|path| path.as_str()), &tree.file_name());
         self.enter(&tree, path);
@@ -122,14 +123,14 @@ impl TargetBuild<'_> {
         }
         self.set_schema(&tree)?;
         let entries = tree.take_entries();
-        let built = self.take_all(plan(&tree.kustomization, entries), &tree, so_far);
+        let built = self.execute_all(plan(&tree.kustomization, entries), &tree, so_far);
         self.outline.iter_mut().for_each(OutlineRecorder::leave);
         self.tracker = outside;
         self.namespace = namespace_outside;
         built
     }
 
-    /// Notes in the outline which directory is built now.
+    /// Records in the outline that a directory is entered.
     fn enter(&mut self, tree: &Tree, path: Option<&Spanned<String>>) {
         let Some(outline) = &mut self.outline else { return };
         let kind = match path {
@@ -147,36 +148,37 @@ impl TargetBuild<'_> {
         outline.add(documents.map(|path| OutlinePart::new(OutlinePartKind::OpenApi, path, path.span)));
     }
 
-    /// Takes all steps of a kustomization.
-    fn take_all(
+    /// Executes all steps of a kustomization.
+    fn execute_all(
         &mut self,
         steps: Vec<Step<'_>>,
         tree: &Tree,
         mut so_far: Accumulated,
     ) -> Result<Accumulated> {
-        let (mut problems, mut only_patches_failed, mut is_lost) = (Problems::default(), false, false);
+        let (mut problems, mut only_patches_failed, mut lost_resource) = (Problems::default(), false, false);
         let mut writers = Writers::default();
         if self.context.keeps_histories() {
             so_far.resources.keep_histories();
             writers = Writers::with_parts();
         }
         for step in steps {
-            // What one entry adds does not depend on another, and a value is set whatever a patch does, unless that
-            // lost what has it; any other change would be one of what is not there.
+            // After an error, steps that are independent of it continue, to report further errors. Additions
+            // never depend on other entries. Values can be set after failed patches, unless a resource was lost.
+            // All other steps would report follow-up errors.
             let part = step.part();
-            let goes_on = match part {
+            let continues = match part {
                 StepPart::Addition => true,
                 StepPart::Patches => problems.is_empty() || only_patches_failed,
-                StepPart::Values => problems.is_empty() || (only_patches_failed && !is_lost),
+                StepPart::Values => problems.is_empty() || (only_patches_failed && !lost_resource),
                 StepPart::Other => problems.is_empty(),
             };
-            if !goes_on {
+            if !continues {
                 continue;
             }
             let before = so_far.resources.len();
-            if let Err(problem) = self.take(step, tree, &mut so_far, &mut writers) {
+            if let Err(problem) = self.execute(step, tree, &mut so_far, &mut writers) {
                 only_patches_failed |= part == StepPart::Patches && problems.is_empty();
-                is_lost |= so_far.resources.len() < before;
+                lost_resource |= so_far.resources.len() < before;
                 problems.add(problem);
             }
             if let Some(outline) = &mut self.outline {
@@ -186,8 +188,7 @@ impl TargetBuild<'_> {
         problems.or(so_far)
     }
 
-    /// Goes by the OpenAPI document of this kustomization from here on, if it is the first that
-    /// names one.
+    /// Switches to the OpenAPI document of this kustomization, if it is the first with one.
     fn set_schema(&mut self, tree: &Tree) -> Result<()> {
         let version = tree.kustomization.openapi.get("version").is_some_and(|v| !v.is_empty());
         if self.schema_is_set || (tree.openapi.is_none() && !version) {
@@ -195,15 +196,15 @@ impl TargetBuild<'_> {
         }
         self.schema_is_set = true;
         if let Some(source) = tree.openapi {
-            // As in kustomize it takes the place of all that is built in, unless resources were loaded before.
+            // As in kustomize, it replaces the built-in schema, unless resources were loaded before.
             let built_in = if self.has_loaded { BuiltInSchema::Kept } else { BuiltInSchema::Replaced };
             self.schema = types_of_openapi(&tree.root, source, &self.schema, built_in)?;
         }
         Ok(())
     }
 
-    /// Takes one step of a kustomization.
-    fn take(
+    /// Executes one step of a kustomization.
+    fn execute(
         &mut self,
         step: Step<'_>,
         tree: &Tree,
@@ -212,7 +213,7 @@ impl TargetBuild<'_> {
     ) -> Result<()> {
         let (root, k) = (&tree.root, &tree.kustomization);
         let Accumulated { resources, config, vars } = so_far;
-        let mut odd = Vec::new();
+        let mut warnings = Vec::new();
         match step {
             Step::Resource(path, item) => {
                 let writer = writers.resource(path, &item);
@@ -225,21 +226,21 @@ impl TargetBuild<'_> {
             }
             Step::Generators(plugins) => {
                 let generators = self.configurations(plugins, root)?;
-                odd = plugins::generate(&self.site(root, k), &generators, resources, writers)?;
+                warnings = plugins::generate(&self.site(root, k), &generators, resources, writers)?;
             }
             Step::Transformers(plugins) => {
                 let transformers = self.configurations(plugins, root)?;
-                odd = plugins::transform(&self.site(root, k), &transformers, resources, writers)?;
+                warnings = plugins::transform(&self.site(root, k), &transformers, resources, writers)?;
             }
             Step::Validators(plugins) => {
                 let validators = self.configurations(plugins, root)?;
-                odd = plugins::validate(&self.site(root, k), &validators, resources, writers)?;
+                warnings = plugins::validate(&self.site(root, k), &validators, resources, writers)?;
             }
             Step::Generate(generator) => {
-                odd = steps::generate(&self.site(root, k), generator, resources, writers)?;
+                warnings = steps::generate(&self.site(root, k), generator, resources, writers)?;
             }
             Step::Transform(transformer) => {
-                odd = steps::transform(&self.site(root, k), transformer, resources, config, writers)?;
+                warnings = steps::transform(&self.site(root, k), transformer, resources, config, writers)?;
             }
             Step::Configurations => {
                 *config = steps::read_configurations(&self.site(root, k), config, writers)?;
@@ -247,7 +248,7 @@ impl TargetBuild<'_> {
             Step::Crds => *config = steps::read_crds(&self.site(root, k), config, writers)?,
             Step::Vars => steps::remember_vars(&k.vars, resources, vars, writers)?,
         }
-        self.warnings.extend(odd);
+        self.warnings.extend(warnings);
         Ok(())
     }
 
@@ -263,7 +264,7 @@ impl TargetBuild<'_> {
         }
     }
 
-    /// Adds what an entry of a kustomization in `root` leads to.
+    /// Adds the target of an entry of a kustomization in `root`.
     fn resource(
         &mut self,
         item: Item,
@@ -292,8 +293,8 @@ impl TargetBuild<'_> {
     }
 
     fn directory(&mut self, tree: Arc<Tree>, path: &Spanned<String>) -> Result<Accumulated> {
-        // Notes on origins and the namespace of charts depend on the way here, and a schema that is
-        // set below stays set.
+        // Origins and the namespace of charts depend on the including kustomization, and a schema set below stays
+        // in effect. In these cases the result cannot be shared.
         let depends_on_user = self.tracker.is_active() || tree.sets_schema() || tree.has_charts();
         let Some(shared) =
             self.context.shared.filter(|_| !depends_on_user && !self.context.keeps_histories())
@@ -303,17 +304,17 @@ impl TargetBuild<'_> {
         if let Some(built) = shared.get(&tree, &self.schema) {
             return Ok(built.note_in(&mut self.warnings));
         }
-        let told = self.warnings.len();
+        let warnings_before = self.warnings.len();
         let built = self.accumulate(tree.clone(), Some(path), Accumulated::default())?;
-        let warnings = self.warnings.get(told..).unwrap_or_default().to_vec();
+        let warnings = self.warnings.get(warnings_before..).unwrap_or_default().to_vec();
         shared.put(tree, self.schema.clone(), Warned { value: built.clone(), warnings });
         Ok(built)
     }
 
-    /// The configurations of plugins: those in the kustomization first. Directories are built.
+    /// Returns the configurations of plugins, inline ones first. Directories are built.
     fn configurations(&mut self, plugins: Plugins, root: &Root) -> Result<ResourceSet> {
         let mut configurations = Accumulated::default();
-        let is_within =
+        let was_in_configurations =
             self.outline.as_mut().map(|outline| mem::replace(&mut outline.in_configurations, true));
         for node in plugins.inline {
             let mut resource = Resource::new(node, &self.schema)?;
@@ -330,15 +331,15 @@ impl TargetBuild<'_> {
                 }
             }
         }
-        if let (Some(outline), Some(is_within)) = (&mut self.outline, is_within) {
-            outline.in_configurations = is_within;
+        if let (Some(outline), Some(was_in_configurations)) = (&mut self.outline, was_in_configurations) {
+            outline.in_configurations = was_in_configurations;
         }
         Ok(configurations.resources)
     }
 }
 
-/// Says by which entry of which kustomization something was reached.
+/// Adds the entry and the kustomization through which a problem was reached.
 fn reached_by(problem: Diagnostic, root: &Root, path: &Spanned<String>) -> Diagnostic {
-    let note = format!("reached by `{}` in {}", path.value, root.shown().display());
+    let note = format!("included by `{}` in {}", path.value, root.shown().display());
     problem.map_each(|problem| problem.reached_by(note.as_str()))
 }

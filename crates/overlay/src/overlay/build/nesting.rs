@@ -1,7 +1,8 @@
-//! Directories that nest: a stack that is deep enough for them, and how many a build may go through.
+//! Deeply nested directories: provides a stack of sufficient size, and limits how many directories a build
+//! visits.
 //!
-//! What a directory becomes is computed within what its user becomes. Most overlays have three levels; thousands,
-//! which kustomize takes as well, need more stack than threads have.
+//! A directory is built recursively within the build of its user. Most overlays have three levels. kustomize
+//! accepts thousands, which need more stack than threads have by default.
 
 use std::{io, panic, thread};
 
@@ -10,76 +11,76 @@ use rayon::ThreadPoolBuilder;
 use crate::overlay::tree::Tree;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Up to how many levels are built on the thread that asks.
-const SHALLOW: usize = 8;
+/// The maximum number of levels that are built on the calling thread.
+const MAX_SHALLOW_LEVELS: usize = 8;
 
-/// What one level takes at most, builds without optimization included; it is memory only once it is used.
-const STACK_OF_LEVEL: usize = 64 << 10;
+/// The maximum stack size of one level in bytes, measured without optimization. It only takes up memory once
+/// used.
+const STACK_PER_LEVEL: usize = 64 << 10;
 
-/// What the innermost level needs beside that.
+/// The additional stack size of the innermost level in bytes.
 const STACK_OF_STEPS: usize = 4 << 20;
 
-/// How many directories a build may go through, each as often as something leads to it. Real ones stay below a
-/// thousand; those that each lead twice to the next one double with every level.
+/// The maximum number of visited directories, counting repeated visits. Real builds stay below a thousand. If
+/// each directory refers to the next one twice, the number doubles with every level.
 const MAX_DIRECTORIES: usize = 50_000;
 
-/// How many bytes of manifests may be taken from directories that other entries lead to as well.
+/// The maximum size in bytes of manifests from directories that are included more than once.
 const MAX_REPEATED: usize = 128 << 20;
 
-/// Does something on a stack for directories of so many levels.
+/// Runs `work` on a stack for the given number of nested levels.
 ///
 /// # Errors
-/// The system gives no thread with such a stack, and what `work` returns.
+/// A thread with such a stack cannot be started, or `work` fails.
 pub(super) fn with_stack<T: Send>(levels: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    if levels <= SHALLOW {
+    if levels <= MAX_SHALLOW_LEVELS {
         return work();
     }
-    // Threads of the pool may all be waiting for threads like this one, so it asks none of them for help.
-    let alone = || {
+    // All threads of the pool may be waiting for threads like this one, so it uses a pool of its own.
+    let on_own_pool = || {
         let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
-        pool.map_err(|error| no_thread(levels, &io::Error::other(error)))?.install(work)
+        pool.map_err(|error| thread_error(levels, &io::Error::other(error)))?.install(work)
     };
     thread::scope(|scope| {
-        let stack = STACK_OF_STEPS + levels * STACK_OF_LEVEL;
-        let thread = thread::Builder::new().stack_size(stack).spawn_scoped(scope, alone);
-        let thread = thread.map_err(|error| no_thread(levels, &error))?;
+        let stack = STACK_OF_STEPS + levels * STACK_PER_LEVEL;
+        let thread = thread::Builder::new().stack_size(stack).spawn_scoped(scope, on_own_pool);
+        let thread = thread.map_err(|error| thread_error(levels, &error))?;
         thread.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))
     })
 }
 
-fn no_thread(levels: usize, error: &io::Error) -> Diagnostic {
-    let message =
-        format!("{levels} nested directories need a thread of their own, and none can be started: {error}");
+fn thread_error(levels: usize, error: &io::Error) -> Diagnostic {
+    let message = format!("cannot start a thread for {levels} nested directories: {error}");
     Diagnostic::error(Code::LimitExceeded, message)
 }
 
-/// What a build has gone through so far.
+/// Counts the directories that a build has visited.
 #[derive(Debug, Default)]
 pub(super) struct Visits {
     directories: usize,
-    /// Bytes of manifests that were copied, since other entries lead to them, too.
+    /// The size in bytes of manifests that were copied, because several entries refer to them.
     repeated: usize,
 }
 
 impl Visits {
-    /// Takes note of one more directory, whose manifests are copied if it is shared.
+    /// Counts a directory. The manifests of a shared directory are copied.
     ///
     /// # Errors
-    /// There were too many.
+    /// A limit is exceeded.
     pub(super) fn note(&mut self, tree: &Tree, is_shared: bool) -> Result<()> {
         self.directories += 1;
         if is_shared {
             self.repeated += tree.bytes;
         }
         let message = if self.directories > MAX_DIRECTORIES {
-            format!("the build goes through more than {MAX_DIRECTORIES} directories")
+            format!("the build visits more than {MAX_DIRECTORIES} directories")
         } else if self.repeated > MAX_REPEATED {
-            format!("the build repeats more than {MAX_REPEATED} bytes of manifests")
+            format!("the build copies more than {MAX_REPEATED} bytes of manifests")
         } else {
             return Ok(());
         };
         Err(Diagnostic::error(Code::LimitExceeded, message).help(
-            "several entries that lead to one directory, which does the same, multiply with every level",
+            "several entries for the same directory multiply with every level: include each directory once",
         ))
     }
 }

@@ -1,4 +1,4 @@
-//! Generators, transformers and validators with configurations of their own.
+//! Runs generators, transformers and validators with their own configuration.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
-/// A label that validators may set; it goes again.
+/// The label that validators may set. It is removed again.
 const VALIDATED_BY: &str = "validated-by";
 
-/// Adds what generators make; returns what is odd about it.
+/// Runs generators and adds their resources. Returns the warnings.
 pub(super) fn generate(
     site: &Site<'_>,
     generators: &ResourceSet,
@@ -28,15 +28,15 @@ pub(super) fn generate(
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     for generator in generators {
-        let made = made_by(site, generator)?.note_in(&mut warnings);
-        let templates = templates(site, &made);
-        absorb(site, made, site.tracker.plugin(generator).as_ref(), resources)?;
+        let generated = run_generator(site, generator)?.note_in(&mut warnings);
+        let templates = templates(site, &generated);
+        absorb(site, generated, site.tracker.plugin(generator).as_ref(), resources)?;
         resources.note(&writer(writers, OutlinePartKind::Generator, generator, &templates));
     }
     Ok(warnings)
 }
 
-fn made_by(site: &Site<'_>, generator: &Resource) -> Result<Warned<Vec<Resource>>> {
+fn run_generator(site: &Site<'_>, generator: &Resource) -> Result<Warned<Vec<Resource>>> {
     if !plugin::is_builtin(generator) {
         return site.run.functions.generate(generator, site.functions());
     }
@@ -44,12 +44,13 @@ fn made_by(site: &Site<'_>, generator: &Resource) -> Result<Warned<Vec<Resource>
         let (chart, globals) = plugin::helm_chart(generator)?;
         return inflate(site, &chart, &globals).map(Warned::from);
     }
-    plugin::generate(generator, &site.plugins()).map(|made| made.map(|one| vec![one]))
+    plugin::generate(generator, &site.plugins()).map(|generated| generated.map(|one| vec![one]))
 }
 
-/// The templates of a chart that made resources, if histories are kept and helm did.
-pub(super) fn templates(site: &Site<'_>, made: &[Resource]) -> Vec<Template> {
-    let Some(first) = made.first().filter(|first| first.from_helm && site.run.keeps_histories()) else {
+/// Returns the templates of a chart that produced resources, if histories are kept and the resources come from
+/// helm.
+pub(super) fn templates(site: &Site<'_>, generated: &[Resource]) -> Vec<Template> {
+    let Some(first) = generated.first().filter(|first| first.from_helm && site.run.keeps_histories()) else {
         return Vec::new();
     };
     let id = first.node().span().source;
@@ -60,7 +61,7 @@ pub(super) fn templates(site: &Site<'_>, made: &[Resource]) -> Vec<Template> {
         .collect()
 }
 
-/// The resources of a helm chart.
+/// Returns the resources of a helm chart.
 pub(super) fn inflate(
     site: &Site<'_>,
     chart: &Spanned<HelmChart>,
@@ -75,21 +76,21 @@ pub(super) fn inflate(
     nodes.into_iter().map(resource).collect()
 }
 
-/// Adds what a generator made, with a note on the generator where there is none.
+/// Adds generated resources. Those without an origin get that of the generator.
 pub(super) fn absorb(
     site: &Site<'_>,
-    made: Vec<Resource>,
+    generated: Vec<Resource>,
     origin: Option<&Origin>,
     resources: &mut ResourceSet,
 ) -> Result<()> {
-    for mut resource in made {
+    for mut resource in generated {
         resource.origin = resource.origin.or_else(|| origin.cloned());
         resources.absorb(resource, site.schema)?;
     }
     Ok(())
 }
 
-/// Lets transformers change resources, and notes that they did; returns what is odd about it.
+/// Runs transformers on resources and records them as transformations. Returns the warnings.
 pub(super) fn transform(
     site: &Site<'_>,
     transformers: &ResourceSet,
@@ -98,15 +99,15 @@ pub(super) fn transform(
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     for transformer in transformers {
-        warnings.extend(transform_by(site, transformer, resources)?);
+        warnings.extend(run_transformer(site, transformer, resources)?);
         Tracker::transformed(resources, site.tracker.plugin(transformer).as_ref(), 1);
         resources.note(&writer(writers, OutlinePartKind::Transformer, transformer, &[]));
     }
     Ok(warnings)
 }
 
-/// What a plugin is called. Those that are built in write in place, as the fields of a kustomization do, but for charts,
-/// which are known by their templates.
+/// Returns the writer of a plugin. Built-in plugins keep the locations of values, like the fields of a
+/// kustomization. Charts are the exception: their values are attributed to templates.
 fn writer(
     writers: &mut Writers,
     kind: OutlinePartKind,
@@ -129,13 +130,13 @@ fn writer(
     writer
 }
 
-/// `PrefixTransformer/name`.
+/// Returns the name of a plugin, such as `PrefixTransformer/name`.
 fn name(plugin: &Resource) -> SmolStr {
     let id = plugin.id();
     format_smolstr!("{}/{}", id.gvk.kind, id.name)
 }
 
-fn transform_by(
+fn run_transformer(
     site: &Site<'_>,
     transformer: &Resource,
     resources: &mut ResourceSet,
@@ -152,7 +153,7 @@ fn transform_by(
 /// Runs validators, which are transformers that must not change anything.
 ///
 /// # Errors
-/// As [`transform`], and when one changes something.
+/// As [`transform`]. Also if a validator changes something.
 pub(super) fn validate(
     site: &Site<'_>,
     validators: &ResourceSet,
@@ -163,21 +164,21 @@ pub(super) fn validate(
     let mut warnings = Vec::new();
     for validator in validators {
         writers.note(OutlinePartKind::Validator, validator.node().span().at_start(), || name(validator));
-        warnings.extend(transform_by(site, validator, resources)?);
+        warnings.extend(run_transformer(site, validator, resources)?);
     }
-    resources.resources_mut().iter_mut().for_each(remove_label_of_validators);
+    resources.resources_mut().iter_mut().for_each(remove_validator_label);
     let same = before.len() == resources.len()
         && before.iter().zip(resources.iter()).all(|(a, b)| a.node() == b.node());
     if same {
         return Ok(warnings);
     }
     let at = site.kustomization.validators.first().map_or(Span::default(), |v| v.span);
-    Err(Diagnostic::error(Code::InvalidValue, "a validator changed resources, which it must not")
+    Err(Diagnostic::error(Code::InvalidValue, "validator changed resources")
         .at(at)
-        .help("list it under `transformers:` if it shall change them"))
+        .help("validators must not change resources; list it under `transformers` if it should"))
 }
 
-fn remove_label_of_validators(resource: &mut Resource) {
+fn remove_validator_label(resource: &mut Resource) {
     if resource.labels().any(|(key, _)| key == VALIDATED_BY) {
         let others = resource.placed_strings("labels").filter(|(key, _)| key != VALIDATED_BY).collect();
         resource.set_strings("labels", others);

@@ -1,5 +1,5 @@
-//! What several targets of one run have in common: directories that are read once, and built once for
-//! each schema, which nearly always is one and the same.
+//! State shared between the targets of one run. Directories are read once, and built once per schema, which is
+//! nearly always the same.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,17 +20,17 @@ struct SharedBuild {
     tree: Arc<Tree>,
     schema: Arc<Schema>,
     accumulated: Arc<Accumulated>,
-    /// What was odd: each target that uses it is told.
+    /// The warnings, which every target that uses the directory gets.
     warnings: Vec<Diagnostic>,
 }
 
 impl Shared {
-    /// The directories that were read.
+    /// Returns the directories that were read.
     pub(super) fn trees(&self) -> &SharedTrees {
         &self.trees
     }
 
-    /// What a directory has become by a schema, if it was built.
+    /// Returns the result of a directory for a schema, if it was built.
     pub(super) fn get(&self, tree: &Arc<Tree>, schema: &Arc<Schema>) -> Option<Warned<Accumulated>> {
         let found = {
             let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +40,7 @@ impl Shared {
         found.map(|(accumulated, warnings)| Warned { value: (*accumulated).clone(), warnings })
     }
 
-    /// Keeps what a directory has become.
+    /// Stores the result of a directory.
     pub(super) fn put(&self, tree: Arc<Tree>, schema: Arc<Schema>, built: Warned<Accumulated>) {
         let Warned { value, warnings } = built;
         let build = SharedBuild { tree, schema, accumulated: Arc::new(value), warnings };

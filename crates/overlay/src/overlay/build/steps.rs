@@ -1,4 +1,4 @@
-//! The steps that fields of a kustomization ask for: each is the work of one function of `transform`.
+//! Executes the steps for built-in fields of a kustomization. Each calls one function of `transform`.
 
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
@@ -19,7 +19,7 @@ use crate::transform::{
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::{self, Node, ParseOptions, Spanned};
 
-/// Adds the fields of `configurations`, and the built-in ones, to those that transformers know.
+/// Adds the field specs in `configurations` and the default ones.
 pub(super) fn read_configurations(
     site: &Site<'_>,
     config: &TransformerConfig,
@@ -33,7 +33,7 @@ pub(super) fn read_configurations(
     config.merge(&TransformerConfig::with_configurations(own)?)
 }
 
-/// Adds the fields that the definitions of `crds` name to those that transformers know.
+/// Adds the field specs derived from the definitions in `crds`.
 pub(super) fn read_crds(
     site: &Site<'_>,
     config: &TransformerConfig,
@@ -46,7 +46,7 @@ pub(super) fn read_crds(
     })
 }
 
-/// Remembers the `vars`, and which resources they take their values from.
+/// Records the `vars`, and the resources that they take their values from.
 pub(super) fn remember_vars(
     vars: &[Var],
     resources: &mut ResourceSet,
@@ -67,7 +67,7 @@ fn document(root: &Root, path: &Spanned<String>) -> Result<Node> {
     yaml::parse_one(root.reader().sources(), source, ParseOptions::default())
 }
 
-/// Adds what a generator makes; returns what is odd about it.
+/// Runs a generator and adds its resources. Returns the warnings.
 pub(super) fn generate(
     site: &Site<'_>,
     generator: BuiltinGenerator<'_>,
@@ -76,38 +76,38 @@ pub(super) fn generate(
 ) -> Result<Vec<Diagnostic>> {
     let global = site.kustomization.generator_options.as_ref();
     let mut warnings = Vec::new();
-    let (kind, made) = match generator {
+    let (kind, generated) = match generator {
         BuiltinGenerator::ConfigMap(args) => {
-            let made = transform::config_map(args, global, &site.data(Secrecy::Open), site.schema)?;
-            ("ConfigMapGenerator", vec![made.note_in(&mut warnings)])
+            let generated = transform::config_map(args, global, &site.data(Secrecy::Open), site.schema)?;
+            ("ConfigMapGenerator", vec![generated.note_in(&mut warnings)])
         }
         BuiltinGenerator::Secret(args) => {
-            let made = transform::secret(args, global, &site.data(Secrecy::Secret), site.schema)?;
-            ("SecretGenerator", vec![made.note_in(&mut warnings)])
+            let generated = transform::secret(args, global, &site.data(Secrecy::Secret), site.schema)?;
+            ("SecretGenerator", vec![generated.note_in(&mut warnings)])
         }
         BuiltinGenerator::HelmChart(chart) => ("HelmChartInflationGenerator", inflate(site, chart)?),
     };
     if let BuiltinGenerator::ConfigMap(args) | BuiltinGenerator::Secret(args) = generator {
-        count_repeated(site, args, &made, resources)?;
+        count_repeated(site, args, &generated, resources)?;
     }
-    let writer = writers.generator(generator, &plugins::templates(site, &made));
-    plugins::absorb(site, made, site.tracker.builtin(kind).as_ref(), resources)?;
+    let writer = writers.generator(generator, &plugins::templates(site, &generated));
+    plugins::absorb(site, generated, site.tracker.builtin(kind).as_ref(), resources)?;
     resources.note(&writer);
     Ok(warnings)
 }
 
-/// What is long enough that the files it was made of are looked at.
-const LONG: usize = 1 << 16;
+/// The size in bytes from which repeated files are counted.
+const MIN_COUNTED_BYTES: usize = 1 << 16;
 
-/// Takes note of what was made of a file that was used before, here or by a generator that stands above.
+/// Counts data generated from a file that was already used by this generator or one before it.
 fn count_repeated(
     site: &Site<'_>,
     args: &GeneratorArgs,
-    made: &[Resource],
+    generated: &[Resource],
     resources: &mut ResourceSet,
 ) -> Result<()> {
-    let bytes: usize = made.iter().map(|resource| resource.node().size().bytes).sum();
-    if bytes < LONG {
+    let bytes: usize = generated.iter().map(|resource| resource.node().size().bytes).sum();
+    if bytes < MIN_COUNTED_BYTES {
         return Ok(());
     }
     let k = site.kustomization;
@@ -123,14 +123,14 @@ fn count_repeated(
 fn inflate(site: &Site<'_>, chart: &Spanned<HelmChart>) -> Result<Vec<Resource>> {
     let mut chart = chart.clone();
     if chart.namespace.is_empty() {
-        // Charts in bases get the namespace of what uses them.
+        // Charts in bases get the namespace of the kustomization that uses them.
         chart.namespace = site.namespace.to_string();
     }
     let globals = site.kustomization.helm_globals.clone().unwrap_or_default();
     plugins::inflate(site, &chart, &globals)
 }
 
-/// Runs a transformer, and notes that it ran where the target asks for it; returns what is odd about it.
+/// Runs a transformer, and records it in the resources if `buildMetadata` requests that. Returns the warnings.
 pub(super) fn transform(
     site: &Site<'_>,
     transformer: BuiltinTransformer<'_>,
@@ -139,12 +139,12 @@ pub(super) fn transform(
     writers: &mut Writers,
 ) -> Result<Vec<Diagnostic>> {
     if !site.tracker.is_active() {
-        return noted(site, transformer, resources, config, writers);
+        return apply_recorded(site, transformer, resources, config, writers);
     }
     let mut warnings = Vec::new();
-    // Each entry is a transformer of its own, of which a note is left before the next one runs.
+    // Each entry is a transformer of its own, and is recorded before the next one runs.
     for part in transformer.parts() {
-        warnings.extend(noted(site, part, resources, config, writers)?);
+        warnings.extend(apply_recorded(site, part, resources, config, writers)?);
         if let Some((kind, times)) = part.kind(site.kustomization) {
             Tracker::transformed(resources, site.tracker.builtin(kind).as_ref(), times);
         }
@@ -152,8 +152,8 @@ pub(super) fn transform(
     Ok(warnings)
 }
 
-/// Runs a transformer; records the changes of each entry where histories are kept.
-fn noted(
+/// Runs a transformer. If histories are kept, records the changes of each entry.
+fn apply_recorded(
     site: &Site<'_>,
     transformer: BuiltinTransformer<'_>,
     resources: &mut ResourceSet,

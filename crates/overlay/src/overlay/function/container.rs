@@ -1,4 +1,4 @@
-//! The command line that runs a function in a container, as kyaml (v0.21) builds it.
+//! Builds the command line that runs a function in a container, like kyaml (v0.21).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,17 +10,17 @@ use super::options::FunctionOptions;
 use super::spec::{ContainerSpec, Mount};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// What every function gets. Configurations cannot change these, the command line can.
+/// The environment variables of every function. The command line can override them, configurations cannot.
 const DEFAULTS: [&str; 2] = ["LOG_TO_STDERR=true", "STRUCTURED_RESULTS=true"];
 
-/// The arguments of docker.
+/// Returns the arguments for docker.
 ///
 /// # Errors
-/// The function needs the network, which is not enabled; the current user cannot be found out.
+/// The function requires network access, which is not enabled, or the current user cannot be determined.
 pub(super) fn arguments(spec: &ContainerSpec, options: &FunctionOptions, root: &Path) -> Result<Vec<String>> {
     if spec.network && !options.network {
-        let message = format!("the function {} needs the network, which is not enabled", spec.image);
-        return Err(Diagnostic::error(Code::Usage, message).help("allow it with --network"));
+        let message = format!("the function {} requires network access, which is not enabled", spec.image);
+        return Err(Diagnostic::error(Code::Usage, message).help("enable it with --network"));
     }
     let network = if spec.network { "host" } else { "none" };
     let user = if options.as_current_user { current_user()? } else { "nobody".to_string() };
@@ -36,14 +36,14 @@ pub(super) fn arguments(spec: &ContainerSpec, options: &FunctionOptions, root: &
     }
     if spec.image.starts_with('-') {
         let message =
-            format!("the image `{}` begins with a dash, which docker takes for an option", spec.image);
+            format!("image `{}` starts with a dash, so docker would parse it as a flag", spec.image);
         return Err(Diagnostic::error(Code::InvalidValue, message));
     }
     arguments.push(spec.image.clone());
     Ok(arguments)
 }
 
-/// What of this machine a container sees.
+/// Returns the directories and volumes of the host that the container can access.
 pub(super) fn mounts<'m>(
     spec: &'m ContainerSpec,
     options: &'m FunctionOptions,
@@ -52,7 +52,7 @@ pub(super) fn mounts<'m>(
     declared.chain(options.mounts.iter().map(|text| Cow::Owned(Mount::parse(text))))
 }
 
-/// Variables with values, sorted, then those whose value comes from outside.
+/// Returns the variables with values, sorted, followed by those whose value is taken from the environment.
 fn variables<'v>(declared: &'v [String], imperative: &'v [String]) -> Vec<String> {
     let texts = |list: &'v [String]| list.iter().map(String::as_str);
     let (mut values, mut exported) = (BTreeMap::new(), Vec::new());
@@ -69,7 +69,7 @@ fn variables<'v>(declared: &'v [String], imperative: &'v [String]) -> Vec<String
     values.chain(exported.iter().map(ToString::to_string)).collect()
 }
 
-/// `uid:gid`.
+/// Returns the current user as `uid:gid`.
 fn current_user() -> Result<String> {
     let id = |flag: &str| {
         let output = process::run(Command::new("id").arg(flag), "`id`", b"", None)?.success("`id`")?;
@@ -93,7 +93,7 @@ mod tests {
     const START: &str = "run --rm -i -a STDIN -a STDOUT -a STDERR --network";
 
     #[test]
-    fn the_least() {
+    fn image_without_options() {
         let spec = ContainerSpec { image: "img:v1".into(), ..ContainerSpec::default() };
         assert_eq!(
             line(&spec, &FunctionOptions::default()),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_network_must_be_needed_and_allowed() {
+    fn network_requires_declaration_and_flag() {
         let spec = ContainerSpec { image: "i".into(), network: true, ..ContainerSpec::default() };
         let allowed = FunctionOptions { network: true, ..FunctionOptions::default() };
         assert!(line(&spec, &allowed).starts_with(&format!("{START} host ")));
@@ -114,12 +114,12 @@ mod tests {
                 .starts_with(&format!("{START} none "))
         );
         let error = arguments(&spec, &FunctionOptions::default(), Path::new("/k")).expect_err("not allowed");
-        assert_eq!((error.code(), error.help_text()), (Code::Usage, Some("allow it with --network")));
+        assert_eq!((error.code(), error.help_text()), (Code::Usage, Some("enable it with --network")));
     }
 
     #[test]
-    fn mounts_and_variables_of_both_sides() {
-        // Seen with kustomize v5.8.3 and a docker that prints its arguments.
+    fn mounts_and_variables_of_configuration_and_command_line() {
+        // Observed with kustomize v5.8.3 and a docker that prints its arguments.
         let spec = ContainerSpec {
             image: "i".into(),
             envs: strings(&["B=1=2", "A", "LOG_TO_STDERR=false", "C=x", "A"]),
@@ -149,7 +149,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn the_current_user_is_named_by_number() {
+    fn current_user_is_passed_as_numeric_ids() {
         let spec = ContainerSpec { image: "i".into(), ..ContainerSpec::default() };
         let options = FunctionOptions { as_current_user: true, ..FunctionOptions::default() };
         let line = line(&spec, &options);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_no_option() {
+    fn image_that_looks_like_a_flag_is_rejected() {
         let spec = ContainerSpec { image: "--privileged".into(), ..ContainerSpec::default() };
         let error = arguments(&spec, &FunctionOptions::default(), Path::new("/k")).expect_err("an option");
         assert_eq!(error.code(), Code::InvalidValue);

@@ -1,4 +1,4 @@
-//! Plugins in a directory of the user's: executables from before functions, and Go plugins.
+//! Plugins in the user's plugin directory: legacy executables and Go plugins.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,38 +20,38 @@ struct Arguments {
     args_from_file: String,
 }
 
-/// The first directory for plugins that there is, as kustomize looks for it.
+/// Returns the first existing plugin directory, in kustomize's order.
 ///
-/// `variable` gives the value of an environment variable.
+/// `variable` returns the value of an environment variable.
 pub(super) fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let given = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let user = given(if cfg!(windows) { "USERPROFILE" } else { "HOME" });
-    let places = [
-        given("KUSTOMIZE_PLUGIN_HOME"),
-        given("XDG_CONFIG_HOME").map(|config| config.join("kustomize").join("plugin")),
+    let variable_path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let user = variable_path(if cfg!(windows) { "USERPROFILE" } else { "HOME" });
+    let candidates = [
+        variable_path("KUSTOMIZE_PLUGIN_HOME"),
+        variable_path("XDG_CONFIG_HOME").map(|config| config.join("kustomize").join("plugin")),
         user.as_deref().map(|user| user.join(".config").join("kustomize").join("plugin")),
         user.as_deref().map(|user| user.join("kustomize").join("plugin")),
     ];
-    places.into_iter().flatten().find(|place| DiskTree.has(place))
+    candidates.into_iter().flatten().find(|path| DiskTree.has(path))
 }
 
-/// The executable of a plugin: `HOME/GROUP/VERSION/KIND IN LOWER CASE/KIND`.
+/// Returns the executable of a plugin: `HOME/GROUP/VERSION/LOWERCASE_KIND/KIND`.
 ///
 /// # Errors
-/// It is not there, not executable, or a Go plugin.
+/// The plugin does not exist, is not executable, or is a Go plugin.
 pub(super) fn find(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
     let Some(home) = home else {
-        return Err(Diagnostic::error(Code::NoMatch, format!("there is no plugin {gvk}"))
-            .note("it is no function: it has no annotation config.kubernetes.io/function")
-            .note("there is no directory of plugins, such as ~/.config/kustomize/plugin")
-            .help("correct apiVersion and kind, or name the directory in KUSTOMIZE_PLUGIN_HOME"));
+        return Err(Diagnostic::error(Code::NoMatch, format!("plugin not found: {gvk}"))
+            .note("not a function either: it has no annotation config.kubernetes.io/function")
+            .note("no plugin directory found, such as ~/.config/kustomize/plugin")
+            .help("correct apiVersion and kind, or set KUSTOMIZE_PLUGIN_HOME to the plugin directory"));
     };
     let parts = [gvk.group.as_str(), &gvk.version, &gvk.kind.to_lowercase(), &gvk.kind];
-    // What a configuration says must not lead out of the directory.
+    // Values of the configuration must not lead out of the plugin directory.
     if let Some(part) = parts.iter().find(|part| **part == ".." || part.contains(['/', '\\'])) {
         return Err(Diagnostic::error(
             Code::InvalidValue,
-            format!("`{part}` cannot be part of a plugin's name"),
+            format!("invalid plugin name: `{part}` is not allowed in apiVersion or kind"),
         ));
     }
     let path =
@@ -68,28 +68,26 @@ pub(super) fn find(gvk: &Gvk, home: Option<&Path>) -> Result<PathBuf> {
     if DiskTree.has(&go) {
         let message = format!("{} is a Go plugin, and Go plugins are not supported", go.display());
         return Err(Diagnostic::error(Code::Unsupported, message)
-            .note("only the program that a Go plugin was compiled with can load it")
-            .help("make it a function: an executable that reads and writes a ResourceList"));
+            .note("Go plugins can only be loaded by the program they were compiled with")
+            .help("convert it to a KRM function: an executable that reads and writes a ResourceList"));
     }
-    Err(Diagnostic::error(Code::NoMatch, format!("there is no plugin {gvk}"))
+    Err(Diagnostic::error(Code::NoMatch, format!("plugin not found: {gvk}"))
         .note(format!("looked for {}", path.display()))
-        .note("it is no function: it has no annotation config.kubernetes.io/function"))
+        .note("not a function either: it has no annotation config.kubernetes.io/function"))
 }
 
-/// The arguments that a configuration gives to its plugin, behind the name of its file.
+/// Returns the arguments that a configuration passes to its plugin, after the path of the configuration file.
 ///
 /// # Errors
-/// A quote is not closed; the file of arguments cannot be read.
+/// A quote is not closed, or the file with arguments cannot be read.
 pub(super) fn arguments(config: &Node, files: &dyn Files) -> Result<Vec<String>> {
     let given: Arguments = from_node_with(config, DecodeOptions::plugin())?;
-    let place = |field: &str| config.get(field).map_or(Span::default(), Node::span);
+    let location = |field: &str| config.get(field).map_or(Span::default(), Node::span);
     let mut arguments = words(&given.args_one_liner).ok_or_else(|| {
-        Diagnostic::error(Code::Syntax, "a quote is not closed")
-            .at(place("argsOneLiner"))
-            .field("argsOneLiner")
+        Diagnostic::error(Code::Syntax, "unclosed quote").at(location("argsOneLiner")).field("argsOneLiner")
     })?;
     if !given.args_from_file.is_empty() {
-        let content = files.read(&given.args_from_file, place("argsFromFile"))?;
+        let content = files.read(&given.args_from_file, location("argsFromFile"))?;
         let text = String::from_utf8_lossy(&content);
         let lines = text.split('\n').map(|line| line.trim_start_matches(' ')).filter(|line| !line.is_empty());
         arguments.extend(lines.map(ToString::to_string));
@@ -97,7 +95,7 @@ pub(super) fn arguments(config: &Node, files: &dyn Files) -> Result<Vec<String>>
     Ok(arguments)
 }
 
-/// The file that [`arguments`] reads.
+/// Returns the file that [`arguments`] reads.
 ///
 /// # Errors
 /// The configuration is malformed.
@@ -107,7 +105,7 @@ pub(super) fn file_of_arguments(config: &Node) -> Result<Option<Spanned<String>>
     Ok(Some(given.args_from_file).filter(|path| !path.is_empty()).map(|path| Spanned::new(path, at)))
 }
 
-/// Splits a line as a shell does, up to `#`; none when a quote is not closed.
+/// Splits a line into words like a shell, up to `#`. Returns `None` if a quote is not closed.
 fn words(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word) = (Vec::new(), String::new());
     let (mut quote, mut escaped) = (None, false);
@@ -157,24 +155,24 @@ mod tests {
     }
 
     #[test]
-    fn the_first_directory_that_exists_is_the_home() {
+    fn first_existing_directory_is_the_plugin_home() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let below = |path: &str| directory.path().join(path);
         for path in ["own", "config/kustomize/plugin", "user/kustomize/plugin"] {
             fs::create_dir_all(below(path)).expect("new");
         }
-        let of = |variables: &[(&str, &str)]| {
+        let home_with = |variables: &[(&str, &str)]| {
             let find = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, path)| path);
             home(|name| {
                 find(name).map(|path| if path.is_empty() { OsString::new() } else { below(path).into() })
             })
         };
         let all = [("KUSTOMIZE_PLUGIN_HOME", "own"), ("XDG_CONFIG_HOME", "config"), ("HOME", "user")];
-        assert_eq!(of(&all), Some(below("own")));
-        assert_eq!(of(&all[1..]), Some(below("config/kustomize/plugin")));
-        assert_eq!(of(&[("KUSTOMIZE_PLUGIN_HOME", ""), ("XDG_CONFIG_HOME", "nope")]), None);
+        assert_eq!(home_with(&all), Some(below("own")));
+        assert_eq!(home_with(&all[1..]), Some(below("config/kustomize/plugin")));
+        assert_eq!(home_with(&[("KUSTOMIZE_PLUGIN_HOME", ""), ("XDG_CONFIG_HOME", "nope")]), None);
         if !cfg!(windows) {
-            assert_eq!(of(&all[2..]), Some(below("user/kustomize/plugin")));
+            assert_eq!(home_with(&all[2..]), Some(below("user/kustomize/plugin")));
         }
     }
 }

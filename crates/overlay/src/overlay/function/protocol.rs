@@ -1,7 +1,6 @@
-//! What goes to a function and comes back: a `ResourceList`, or documents for older plugins.
+//! Input and output of functions: a `ResourceList`, or documents for legacy plugins.
 //!
-//! Resources are known again by annotations, which functions leave as they are. None of them is
-//! left on what comes back.
+//! Annotations identify resources before and after the function ran. They are removed from the output.
 
 use smol_str::SmolStr;
 
@@ -12,13 +11,13 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Map, Node, ParseOptions, Value, decode, parse_documents, to_yaml, write_documents};
 
-/// Holds what identified a resource before the function ran. It is how a changed resource is
-/// found again, and tells copies from what is new.
+/// The annotation with the identity of a resource before the function ran. It maps a changed resource to the
+/// original, and distinguishes it from new ones.
 const ID: &str = "kustomize.config.k8s.io/id";
 
 const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
 
-/// Positions and numbers that kyaml gives to resources, which some functions look at.
+/// Indices and ids that kyaml adds to resources, and that some functions use.
 const POSITIONS: [&str; 3] = [
     "config.kubernetes.io/index",
     "internal.config.kubernetes.io/index",
@@ -26,32 +25,32 @@ const POSITIONS: [&str; 3] = [
 ];
 const NUMBERS: [&str; 2] = ["internal.config.kubernetes.io/id", "config.k8s.io/id"];
 
-/// What came back.
+/// The output of a function.
 #[derive(Debug, Default)]
 pub(super) struct FunctionOutput {
-    /// The resources, each with the id that it had before, if it still says so.
+    /// The resources, each with its previous id if the function kept the annotation.
     pub items: Vec<(Node, Option<SmolStr>)>,
-    /// Findings, as `severity: message`, with the resource and field that they are about.
+    /// The entries of `results`.
     pub findings: Vec<Finding>,
 }
 
-/// One entry of `results`.
+/// An entry of `results`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     /// `error`, `warning` or `info`.
     pub severity: SmolStr,
-    /// What was found, and where.
+    /// The message with the resource and field that it is about.
     pub text: String,
 }
 
-/// The input of a function. Without resources the configuration itself is the only item, since
-/// kustomize has it so.
+/// Returns the input of a function. As in kustomize, the only item is the configuration itself if there are no
+/// resources.
 ///
 /// # Errors
-/// A value that cannot be printed.
+/// A value cannot be printed.
 pub(super) fn resource_list<'n>(items: impl Iterator<Item = &'n Node>, config: &Node) -> Result<String> {
     let config = if config.get_path(&["metadata", "annotations"]).is_some_and(|all| all.as_map().is_some()) {
-        annotated_behind(&to_yaml(config)?, &[(LOCAL_CONFIG, "true")])
+        append_annotations(&to_yaml(config)?, &[(LOCAL_CONFIG, "true")])
     } else {
         let mut config = config.clone();
         annotate(&mut config, LOCAL_CONFIG, "true");
@@ -73,10 +72,10 @@ pub(super) fn resource_list<'n>(items: impl Iterator<Item = &'n Node>, config: &
     Ok(text)
 }
 
-/// The input of an older plugin: documents.
+/// Returns the input of a legacy plugin: documents.
 ///
 /// # Errors
-/// A value that cannot be printed.
+/// A value cannot be printed.
 pub(super) fn documents<'n>(items: impl Iterator<Item = &'n Node>) -> Result<String> {
     let mut nodes = Vec::new();
     for item in items {
@@ -93,12 +92,12 @@ fn push_item(text: &mut String, item: &str, position: usize) {
     let (position, number) = (position.to_string(), (position + 1).to_string());
     let positions = POSITIONS.iter().map(|key| (*key, position.as_str()));
     let marks: Vec<_> = positions.chain(NUMBERS.iter().map(|key| (*key, number.as_str()))).collect();
-    push_indented(text, &annotated_behind(item, &marks), "- ");
+    push_indented(text, &append_annotations(item, &marks), "- ");
 }
 
-/// Adds annotations to the text of a resource that has some, behind them and in quotes, as kyaml
-/// writes what it adds to a text in which all else is sorted.
-fn annotated_behind(text: &str, marks: &[(&str, &str)]) -> String {
+/// Inserts quoted annotations after the existing ones in the text of a resource. kyaml also appends its
+/// annotations to a text that is sorted otherwise.
+fn append_annotations(text: &str, marks: &[(&str, &str)]) -> String {
     let (mut out, mut in_metadata, mut in_annotations) =
         (String::with_capacity(text.len() + 256), false, false);
     let write = |out: &mut String| {
@@ -123,7 +122,7 @@ fn annotated_behind(text: &str, marks: &[(&str, &str)]) -> String {
     out
 }
 
-/// Adds lines two columns further right; `first` is what the first line begins with.
+/// Appends lines indented by two columns. `first` is the prefix of the first line.
 fn push_indented(text: &mut String, lines: &str, first: &str) {
     for (i, line) in lines.lines().enumerate() {
         if !line.is_empty() {
@@ -137,7 +136,7 @@ fn push_indented(text: &mut String, lines: &str, first: &str) {
 pub(super) fn annotate(node: &mut Node, key: &str, value: &str) {
     let empty = || Node::map(Map::new());
     let metadata = node.as_map_mut().map(|map| map.get_or_insert_with("metadata", empty));
-    // Null stands for "none", too.
+    // Null counts as missing.
     let child = |parent: &mut Node| {
         if parent.as_map().is_none() {
             *parent = empty();
@@ -153,7 +152,7 @@ pub(super) fn annotate(node: &mut Node, key: &str, value: &str) {
     }
 }
 
-/// The text of the annotation [`ID`].
+/// Returns the value of the annotation [`ID`].
 pub(super) fn id_of(node: &Node) -> Result<String> {
     let text =
         |path: &[&str]| node.get_path(path).filter(|n| !n.is_null()).and_then(Node::scalar_text).cloned();
@@ -172,10 +171,10 @@ pub(super) fn id_of(node: &Node) -> Result<String> {
     to_yaml(&Node::map(given.map(|(key, text)| (key, Node::string(text))).collect()))
 }
 
-/// Reads what a function or plugin printed; `name` names the text in messages.
+/// Parses the output of a function or plugin. `name` is the name of the output in messages.
 ///
 /// # Errors
-/// It is no YAML, or a list's items are none.
+/// The output is not valid YAML, or the items of a list are invalid.
 pub(super) fn read_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> Result<FunctionOutput> {
     let id = sources.add_printed(name, decode(output)?);
     let (mut items, mut findings) = (Vec::new(), Vec::new());
@@ -198,33 +197,33 @@ pub(super) fn read_output(output: Vec<u8>, name: &str, sources: &SourceMap) -> R
             _ => {}
         }
     }
-    let items = flatten_lists(items)?.into_iter().map(without_traces).collect();
+    let items = flatten_lists(items)?.into_iter().map(remove_internal_annotations).collect();
     Ok(FunctionOutput { items, findings })
 }
 
-/// Takes off what this module put on.
-fn without_traces(mut node: Node) -> (Node, Option<SmolStr>) {
+/// Removes the annotations that this module added, and returns the id.
+fn remove_internal_annotations(mut node: Node) -> (Node, Option<SmolStr>) {
     let id = remove_annotation(&mut node, ID);
     for key in POSITIONS.iter().chain(&NUMBERS) {
         remove_annotation(&mut node, key);
     }
     if id.is_some() {
-        // What was noted of the resource is known.
+        // For a known resource the recorded build state is used instead.
         remove_annotations(&mut node, |key| key.starts_with(INTERNAL) || ORIGINS.contains(&key));
     }
     (node, id)
 }
 
-fn remove_annotations(node: &mut Node, is_meant: impl Fn(&str) -> bool) {
+fn remove_annotations(node: &mut Node, matches: impl Fn(&str) -> bool) {
     let Some(metadata) = node.get_mut("metadata").and_then(Node::as_map_mut) else { return };
     let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_map_mut) else { return };
-    annotations.entries_mut().retain(|entry| !is_meant(&entry.key.text));
+    annotations.entries_mut().retain(|entry| !matches(&entry.key.text));
     if annotations.is_empty() {
         metadata.remove("annotations");
     }
 }
 
-/// Removes an annotation, and `annotations` with the last one.
+/// Removes an annotation. Removes `annotations` as well if it was the last one.
 pub(super) fn remove_annotation(node: &mut Node, key: &str) -> Option<SmolStr> {
     let metadata = node.get_mut("metadata")?.as_map_mut()?;
     let annotations = metadata.get_mut("annotations")?.as_map_mut()?;
@@ -237,8 +236,8 @@ pub(super) fn remove_annotation(node: &mut Node, key: &str) -> Option<SmolStr> {
 
 fn finding(result: &Node) -> Finding {
     let text = |path: &[&str]| result.get_path(path).and_then(Node::scalar_text).map_or("", SmolStr::as_str);
-    let of = [text(&["resourceRef", "kind"]), text(&["resourceRef", "name"])].join(" ");
-    let parts = [of.trim(), text(&["field", "path"]), text(&["message"])];
+    let resource = [text(&["resourceRef", "kind"]), text(&["resourceRef", "name"])].join(" ");
+    let parts = [resource.trim(), text(&["field", "path"]), text(&["message"])];
     let given: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let severity = match text(&["severity"]) {
         "" => SmolStr::new_static("info"),
@@ -310,7 +309,7 @@ functionConfig:
         );
         let text = resource_list([&resource].into_iter(), &node(CONFIG)).expect("printable");
         assert_eq!(text, RESOURCE_LIST);
-        // What goes out and comes back unchanged is what it was.
+        // A resource that the function did not change is returned unchanged.
         let back = output(&text);
         assert_eq!(back.items.len(), 1);
         assert_eq!(back.items[0].0, resource);
@@ -318,7 +317,7 @@ functionConfig:
     }
 
     #[test]
-    fn without_resources_the_configuration_is_the_item() {
+    fn configuration_is_the_only_item_without_resources() {
         let text = resource_list(std::iter::empty(), &node(CONFIG)).expect("printable");
         let back = output(&text);
         assert_eq!(back.items.len(), 1);
@@ -338,7 +337,7 @@ functionConfig:
     }
 
     #[test]
-    fn lists_and_documents_come_back() {
+    fn lists_and_documents_are_parsed() {
         let kinds = |text: &str| -> String {
             let kind =
                 |(node, _): &(Node, _)| node.get("kind").and_then(Node::as_str).unwrap_or("?").to_string();
@@ -363,7 +362,7 @@ functionConfig:
     }
 
     #[test]
-    fn findings_are_read() {
+    fn results_are_parsed() {
         let text = "kind: ResourceList\nresults:\n- message: bad\n  severity: Error\n  field: {path: spec.x}\n  \
                     resourceRef: {apiVersion: v1, kind: ConfigMap, name: a}\n- message: fine\n- not a map\n";
         let want = [("error", "ConfigMap a: spec.x: bad"), ("info", "fine"), ("info", "")];

@@ -1,4 +1,4 @@
-//! What a function's configuration says about how to run it.
+//! Parses the specification of how to run a function.
 
 use std::path::{Component, Path};
 
@@ -9,17 +9,17 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, ParseOptions, from_node, parse_one};
 
-/// The annotations that can hold it, the first counts.
+/// The annotations that can hold the specification. The first one takes precedence.
 const ANNOTATIONS: [&str; 2] = ["config.kubernetes.io/function", "config.k8s.io/function"];
 
-/// The older annotation that names nothing but an image.
+/// The legacy annotation that holds only an image.
 const IMAGE_ANNOTATION: &str = "config.kubernetes.io/container";
 
-/// How to run a function. When both are given, the container counts.
+/// The specification of a function. If both are set, the container takes precedence.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct FunctionSpec {
-    /// Of no effect here: a function that fails makes the build fail in any case.
+    /// Ignored: a failing function always fails the build.
     defer_failure: bool,
     pub container: ContainerSpec,
     pub exec: ExecSpec,
@@ -29,10 +29,10 @@ pub(super) struct FunctionSpec {
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct ContainerSpec {
     pub image: String,
-    /// Whether the function needs the network.
+    /// True if the function requires network access.
     pub network: bool,
     pub mounts: Vec<Mount>,
-    /// `NAME=VALUE`, or `NAME` for the value outside.
+    /// `NAME=VALUE`, or `NAME` for the value in the environment.
     pub envs: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct ExecSpec {
     pub envs: Vec<String>,
 }
 
-/// A directory or volume that a container sees.
+/// A directory or volume mounted into a container.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Mount {
@@ -56,10 +56,10 @@ pub(super) struct Mount {
 }
 
 impl FunctionSpec {
-    /// The specification in a configuration; none when it is no function's.
+    /// Returns the specification in a configuration, or `None` if it is not that of a function.
     ///
     /// # Errors
-    /// It is no YAML, has unknown fields, or mounts what is outside of the kustomization.
+    /// The specification is not valid YAML, has unknown fields, or mounts a path outside of the kustomization.
     pub(super) fn of(config: &Node, sources: &SourceMap) -> Result<Option<Self>> {
         let annotation = |key: &str| {
             let value = config.get_path(&["metadata", "annotations", key]);
@@ -91,7 +91,7 @@ impl FunctionSpec {
 }
 
 impl Mount {
-    /// A mount of the command line: `type=bind,src=DIR,dst=DIR,rw=true`.
+    /// Parses a mount of the command line: `type=bind,src=DIR,dst=DIR,rw=true`.
     pub(super) fn parse(text: &str) -> Self {
         let mut mount = Self::default();
         for (key, value) in text.split(',').filter_map(|option| option.split_once('=')) {
@@ -106,27 +106,26 @@ impl Mount {
         mount
     }
 
-    /// What a configuration mounts must be below its kustomization.
+    /// Checks that a mount of a configuration is below its kustomization.
     fn check(&self) -> Result<()> {
         let source = Path::new(&self.src);
         let problem = if source.is_absolute() {
-            "must be relative to the kustomization"
+            "must be a path relative to the kustomization"
         } else if leads_up(source) {
-            "must be below the kustomization"
+            "must be in the directory of the kustomization"
         } else {
             return Ok(());
         };
         let message = format!("the mount `{}` {problem}", self.src);
-        Err(Diagnostic::error(Code::OutsideRoot, message)
-            .help("mount it from the command line, with --mount"))
+        Err(Diagnostic::error(Code::OutsideRoot, message).help("use --mount to mount other paths"))
     }
 
-    /// The directory or file of this machine that the container sees, if it sees one.
+    /// Returns the path on the host for a bind mount.
     pub(super) fn source(&self) -> Option<&Path> {
         (self.kind == "bind").then_some(Path::new(&self.src))
     }
 
-    /// The value of docker's `--mount`.
+    /// Returns the value for docker's `--mount`.
     pub(super) fn argument(&self, root: &Path) -> String {
         let source = clean(&root.join(&self.src));
         let mode = if self.rw { "" } else { ",readonly" };
@@ -163,30 +162,34 @@ mod tests {
     }
 
     #[test]
-    fn the_first_place_counts() {
-        let of = |metadata: &str| spec(metadata).expect(metadata).map(|s| (s.container.image, s.exec.path));
+    fn first_location_takes_precedence() {
+        let image_and_path =
+            |metadata: &str| spec(metadata).expect(metadata).map(|s| (s.container.image, s.exec.path));
         let image = |name: &str| Some((name.to_string(), String::new()));
         let new = annotation(ANNOTATIONS[0], "container: {image: new}");
         let both = format!("{new}    config.k8s.io/function: 'container: {{image: old}}'\n");
-        assert_eq!(of(&new), image("new"));
-        assert_eq!(of(&both), image("new"));
-        assert_eq!(of(&annotation(ANNOTATIONS[1], "container: {image: old}")), image("old"));
-        assert_eq!(of("  configFn: {container: {image: fn}}\n"), image("fn"));
-        assert_eq!(of(&annotation(IMAGE_ANNOTATION, "legacy").replace("|\n      ", "")), image("legacy"));
+        assert_eq!(image_and_path(&new), image("new"));
+        assert_eq!(image_and_path(&both), image("new"));
+        assert_eq!(image_and_path(&annotation(ANNOTATIONS[1], "container: {image: old}")), image("old"));
+        assert_eq!(image_and_path("  configFn: {container: {image: fn}}\n"), image("fn"));
+        assert_eq!(
+            image_and_path(&annotation(IMAGE_ANNOTATION, "legacy").replace("|\n      ", "")),
+            image("legacy")
+        );
         let exec = annotation(ANNOTATIONS[0], "exec:\n  path: ./x\n  args: [a]\ndeferFailure: true");
-        assert_eq!(of(&exec), Some((String::new(), "./x".to_string())));
+        assert_eq!(image_and_path(&exec), Some((String::new(), "./x".to_string())));
         for none in ["", "  annotations: {config.kubernetes.io/function: ''}\n", "  configFn: null\n"] {
-            assert_eq!(of(none), None, "{none}");
+            assert_eq!(image_and_path(none), None, "{none}");
         }
-        assert_eq!(of("  annotations: {config.kubernetes.io/function: ' '}\n"), image(""));
+        assert_eq!(image_and_path("  annotations: {config.kubernetes.io/function: ' '}\n"), image(""));
     }
 
     #[test]
-    fn wrong_specifications_are_errors() {
+    fn invalid_specifications_are_rejected() {
         let error = |metadata: &str| spec(metadata).expect_err(metadata);
         let unknown = error(&annotation(ANNOTATIONS[0], "container: {imagee: x}"));
         assert_eq!((unknown.code(), unknown.field_path()), (Code::UnknownField, Some("container.imagee")));
-        assert_eq!(unknown.labels().len(), 2, "in the text, and the annotation");
+        assert_eq!(unknown.labels().len(), 2, "in the text and in the annotation");
         assert_eq!(error(&annotation(ANNOTATIONS[0], "a: [")).code(), Code::Syntax);
         for source in ["/abs", "../x", "a/../../x", ".."] {
             let mount = format!("container: {{image: x, mounts: [{{type: bind, src: {source}, dst: /d}}]}}");

@@ -7,7 +7,7 @@ use super::*;
 use smp_text::source::Span;
 use smp_text::yaml::{ParseOptions, parse_documents, to_yaml};
 
-/// A kustomization's directory with functions.
+/// The directory of a kustomization with functions.
 struct Fixture {
     home: tempfile::TempDir,
     root: PathBuf,
@@ -71,7 +71,7 @@ fn all() -> FunctionOptions {
     FunctionOptions { plugins: true, exec: true, ..FunctionOptions::default() }
 }
 
-/// Kinds and names, in order.
+/// Returns kinds and names, in order.
 fn names<'r>(resources: impl IntoIterator<Item = &'r Resource>) -> String {
     let name = |r: &Resource| format!("{}/{}", r.id().gvk.kind, r.id().name);
     resources.into_iter().map(name).collect::<Vec<_>>().join(" ")
@@ -84,8 +84,8 @@ fn nothing_runs_without_its_flag() {
     let mut resources = fixture.resources(RESOURCES);
     let exec = fixture.config("exec: {path: ./fn.sh}");
     for (options, help) in [
-        (FunctionOptions { plugins: false, ..all() }, "allow it with --enable-alpha-plugins"),
-        (FunctionOptions { exec: false, ..all() }, "allow it with --enable-exec"),
+        (FunctionOptions { plugins: false, ..all() }, "enable them with --enable-alpha-plugins"),
+        (FunctionOptions { exec: false, ..all() }, "enable them with --enable-exec"),
     ] {
         let functions = Functions::new(options);
         let error = functions.transform(&exec, &mut resources, fixture.site()).expect_err(help);
@@ -110,7 +110,7 @@ fn transformers_see_and_change_resources() {
     let first = &resources.as_slice()[0];
     let want = format!("arg foo {}", fixture.root.display());
     assert_eq!(first.node().get_path(&["data", "k"]).and_then(Node::as_str), Some(want.as_str()));
-    assert_eq!(first.node().get_path(&["metadata", "annotations"]), None, "no traces are left");
+    assert_eq!(first.node().get_path(&["metadata", "annotations"]), None, "internal annotations are removed");
     assert_eq!(first.previous.len(), 1, "it is still the same resource");
     let input = fixture.text("input");
     assert!(
@@ -119,7 +119,7 @@ fn transformers_see_and_change_resources() {
     );
     assert!(input.ends_with("\n    name: fn\n  spec:\n    a: 1\n"), "{input}");
     assert_eq!(warnings.len(), 1);
-    assert_eq!(warnings[0].message(), "the function `./fn.sh` says something");
+    assert_eq!(warnings[0].message(), "the function `./fn.sh` printed messages");
     assert_eq!(warnings[0].notes(), ["about cli"]);
 }
 
@@ -138,7 +138,7 @@ fn transformers_add_rename_and_remove_resources() {
     let functions = Functions::new(all());
     let config = fixture.config("exec: {path: ./fn.sh}");
     functions.transform(&config, &mut resources, fixture.site()).expect("it runs");
-    // What kept its id keeps its place; the rest stands behind in the order of the output.
+    // Resources that keep their id keep their position; the others follow in the order of the output.
     assert_eq!(names(&resources), "ConfigMap/a Secret/new ConfigMap/renamed Deployment/c2");
     let history: Vec<_> =
         resources.iter().map(|r| r.previous.first().map_or("", |id| id.name.as_str())).collect();
@@ -166,7 +166,7 @@ fn resources_that_lose_their_annotations_lose_their_history() {
 }
 
 #[test]
-fn functions_see_the_notes_of_the_build_and_may_say_an_origin() {
+fn functions_see_build_annotations_and_can_set_an_origin() {
     let fixture = Fixture::new();
     fixture.script(
         "fn.sh",
@@ -198,13 +198,13 @@ fn functions_see_the_notes_of_the_build_and_may_say_an_origin() {
     assert!(input.contains(want), "{input}");
     assert_eq!(names(&resources), "ConfigMap/a ConfigMap/b Deployment/c ConfigMap/new");
     let all = resources.as_slice();
-    assert_eq!(all[0].annotations().count(), 0, "none of it is left");
+    assert_eq!(all[0].annotations().count(), 0, "all of them are removed");
     assert_eq!((all[0].previous.len(), all[0].prefixes.len()), (1, 1));
     assert_eq!(all[3].origin.as_ref().map(|origin| origin.path.as_str()), Some("new.yaml"));
 }
 
 #[test]
-fn generators_say_how_their_resources_join() {
+fn generators_control_behavior_and_hash_of_their_resources() {
     let fixture = Fixture::new();
     fixture.script(
         "gen.sh",
@@ -216,11 +216,11 @@ items:
 X"#,
     );
     let config = fixture.config("exec: {path: ./gen.sh}");
-    let made = Functions::new(all()).generate(&config, fixture.site()).expect("it runs").value;
-    assert_eq!(names(&made), "ConfigMap/a ConfigMap/b");
-    assert_eq!(made[0].generated, Some(Generated { behavior: Behavior::Unspecified, name_hash: true }));
-    assert_eq!(made[1].generated, Some(Generated { behavior: Behavior::Merge, name_hash: false }));
-    let annotations: Vec<_> = made.iter().flat_map(Resource::annotations).collect();
+    let generated = Functions::new(all()).generate(&config, fixture.site()).expect("it runs").value;
+    assert_eq!(names(&generated), "ConfigMap/a ConfigMap/b");
+    assert_eq!(generated[0].generated, Some(Generated { behavior: Behavior::Unspecified, name_hash: true }));
+    assert_eq!(generated[1].generated, Some(Generated { behavior: Behavior::Merge, name_hash: false }));
+    let annotations: Vec<_> = generated.iter().flat_map(Resource::annotations).collect();
     assert_eq!(annotations, [("x", "y")]);
     assert!(
         fixture.text("input").contains("\nitems:\n- apiVersion: e.com/v1\n  kind: Fn\n"),
@@ -237,7 +237,7 @@ X"#,
 }
 
 #[test]
-fn failures_and_findings_are_told() {
+fn failures_and_results_are_reported() {
     let fixture = Fixture::new();
     let list = "cat <<'X'\nkind: ResourceList\nitems: []\nresults:\n- {message: wrong, severity: error, \
                 resourceRef: {kind: ConfigMap, name: a}}\n- {message: fine, severity: info}\nX\n";
@@ -251,7 +251,7 @@ fn failures_and_findings_are_told() {
         let mut resources = fixture.resources(RESOURCES);
         let config = fixture.config(&format!("exec: {{path: ./{name}}}"));
         let result = functions.transform(&config, &mut resources, fixture.site());
-        assert!(result.is_ok() || resources.len() == 3, "an error leaves all as it was");
+        assert!(result.is_ok() || resources.len() == 3, "an error leaves the resources unchanged");
         result.map(|warnings| (resources, warnings))
     };
     let error = |name: &str| run(name).expect_err(name);
@@ -263,16 +263,16 @@ fn failures_and_findings_are_told() {
     assert_eq!(error("nothing.sh").code(), Code::MissingField);
     assert_eq!(error("nothing.sh").notes(), ["in the output of Fn.e.com fn"]);
     assert_eq!(error("twice.sh").code(), Code::DuplicateResource);
-    assert!(error("missing.sh").message().ends_with("cannot be run: there is no such program"));
+    assert!(error("missing.sh").message().ends_with("missing.sh`: program not found"));
 
     let (resources, warnings) = run("finds.sh").expect("it ends well");
     assert!(resources.is_empty());
     let messages: Vec<_> = warnings.iter().map(Diagnostic::message).collect();
-    assert_eq!(messages, ["the function `./finds.sh` found: error: ConfigMap a: wrong"]);
+    assert_eq!(messages, ["the function `./finds.sh` reported: error: ConfigMap a: wrong"]);
 }
 
 #[test]
-fn a_name_alone_is_looked_up_on_the_path() {
+fn bare_name_is_looked_up_in_path() {
     let fixture = Fixture::new();
     let mut resources = fixture.resources(RESOURCES);
     let config = fixture.config("exec: {path: cat}");
@@ -284,15 +284,15 @@ fn a_name_alone_is_looked_up_on_the_path() {
 }
 
 #[test]
-fn a_function_that_names_nothing_is_passed_over_with_a_warning() {
+fn function_without_a_program_is_skipped_with_a_warning() {
     let fixture = Fixture::new();
     let mut resources = fixture.resources(RESOURCES);
     let functions = Functions::new(all());
     let config = fixture.config("deferFailure: true");
     let warnings = functions.transform(&config, &mut resources, fixture.site()).expect("nothing happens");
     assert_eq!((resources.len(), warnings.len()), (3, 1));
-    let made = functions.generate(&config, fixture.site()).expect("nothing happens");
-    assert_eq!((made.value.len(), made.warnings.len()), (0, 1));
+    let generated = functions.generate(&config, fixture.site()).expect("nothing happens");
+    assert_eq!((generated.value.len(), generated.warnings.len()), (0, 1));
 }
 
 #[test]
@@ -316,17 +316,17 @@ fn containers_are_run_by_docker() {
 }
 
 #[test]
-fn functions_do_not_run_at_the_top_of_the_file_system() {
+fn functions_do_not_run_in_the_root_directory() {
     let fixture = Fixture::new();
     let top = Directory::on_disk(Path::new("/"));
     let site = FunctionSite { root: &top, ..fixture.site() };
     let config = fixture.config("exec: {path: cat}");
-    let error = Functions::new(all()).generate(&config, site).expect_err("refused");
+    let error = Functions::new(all()).generate(&config, site).expect_err("rejected");
     assert_eq!(error.code(), Code::OutsideRoot);
 }
 
 #[test]
-fn executables_of_the_plugin_directory() {
+fn executables_in_the_plugin_directory_run() {
     let fixture = Fixture::new();
     let plugins = fixture.home.path().join("plugins");
     let directory = plugins.join("e.com/v1/fn");
@@ -353,12 +353,12 @@ shift; for a in "$@"; do echo "$a"; done > arguments; tee input | sed 's/k: v/k:
     assert_eq!(fixture.text("arguments"), "one\ntwo three\nfrom file\n--flag\n");
     assert!(fixture.text("input").starts_with("apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\n"));
 
-    let made = functions.generate(&config, fixture.site()).expect("it runs").value;
-    assert!(made.is_empty(), "it got no input, and repeats it");
+    let generated = functions.generate(&config, fixture.site()).expect("it runs").value;
+    assert!(generated.is_empty(), "it repeats its empty input");
 }
 
 #[test]
-fn plugins_that_cannot_be_run() {
+fn plugins_that_cannot_run_are_errors() {
     let fixture = Fixture::new();
     let plugins = fixture.home.path().join("plugins");
     let directory = plugins.join("e.com/v1/fn");

@@ -7,7 +7,7 @@ use super::super::process::testing::script;
 use super::*;
 use smp_text::yaml::{DecodeOptions, ParseOptions, from_node, from_node_with, parse_one, write_documents};
 
-/// A kustomization's directory, and what a helm that only writes down its arguments writes.
+/// The directory of a kustomization, and the output of a fake helm that records its arguments.
 struct Fixture {
     home: tempfile::TempDir,
     sources: SourceMap,
@@ -36,7 +36,8 @@ impl Fixture {
         fs::write(path, text).expect("written");
     }
 
-    /// A helm that writes down its calls; the first values file goes to `values`, the others to `more`.
+    /// Creates a fake helm that records its calls. It copies the first values file to `values` and the others to
+    /// `more`.
     fn fake(&self) -> PathBuf {
         let home = self.home.path().display();
         script(
@@ -71,7 +72,7 @@ esac"#
     fn inflate_in(&self, text: &str, options: HelmOptions, pulling: Pulling) -> Result<Vec<Node>> {
         let id = self.sources.add("kustomization.yaml", text);
         let node = parse_one(&self.sources, id, ParseOptions::default())?;
-        // As an entry of `generators`: charts and globals in one.
+        // As in an entry of `generators`: chart and globals are in one map.
         let chart: HelmChart = from_node_with(&node, DecodeOptions::plugin())?;
         let globals: HelmGlobals = from_node_with(&node, DecodeOptions::plugin())?;
         let root = Directory::on_disk(self.path("root").canonicalize().expect("the root"));
@@ -84,7 +85,7 @@ esac"#
         fs::read_to_string(self.path(path)).expect(path)
     }
 
-    /// What helm was called with, with ROOT for the directory, VALUES for the values file and MORE for others.
+    /// Returns the recorded calls, with ROOT for the directory, VALUES for the values file and MORE for others.
     fn calls(&self) -> Vec<String> {
         let root = self.path("root").canonicalize().expect("the root");
         let words = |line: &str| -> Vec<String> {
@@ -108,42 +109,42 @@ impl Files for Fixture {
 }
 
 #[test]
-fn a_chart_that_must_be_pulled_cannot_be_locked() {
+fn chart_that_has_to_be_pulled_cannot_be_locked() {
     let fixture = Fixture::new();
     let chart = "{name: demo, repo: https://me:secret@h/charts, releaseName: r, version: 1.0.0}";
     let error = fixture.inflate_in(chart, fixture.options(), Pulling::Refused).expect_err("not locked");
     assert_eq!(error.code(), Code::Locked);
-    assert_eq!(error.message(), "a chart that is pulled from https://***@h/charts cannot be locked");
+    assert_eq!(error.message(), "chart from https://***@h/charts cannot be locked");
     assert!(error.help_text().is_some_and(|help| help.contains("/charts/demo-1.0.0/demo")), "{error:?}");
-    assert_eq!(fixture.calls().len(), 1, "helm was asked for its version alone");
+    assert_eq!(fixture.calls().len(), 1, "only the version was requested");
     fixture.file("root/charts/demo-1.0.0/demo/values.yaml", "a: 1\n");
     fixture.inflate_in(chart, fixture.options(), Pulling::Refused).expect("it is there");
 }
 
 #[test]
-fn without_its_flag_nothing_runs() {
+fn helm_does_not_run_without_its_flag() {
     let fixture = Fixture::new();
     let options = HelmOptions { enabled: false, ..fixture.options() };
     let error = fixture.inflate("name: demo", options).expect_err("not enabled");
-    assert_eq!((error.code(), error.help_text()), (Code::Usage, Some("allow it with --enable-helm")));
+    assert_eq!((error.code(), error.help_text()), (Code::Usage, Some("enable it with --enable-helm")));
     assert!(!fixture.path("calls").exists());
 }
 
 #[test]
-fn a_chart_without_options() {
+fn chart_without_options_is_rendered() {
     let fixture = Fixture::new();
     let documents = fixture.inflate("name: demo", fixture.options()).expect("inflated");
     let kinds: Vec<_> =
         documents.iter().map(|d| d.get("kind").and_then(Node::as_str).expect("a kind")).collect();
     assert_eq!(kinds, ["A", "B"]);
-    let place = fixture.sources.describe(documents[1].span()).expect("a place");
-    assert_eq!(place, "<helm template demo>:7:1");
+    let location = fixture.sources.describe(documents[1].span()).expect("a location");
+    assert_eq!(location, "<helm template demo>:7:1");
     assert_eq!(fixture.calls(), ["version --short", "template --generate-name ROOT/charts/demo -f VALUES"]);
-    assert_eq!(fixture.text("values"), "replicas: 1\nname: own\n", "as it is written");
+    assert_eq!(fixture.text("values"), "replicas: 1\nname: own\n", "unchanged");
 }
 
 #[test]
-fn all_options_reach_helm_in_kustomizes_order() {
+fn options_are_passed_to_helm_in_the_order_of_kustomize() {
     let fixture = Fixture::new();
     fixture.file("root/more.yaml", "a: 1\n");
     fixture.file("root/vals/x.yaml", "b: 1\n");
@@ -151,7 +152,7 @@ fn all_options_reach_helm_in_kustomizes_order() {
                  additionalValuesFiles: [more.yaml, ./vals/../more.yaml], apiVersions: [a/v1, b/v1], \
                  kubeVersion: 1.29.0, includeCRDs: true, skipTests: true, skipHooks: true, debug: true, \
                  devel: true, chartHome: ./charts/../charts}";
-    // What the chart says wins over the command line, as in kustomize v5.8.3.
+    // Settings of the chart take precedence over the command line, as in kustomize v5.8.3.
     let (api_versions, kube_version) = (vec!["c/v1".to_string()], "1.30.0".to_string());
     let options = HelmOptions { api_versions, kube_version, ..fixture.options() };
     fixture.inflate(chart, options.clone()).expect("inflated");
@@ -162,7 +163,7 @@ fn all_options_reach_helm_in_kustomizes_order() {
          --skip-tests --no-hooks --debug --devel"
     );
     assert_eq!(fixture.text("values"), "b: 1\n");
-    assert_eq!(fixture.text("more"), "a: 1\na: 1\n", "what was read, whatever the path leads to now");
+    assert_eq!(fixture.text("more"), "a: 1\na: 1\n", "copies of the files as read");
     fixture
         .inflate("{name: demo, releaseName: r}", HelmOptions { debug: true, ..options })
         .expect("inflated");
@@ -197,7 +198,7 @@ fn inline_values_are_merged_with_the_file() {
 }
 
 #[test]
-fn charts_are_pulled_when_they_are_not_there() {
+fn missing_charts_are_pulled() {
     let fixture = Fixture::new();
     let root = fixture.path("root").canonicalize().expect("the root");
     let pulled = |chart: &str| {
@@ -224,7 +225,7 @@ fn charts_are_pulled_when_they_are_not_there() {
         "pull --untar --untardir ROOT/charts/demo-1.2.3 oci://h.com/charts/demo --version 1.2.3"
     );
     assert_eq!(fixture.text("env"), "/conf|/conf/.cache|/conf/.data\n");
-    // The next time it is there.
+    // The next time the chart is already there.
     fixture
         .inflate("{name: demo, repo: 'oci://h.com/charts/', version: 1.2.3}", fixture.options())
         .expect("there");
@@ -236,18 +237,18 @@ fn charts_are_pulled_when_they_are_not_there() {
 }
 
 #[test]
-fn remote_bases_are_not_written_to() {
+fn charts_of_remote_bases_are_pulled_to_a_temporary_directory() {
     let fixture = Fixture::new();
     fs::remove_dir_all(fixture.path("root/charts")).expect("removed");
     let chart = "{name: demo, repo: 'https://h.com'}";
     fixture.inflate_in(chart, fixture.options(), Pulling::Temporary).expect("inflated");
     assert_eq!(fixture.text("values"), "pulled: true\n");
     assert!(!fixture.path("root/charts").exists());
-    assert!(fixture.read.borrow().is_empty(), "what is outside of the root is not read through it");
+    assert!(fixture.read.borrow().is_empty(), "files outside of the root are not read through it");
 }
 
 #[test]
-fn versions_are_found_in_what_helm_says() {
+fn version_is_parsed_from_the_output_of_helm() {
     let table = [
         ("v3.15.1+ge211f2a", Some(3)),
         ("v4.0.0", Some(4)),
@@ -265,11 +266,11 @@ fn versions_are_found_in_what_helm_says() {
     let old = script(fixture.home.path(), "old", "echo v2.17.0");
     let options = HelmOptions { command: old.display().to_string(), ..fixture.options() };
     let error = fixture.inflate("name: demo", options).expect_err("too old");
-    assert!(error.message().starts_with("helm 3 or 4 is needed"), "{error}");
+    assert!(error.message().ends_with("but helm 3 or 4 is required"), "{error}");
 }
 
 #[test]
-fn failures_are_told() {
+fn failures_are_reported() {
     let fixture = Fixture::new();
     let failing = script(
         fixture.home.path(),
@@ -284,7 +285,7 @@ fn failures_are_told() {
 
     let options = HelmOptions { command: "/nonexistent/helm".into(), ..fixture.options() };
     let error = fixture.inflate("name: demo", options).expect_err("not there");
-    assert_eq!(error.help_text(), Some("install helm 3 or 4, or name it with --helm-command"));
+    assert_eq!(error.help_text(), Some("install helm 3 or 4, or set its path with --helm-command"));
     for chart in ["{name: demo, releaseName: --post-renderer=x}", "{name: -x, repo: 'https://h.com'}"] {
         let error = fixture.inflate(chart, fixture.options()).expect_err("an option");
         assert_eq!(error.code(), Code::InvalidValue, "{chart}");
@@ -295,7 +296,7 @@ fn failures_are_told() {
 }
 
 #[test]
-fn talk_before_the_first_document_is_dropped() {
+fn messages_before_the_first_document_are_dropped() {
     let fixture = Fixture::new();
     for (printed, want) in [
         ("Pulled: h.com/charts/demo\n---\nkind: A\n", 1),
@@ -310,12 +311,12 @@ fn talk_before_the_first_document_is_dropped() {
     }
     fixture.file("printed", "a: [\n");
     let error = fixture.inflate("name: demo", fixture.options()).expect_err("no YAML");
-    let place = fixture.sources.describe(error.labels()[0].span).expect("a place");
-    assert!(place.starts_with("<helm template demo>:"), "{place}");
+    let location = fixture.sources.describe(error.labels()[0].span).expect("a location");
+    assert!(location.starts_with("<helm template demo>:"), "{location}");
 }
 
 #[test]
-fn the_old_field_means_charts_and_globals() {
+fn deprecated_field_is_converted_to_charts_and_globals() {
     let sources = SourceMap::default();
     let text = "- {chartName: a, chartVersion: 1.0.0, chartRepoUrl: 'https://h.com', values: v.yaml, \
                 releaseName: r, helmHome: one, valuesLocal: {x: 1}, valuesMerge: merge}\n\
@@ -337,12 +338,12 @@ fn the_old_field_means_charts_and_globals() {
     assert_eq!(charts, [first, HelmChart { name: "b".into(), ..HelmChart::default() }]);
 }
 
-/// With the real helm, which `SMP_TEST_HELM` names.
+/// Uses a real helm, given by `SMP_TEST_HELM`.
 #[test]
 #[ignore = "needs helm, see .ci/tools"]
-fn a_chart_renders_as_in_kustomize() {
+fn chart_renders_as_in_kustomize() {
     let command = std::env::var("SMP_TEST_HELM");
-    let command = command.expect("SMP_TEST_HELM: `eval \"$(.ci/tools helm)\"` gets a helm and names it");
+    let command = command.expect("SMP_TEST_HELM: `eval \"$(.ci/tools helm)\"` installs helm and sets it");
     let fixture = Fixture::new();
     fixture.file(
         "root/charts/demo/values.yaml",
@@ -367,7 +368,7 @@ fn a_chart_renders_as_in_kustomize() {
     let documents = fixture.inflate(chart, options).expect("inflated");
     let mut text = String::new();
     write_documents(&documents, &mut text).expect("printable");
-    // What `kustomize build --enable-helm` v5.8.3 prints in the order `fifo`, with helm 3.22 and 4.3.
+    // The output of `kustomize build --enable-helm` v5.8.3 in the order `fifo`, with helm 3.22 and 4.3.
     let want = r#"kind: CustomResourceDefinition
 metadata:
   name: foos.example.com

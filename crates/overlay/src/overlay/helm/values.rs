@@ -1,4 +1,4 @@
-//! The values that a chart gets: inline values as a tree, and their merge with a values file.
+//! Values of a chart: converts inline values to a tree and merges them with a values file.
 
 use serde_yaml::{Mapping, Value as Inline};
 
@@ -7,13 +7,13 @@ use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Map, Node};
 
-/// How many levels values may have; the reader of YAML allows fewer.
+/// The maximum nesting depth of values. The YAML parser allows less.
 const MAX_DEPTH: usize = 500;
 
-/// Integers beyond this become floats in kustomize, which reads inline values through JSON.
+/// The largest exact integer. kustomize reads inline values through JSON, which turns larger ones into floats.
 const EXACT: u64 = 1 << 53;
 
-/// Inline values as a tree.
+/// Converts inline values to a tree.
 pub(super) fn tree(values: &Mapping) -> Result<Node> {
     inline_map(values, 0)
 }
@@ -25,7 +25,7 @@ fn inline_map(values: &Mapping, depth: usize) -> Result<Node> {
             Inline::String(key) => key.clone(),
             Inline::Bool(key) => key.to_string(),
             Inline::Number(key) => key.to_string(),
-            _ => return Err(Diagnostic::error(Code::WrongType, "a name of a value must be a string")),
+            _ => return Err(Diagnostic::error(Code::WrongType, "keys of values must be strings")),
         };
         map.insert(key.as_str(), inline(value, depth + 1)?);
     }
@@ -33,7 +33,7 @@ fn inline_map(values: &Mapping, depth: usize) -> Result<Node> {
 }
 
 fn inline(value: &Inline, depth: usize) -> Result<Node> {
-    check(depth)?;
+    check_depth(depth)?;
     Ok(match value {
         Inline::Null => Node::null(),
         Inline::Bool(value) => Node::from(*value),
@@ -47,7 +47,7 @@ fn inline(value: &Inline, depth: usize) -> Result<Node> {
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "kustomize loses it, too")]
+#[expect(clippy::cast_precision_loss, reason = "kustomize also loses precision")]
 fn number(number: &serde_yaml::Number) -> String {
     match (number.as_i64(), number.as_u64()) {
         (Some(n), _) if n.unsigned_abs() > EXACT => (n as f64).to_string(),
@@ -56,21 +56,21 @@ fn number(number: &serde_yaml::Number) -> String {
     }
 }
 
-fn check(depth: usize) -> Result<()> {
+fn check_depth(depth: usize) -> Result<()> {
     if depth > MAX_DEPTH {
-        let message = format!("values nest deeper than {MAX_DEPTH} levels");
+        let message = format!("values are nested more than {MAX_DEPTH} levels deep");
         return Err(Diagnostic::error(Code::LimitExceeded, message));
     }
     Ok(())
 }
 
-/// Merges `from` over `into`, with the rules of kyaml's merge2 without inferred keys.
+/// Merges `from` into `into` by the rules of kyaml's merge2, without inferred merge keys.
 ///
 /// # Errors
-/// A map meets a list or a scalar, or a `$patch` that nobody knows.
+/// A map is merged with a list or a scalar, or a `$patch` directive is unknown.
 pub(super) fn merge(from: &Node, into: Node, schema: &Schema) -> Result<Node> {
     let options = MergeOptions::kyaml(ListOrder::Append, InferKeys::Off);
-    // Values have no schema, and helm replaces their lists, too.
+    // Values have no schema, so lists are replaced. helm replaces lists as well.
     Ok(merge2(Some(into), from, schema, &options)?.node.unwrap_or_else(|| Node::map(Map::new())))
 }
 
@@ -102,14 +102,14 @@ mod tests {
             ("a: [1]", "a: [2, 3]", "a:; - 1"),
             ("a: []", "a: [2, 3]", "a: []"),
             ("a: {}", "a: {b: 1}", "a:;   b: 1"),
-            // null removes, and never arrives.
+            // null removes the value and is not kept.
             ("a: null", "a: 1; b: 2", "b: 2"),
             ("a: null", "{a: {b: 1}, c: 2}", "c: 2"),
             ("a: ~", "{a: [1], c: 2}", "c: 2"),
             ("{a: null, b: 1}", "{}", "b: 1"),
             ("a: {b: null, c: 1}", "{}", "a:;   c: 1"),
             ("a: {b: null}", "a: null", "a: {}"),
-            // A null that is there stays if it is written out.
+            // An existing null is kept if it is explicit.
             ("b: 1", "a: null", "a: null; b: 1"),
             ("b: 1", "a: ~", "a: null; b: 1"),
             ("b: 1", "a:", "b: 1"),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_merged_is_an_error() {
+    fn merging_different_types_is_an_error() {
         for (from, into) in [("a: 1", "a: {b: 1}"), ("a: [1]", "a: 1"), ("a: {b: 1}", "a: [1]")] {
             let error = merge(&node(from), node(into), &Schema::default()).expect_err("other kinds");
             assert_eq!(error.code(), Code::WrongType, "{from} over {into}");
