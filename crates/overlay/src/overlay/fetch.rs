@@ -1,7 +1,7 @@
-//! What a target leads to, as far as it has to be fetched.
+//! Fetches the remote references of a target before it is built.
 //!
-//! The walk reads kustomizations and the configurations of plugins, and of all other files only those that are
-//! fetched. It starts no threads, so that a sandbox can be closed behind it. Must not know how things are built.
+//! The walk reads kustomizations and the configurations of plugins. Other files are only read if they are remote.
+//! It starts no threads, so that a sandbox can be entered afterwards. Must not know how targets are built.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,20 +19,20 @@ use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::{Node, Spanned};
 
-/// A walk over what targets lead to. It goes on behind what cannot be fetched or read.
+/// A walk over the references of targets. It continues after references that cannot be fetched or read.
 pub(super) struct FetchWalk<'w> {
-    /// The bases of a plain directory that are given.
+    /// The explicit bases of a plain directory.
     bases: &'w [PathBuf],
     schema: &'w Schema,
-    /// Directories that were entered, by real path.
+    /// Visited directories, by real path.
     entered: BTreeSet<Arc<Path>>,
-    /// The repositories among them.
+    /// The fetched repositories among them.
     repositories: BTreeSet<PathBuf>,
-    /// The directories with configurations of plugins, which are read whole, each once.
+    /// Directories with plugin configurations, which are read completely, each once.
     trees: SharedTrees,
-    /// Directories that were entered and whose kustomizations are not read yet.
+    /// Visited directories whose kustomizations were not read yet.
     waiting: Vec<Root>,
-    /// What went wrong first.
+    /// The first error.
     problem: Option<Diagnostic>,
 }
 
@@ -43,12 +43,12 @@ impl<'w> FetchWalk<'w> {
         Self { bases, schema, entered, repositories, trees, waiting: Vec::new(), problem: None }
     }
 
-    /// What cannot be fetched, or a kustomization that cannot be read; the first of them.
+    /// Returns the first error: a reference that cannot be fetched, or a kustomization that cannot be read.
     pub(super) fn take_problem(&mut self) -> Option<Diagnostic> {
         self.problem.take()
     }
 
-    /// The real paths of the directories that were entered; of a repository its top.
+    /// Returns the real paths of the visited directories. For repositories these are their top directories.
     pub(super) fn into_directories(self) -> Vec<PathBuf> {
         let Self { entered, repositories, .. } = self;
         let is_fetched = |path: &&Arc<Path>| path.ancestors().any(|above| repositories.contains(above));
@@ -56,16 +56,16 @@ impl<'w> FetchWalk<'w> {
         own.into_iter().chain(repositories).collect()
     }
 
-    /// Fetches what a target needs.
+    /// Fetches the remote references of a target.
     pub(super) fn target(&mut self, reader: &Reader, target: &Path) {
-        let Some((root, file)) = self.done(reader.open_target(target)) else { return };
-        self.note(&root);
-        match self.done(root.kustomization_file()) {
-            // A manifest beside a kustomization is for the build to refuse.
+        let Some((root, file)) = self.record_error(reader.open_target(target)) else { return };
+        self.visit(&root);
+        match self.record_error(root.kustomization_file()) {
+            // A manifest next to a kustomization is rejected by the build.
             Some(Some(_)) if file.is_some() => {}
             Some(Some(file)) => self.kustomization(&root, &file),
             Some(None) => {
-                let bases = self.done(bases_of(&root, self.bases)).flatten().unwrap_or_default();
+                let bases = self.record_error(bases_of(&root, self.bases)).flatten().unwrap_or_default();
                 for base in &bases {
                     self.directory(base);
                 }
@@ -73,14 +73,14 @@ impl<'w> FetchWalk<'w> {
             None => {}
         }
         while let Some(root) = self.waiting.pop() {
-            if let Some(Some(file)) = self.done(root.kustomization_file()) {
+            if let Some(Some(file)) = self.record_error(root.kustomization_file()) {
                 self.kustomization(&root, &file);
             }
         }
     }
 
-    /// The value, or none, when the problem is noted.
-    fn done<T>(&mut self, result: Result<T>) -> Option<T> {
+    /// Returns the value, or records the error.
+    fn record_error<T>(&mut self, result: Result<T>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(problem) => {
@@ -90,31 +90,31 @@ impl<'w> FetchWalk<'w> {
         }
     }
 
-    /// Takes note of a directory; whether it was not known yet.
-    fn note(&mut self, root: &Root) -> bool {
+    /// Records a directory. Returns true if it is new.
+    fn visit(&mut self, root: &Root) -> bool {
         self.repositories.extend(root.checkout().map(|checkout| checkout.clone_dir.clone()));
         self.entered.insert(root.directory().shared_path().clone())
     }
 
-    /// Fetches what a kustomization needs; the directories that it leads to wait.
+    /// Fetches the remote references of a kustomization. Its directories are visited later.
     fn kustomization(&mut self, root: &Root, file: &Path) {
         let read = |source| Kustomization::read(root.reader().sources(), source);
-        let Some(kustomization) = self.done(root.text_at(file).and_then(read)) else { return };
+        let Some(kustomization) = self.record_error(root.text_at(file).and_then(read)) else { return };
         let kustomization = &kustomization.value;
         for entry in &kustomization.resources {
-            if let Some(Target::Directory(below)) = self.done(find(root, entry, entry.span)) {
+            if let Some(Target::Directory(below)) = self.record_error(find(root, entry, entry.span)) {
                 self.directory(&below);
             }
         }
         for entry in &kustomization.components {
-            if let Some(below) = self.done(root.enter(entry, entry.span)) {
+            if let Some(below) = self.record_error(root.enter(entry, entry.span)) {
                 self.directory(&below);
             }
         }
         let plugins = kustomization.generators.iter().chain(&kustomization.transformers);
         for entry in plugins.chain(&kustomization.validators) {
             let documents = self.plugins(root, entry);
-            let documents = self.done(documents).unwrap_or_default();
+            let documents = self.record_error(documents).unwrap_or_default();
             for document in documents {
                 self.plugin(root, document);
             }
@@ -122,14 +122,14 @@ impl<'w> FetchWalk<'w> {
         self.files(root, kustomization.named_files());
     }
 
-    /// A directory that is a root of its own; one without a kustomization is for the build to refuse.
+    /// Visits a directory. The build rejects it if it has no kustomization.
     fn directory(&mut self, root: &Root) {
-        if self.note(root) {
+        if self.visit(root) {
             self.waiting.push(root.clone());
         }
     }
 
-    /// The configurations that an entry of generators, transformers or validators leads to.
+    /// Returns the configurations of an entry of generators, transformers or validators.
     fn plugins(&mut self, root: &Root, entry: &Spanned<String>) -> Result<Vec<Node>> {
         if let Some(documents) = inline_manifests(root, entry) {
             return Ok(documents);
@@ -139,7 +139,7 @@ impl<'w> FetchWalk<'w> {
             Target::File(real) => manifests(root, root.text_at(&real)?),
             Target::Directory(below) => {
                 self.directory(&below);
-                // Loaded as if it were shared, since that needs no threads.
+                // Loaded like a shared directory, which starts no threads.
                 let tree = load_tree(&below, Some(&self.trees))?.value;
                 let mut documents = Vec::new();
                 tree.manifests(&mut |node| documents.push(node.clone()));
@@ -150,14 +150,14 @@ impl<'w> FetchWalk<'w> {
 
     fn plugin(&mut self, root: &Root, document: Node) {
         let named = Resource::new(document, self.schema).and_then(|plugin| plugin::named_files(&plugin));
-        let named = self.done(named).unwrap_or_default();
+        let named = self.record_error(named).unwrap_or_default();
         self.files(root, named.into_iter());
     }
 
-    /// Fetches those files that are elsewhere.
+    /// Fetches the remote ones of the given files.
     fn files(&mut self, root: &Root, files: impl Iterator<Item = Spanned<String>>) {
         for file in files.filter(|file| is_remote_file(file)) {
-            self.done(root.reader().remotes().file(&file, file.span));
+            self.record_error(root.reader().remotes().file(&file, file.span));
         }
     }
 }
@@ -174,7 +174,7 @@ mod tests {
 
     const MANIFEST: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
 
-    /// A directory with files, in which `URL` stands for where the server has them.
+    /// A directory with files, in which `URL` is replaced by the URL of the server.
     struct Fixture {
         home: tempfile::TempDir,
         server: Server,
@@ -205,7 +205,7 @@ mod tests {
             }
         }
 
-        /// The names of the files that were asked for, sorted.
+        /// Returns the sorted names of the requested files.
         fn requests(&self) -> String {
             let mut names: Vec<String> = self.server.requests();
             names.sort();
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_steps_and_plugins_read_is_fetched() {
+    fn files_of_all_steps_and_plugins_are_fetched() {
         let kustomization = "
 resources: [URL/resource.yaml, ../base, local.yaml]
 openapi: {path: URL/openapi.json}
@@ -271,11 +271,15 @@ helmCharts: [{name: a, repo: URL/no, valuesFile: URL/values}]
         }
         let home = fixture.home.path().canonicalize().expect("there");
         assert_eq!(directories, ["app", "app/plugins", "base"].map(|name| home.join(name)));
-        assert_eq!(fixture.server.requests().len(), others.split(' ').count() + 1, "nobody is asked twice");
+        assert_eq!(
+            fixture.server.requests().len(),
+            others.split(' ').count() + 1,
+            "nothing is requested twice"
+        );
     }
 
     #[test]
-    fn what_is_missing_is_an_error() {
+    fn missing_file_is_an_error() {
         let fixture = Fixture::new(&[
             ("app/kustomization.yaml", "resources: [../base, URL/resource.yaml]\n"),
             ("base/kustomization.yaml", "resources: [a.yaml]\npatches: [{path: URL/nope}]\n"),
@@ -284,7 +288,7 @@ helmCharts: [{name: a, repo: URL/no, valuesFile: URL/values}]
         ]);
         let error = fixture.walk("app").expect_err("not there");
         assert_eq!(fixture.requests(), "nope resource.yaml", "the rest is fetched");
-        assert!(error.message().ends_with("the server answered with status 404"), "{error}");
+        assert!(error.message().ends_with("server returned status 404"), "{error}");
         assert!(!error.labels().is_empty());
     }
 

@@ -1,24 +1,27 @@
-//! Remote files and bases: fetched, kept in a cache, asked for once in a run.
+//! Remote files and bases: fetches them, keeps them in a cache, and resolves each once per run.
 //!
-//! Knows references and bytes; knows nothing of kustomizations. Nothing here touches the network
-//! unless a reference is passed to [`Remotes`].
+//! Works on references and bytes, not on kustomizations. Nothing here uses the network unless a reference is
+//! passed to [`Remotes`].
 //!
 //! # The cache
 //!
-//! `repositories/KEY/COMMIT` holds the `tree` of one commit, without its `.git`, and its `seal`: a checksum
-//! over all that is in the tree, made when git had checked it out. A tree is compared with its seal when a
-//! run uses it for the first time; one that is something else is fetched again. `KEY` is a hash of the
-//! repository's URL, so that no secret of a URL is stored. A reference that names a commit by its
-//! full hash is fetched once and never again. What a branch or tag means can change: it is fetched
-//! in every run, and `repositories/KEY/ref-HASH` remembers its commit for `offline` runs.
-//! `files/HASH` is the last content of a URL under a seal, fetched in every run, too. Trees and files appear
-//! by renaming what is complete, so any number of programs can share a cache; a tree that one of them uses is
-//! not removed. What was not used for a month is, and of the files the oldest when they grow too large.
+//! `repositories/KEY/COMMIT` contains the `tree` of one commit without its `.git`, and its `seal`: a checksum of
+//! the whole tree, computed after git checked it out. A tree is compared with its seal when a run first uses it,
+//! and fetched again if it differs. `KEY` is a hash of the repository's URL, so that no secrets of URLs are
+//! stored.
 //!
-//! # Locks
+//! A reference to a full commit hash is fetched only once. Branches and tags can move, so they are fetched in
+//! every run. `repositories/KEY/ref-HASH` stores their commit for `offline` runs. `files/HASH` is the last
+//! content of a URL under a seal; files are fetched in every run, too.
 //!
-//! What a lock file names is what it was when it was locked: a branch stands for one commit, which is taken
-//! from the cache without asking anyone, and a file must have the content that it had.
+//! Trees and files are written elsewhere and renamed when complete, so that any number of programs can share a
+//! cache. A tree in use is not removed. Everything unused for a month is removed, and so are the oldest files
+//! when files take up too much space.
+//!
+//! # Lock files
+//!
+//! References in a lock file are pinned. A branch resolves to the locked commit, taken from the cache without
+//! network access. A file must have the locked content.
 
 mod cache;
 mod git;
@@ -45,100 +48,100 @@ use smp_files::{ConfinedTree, Directory, hex, leads_out};
 use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::Span;
 
-/// Whether a path is the URL of a file: its scheme is `http` or `https`.
+/// Returns true if a path is an `http` or `https` URL.
 ///
-/// It may still be the URL of a repository; [`Remotes::resource`] finds out.
+/// It may be the URL of a file or a repository; [`Remotes::resource`] distinguishes them.
 #[must_use]
 pub fn is_remote_file(path: &str) -> bool {
     path.split_once(':')
         .is_some_and(|(scheme, _)| ["http", "https"].iter().any(|s| s.eq_ignore_ascii_case(scheme)))
 }
 
-/// What a remote entry of `resources` turned out to be.
+/// The kind of a remote entry of `resources`.
 #[derive(Debug)]
 pub enum Found<T> {
-    /// A file, as it was read.
+    /// A file, as read by the caller.
     File(T),
     /// A directory of a repository.
     Repository(Checkout),
 }
 
-/// A repository on disk.
+/// A checkout of a repository on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkout {
-    /// What was asked for.
+    /// The reference that was resolved.
     pub spec: RepoSpec,
-    /// The real path of the tree. It is shared: nothing may be written there.
+    /// The real path of the tree. It is shared and must not be modified.
     pub clone_dir: PathBuf,
     /// The full hash of the commit.
     pub commit: String,
 }
 
 impl Checkout {
-    /// Its files, which nothing leads out of.
+    /// Opens the tree of files. No path can lead out of it.
     ///
     /// # Errors
-    /// It is not there any more.
+    /// The tree was removed.
     pub fn tree(&self) -> Result<Directory> {
         let tree = ConfinedTree::open(&self.clone_dir).map_err(|error| {
-            let what = format!("the copy of {}", self.spec.shown());
-            unreadable(what, &error).note(format!("it is {}", self.clone_dir.display()))
+            let what = format!("the cached copy of {}", self.spec.shown());
+            unreadable(what, &error).note(format!("path: {}", self.clone_dir.display()))
         })?;
         Ok(Directory::new(Arc::new(tree), self.clone_dir.as_path()))
     }
 
-    /// The directory that the reference names, in [`Checkout::tree`].
+    /// Returns the directory of the reference in [`Checkout::tree`].
     ///
     /// # Errors
-    /// It is not there, is no directory, or a symbolic link leads out of the repository.
+    /// The path does not exist, is not a directory, or a symlink leads out of the repository.
     pub fn root_in(&self, tree: &Directory) -> Result<Directory> {
         let (directory, shown) = (&self.spec.directory, self.spec.shown());
         // A leading slash would make the path absolute.
         let path = directory.trim_start_matches('/');
         let found = tree.locate(path).map_err(|error| {
             if leads_out(&error) {
-                let message = format!("`{directory}` leads out of the repository {shown}");
+                let message = format!("`{directory}` is outside of the repository {shown}");
                 return Diagnostic::error(Code::OutsideRoot, message);
             }
-            Diagnostic::error(Code::Io, format!("{shown} has no directory `{directory}`"))
-                .note(format!("looked at commit {}", self.commit))
+            Diagnostic::error(Code::Io, format!("no directory `{directory}` in {shown}"))
+                .note(format!("at commit {}", self.commit))
         })?;
         if !found.is_directory() {
-            let message = format!("`{directory}` of {shown} is a file; a directory is needed here");
-            return Err(Diagnostic::error(Code::Io, message).help("name the directory that the file is in"));
+            let message = format!("`{directory}` in {shown} is a file, expected a directory");
+            return Err(Diagnostic::error(Code::Io, message).help("use the directory that contains the file"));
         }
         Ok(tree.at(found.into_path()))
     }
 }
 
-/// Which lock a run goes by.
+/// The lock file of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Pins {
-    /// What it says; none: there is no lock file.
+    /// The content; `None` if there is no lock file.
     pub lock: Option<Arc<LockFile>>,
-    /// How messages call it.
+    /// The name in messages.
     pub name: String,
-    /// Whether it must have all that is asked for.
+    /// Requires every fetched reference to be locked.
     pub enforced: bool,
 }
 
-/// Fetches remote files and repositories, each once in a run; clones are of the same run.
+/// Fetches remote files and repositories, each once per run. Clones share the state of the run.
 #[derive(Debug, Clone)]
 pub struct Remotes {
     cache: Arc<Cache>,
     offline: bool,
-    /// Whether git cannot be run any more; shared by all that go by different locks.
+    /// True once git can no longer be run. Shared by all copies with different lock files.
     in_sandbox: Arc<AtomicBool>,
     pins: Pins,
     files: Arc<Memo<RemoteFile, FileFailure>>,
     repositories: Arc<Memo<(PathBuf, String), RepositoryFailure>>,
     used: Arc<Mutex<BTreeMap<RemoteReference, String>>>,
     warnings: Arc<Mutex<Vec<Diagnostic>>>,
-    /// Of one build.
+    /// The missing references of one build.
     missing: Arc<Missing>,
 }
 
-/// A file, and its SHA-256.
+/// A file with its SHA-256.
 #[derive(Debug, Clone)]
 struct RemoteFile {
     content: Arc<Vec<u8>>,
@@ -151,19 +154,19 @@ impl RemoteFile {
     }
 }
 
-/// Why there is no file.
+/// The reason why a file is not available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum FileFailure {
     Lacks(Lack),
     Http(HttpFailure),
-    /// It is another one than was locked.
+    /// The content differs from the locked one.
     Differs {
         locked: String,
         found: String,
     },
 }
 
-/// Why there is no repository.
+/// The reason why a repository is not available.
 #[derive(Debug, Clone)]
 enum RepositoryFailure {
     Lacks(Lack),
@@ -171,20 +174,25 @@ enum RepositoryFailure {
 }
 
 impl Remotes {
-    /// Keeps what is fetched in `cache_dir`, which is made when it is needed; in a temporary
-    /// directory when there is none or it cannot be made. `offline`: takes everything from there.
+    /// Creates a fetcher that stores everything in `cache_dir`, which is created when needed. A temporary
+    /// directory is used if there is none or it cannot be created. With `offline`, only the cache is used.
     #[must_use]
     pub fn new(cache_dir: Option<PathBuf>, offline: bool) -> Self {
-        Self::with(Arc::new(Cache::new(cache_dir)), offline, Pins::default(), Arc::default())
+        Self::with_pins_and_cache(Arc::new(Cache::new(cache_dir)), offline, Pins::default(), Arc::default())
     }
 
-    /// The same, by a lock; what was asked for so far is forgotten.
+    /// Returns a fetcher with the same cache and other pins. Resolved references are forgotten.
     #[must_use]
     pub fn pinned_by(&self, pins: Pins) -> Self {
-        Self::with(self.cache.clone(), self.offline, pins, self.in_sandbox.clone())
+        Self::with_pins_and_cache(self.cache.clone(), self.offline, pins, self.in_sandbox.clone())
     }
 
-    fn with(cache: Arc<Cache>, offline: bool, pins: Pins, in_sandbox: Arc<AtomicBool>) -> Self {
+    fn with_pins_and_cache(
+        cache: Arc<Cache>,
+        offline: bool,
+        pins: Pins,
+        in_sandbox: Arc<AtomicBool>,
+    ) -> Self {
         Self {
             cache,
             offline,
@@ -198,64 +206,64 @@ impl Remotes {
         }
     }
 
-    /// The same, for a build that has a list of its own of what is missing.
+    /// Returns a fetcher for one build, with its own list of missing references.
     #[must_use]
     pub fn of_one_build(&self) -> Self {
         Self { missing: Arc::default(), ..self.clone() }
     }
 
-    /// Says that a sandbox was closed, in which git cannot be run.
+    /// Disables git, because a sandbox in which it cannot run was closed.
     pub fn run_no_programs(&self) {
         self.in_sandbox.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nothing may be used of elsewhere that is not locked.
+    /// Returns true if every remote reference must be locked.
     #[must_use]
     pub fn must_be_locked(&self) -> bool {
         self.pins.enforced
     }
 
-    /// Where all of it is kept, if there is a place.
+    /// Returns the directory of the cache, if there is one.
     #[must_use]
     pub fn cache(&self) -> Option<&Path> {
         self.cache.directory()
     }
 
-    /// The content of an `http` or `https` URL.
+    /// Returns the content of an `http` or `https` URL.
     ///
     /// # Errors
-    /// The server cannot be reached or answers with an error; the URL is missing in an offline
-    /// cache, or in a lock that must have it; the content is not the one that was locked; this program has no
-    /// HTTP (feature `remote`).
+    /// The server cannot be reached or answers with an error. The URL is missing in the cache of an offline run,
+    /// or in a lock file that must contain it. The content differs from the locked one. The program was built
+    /// without HTTP (feature `remote`).
     pub fn file(&self, url: &str, at: Span) -> Result<Vec<u8>> {
         match self.get(url) {
             Ok(file) => {
-                self.note_file(url, &file);
+                self.record_file(url, &file);
                 Ok(file.content.to_vec())
             }
-            Err(failure) => Err(self.no_file(url, failure, at)),
+            Err(failure) => Err(self.file_error(url, failure, at)),
         }
     }
 
-    /// The tree of a repository.
+    /// Returns the checkout of a repository.
     ///
     /// # Errors
-    /// git is not installed, fails, or takes longer than the reference allows; the repository is
-    /// missing in an offline cache, or in a lock that must have it; the locked commit cannot be had.
+    /// git is not installed, fails, or exceeds the timeout of the reference. The repository is missing in the
+    /// cache of an offline run, or in a lock file that must contain it. The locked commit cannot be fetched.
     pub fn repository(&self, spec: &RepoSpec, at: Span) -> Result<Checkout> {
         let key = format!("{}\n{}\n{}", spec.url(), spec.reference, spec.submodules);
         match self.repositories.get(&key, || self.resolve(spec)) {
             Ok((clone_dir, commit)) => {
                 let reference = RemoteReference::repository(&spec.url(), &spec.reference);
-                self.note(reference, &commit, spec.raw());
+                self.record(reference, &commit, spec.raw());
                 Ok(Checkout { spec: spec.clone(), clone_dir, commit })
             }
             Err(RepositoryFailure::Problem(problem)) => Err(problem.at(at)),
-            Err(RepositoryFailure::Lacks(lack)) => Err(self.lacks(spec.raw(), at, lack)),
+            Err(RepositoryFailure::Lacks(lack)) => Err(self.missing_error(spec.raw(), at, lack)),
         }
     }
 
-    /// The tree and commit of a reference: the locked one, or else what it means.
+    /// Returns the tree and the commit of a reference. A locked reference resolves to its locked commit.
     fn resolve(&self, spec: &RepoSpec) -> std::result::Result<(PathBuf, String), RepositoryFailure> {
         let reference = RemoteReference::repository(&spec.url(), &spec.reference);
         let locked = self.pin(&reference).map_err(RepositoryFailure::Lacks)?;
@@ -271,18 +279,18 @@ impl Remotes {
             (CachedTree::Damaged, _) if self.offline => Err(RepositoryFailure::Lacks(Lack::Damaged)),
             _ if self.offline => Err(RepositoryFailure::Lacks(Lack::Cache)),
             _ if self.in_sandbox.load(Ordering::Relaxed) => {
-                Err(RepositoryFailure::Problem(found_too_late(spec)))
+                Err(RepositoryFailure::Problem(not_fetched_before_sandbox(spec)))
             }
             _ => self.cache.fetch(spec, locked.as_deref()).map_err(RepositoryFailure::Problem),
         }
     }
 
-    /// What a remote entry of `resources` is: a file if the server has one that `read` can read,
-    /// else a repository. This is kustomize's order of attempts.
+    /// Resolves a remote entry of `resources`. As in kustomize it is a file if the server has one that `read`
+    /// accepts, otherwise a repository.
     ///
     /// # Errors
-    /// It is neither. When the server answers with an error and the URL cannot be a repository,
-    /// or git fails on what is no YAML, the error is that of the file.
+    /// The entry is neither. The error is that of the file if the server answers with an error and the URL cannot
+    /// be a repository, or if the content is no YAML and git fails.
     pub fn resource<T>(
         &self,
         reference: &str,
@@ -296,39 +304,42 @@ impl Remotes {
         let failure = match (self.get(reference), &spec) {
             (Ok(file), _) => match read(file.content.to_vec()) {
                 Ok(read) => {
-                    self.note_file(reference, &file);
+                    self.record_file(reference, &file);
                     return Ok(Found::File(read));
                 }
                 Err(error) => error,
             },
-            (Err(failure), Err(_)) => return Err(self.no_file(reference, failure, at)),
-            (Err(failure), _) if failure.is_final() => return Err(self.no_file(reference, failure, at)),
+            (Err(failure), Err(_)) => return Err(self.file_error(reference, failure, at)),
+            (Err(failure), _) if failure.is_final() => return Err(self.file_error(reference, failure, at)),
             (Err(failure), _) => failure.diagnostic(reference, &self.pins.name).at(at),
         };
         let Ok(spec) = spec else { return Err(failure) };
         self.repository(&spec, at).map(Found::Repository).map_err(|error| {
-            // A file that cannot be read is more likely than a repository that cannot be cloned.
+            // A malformed file is more likely than a repository that cannot be cloned.
             if failure.code() == Code::Syntax && !git::is_too_late(&error) {
                 return failure;
             }
-            if self.offline { error } else { error.note(format!("as a file: {failure}")) }
+            if self.offline {
+                error
+            } else {
+                error.note(format!("fetching it as a file failed, too: {failure}"))
+            }
         })
     }
 
-    /// Whether a reference was a repository before, so that nobody need be asked for a file.
+    /// Returns true if a reference is known to be a repository, so that no request for a file is necessary.
     fn is_known_repository(&self, spec: &RepoSpec) -> bool {
         let reference = RemoteReference::repository(&spec.url(), &spec.reference);
         self.locked(&reference).is_some() || (spec.is_pinned() && self.cache.has_tree(spec, &spec.reference))
     }
 
-    /// One error with all references that this build asked for and may not fetch.
+    /// Returns one error with all missing references of this build.
     #[must_use]
     pub fn missing(&self) -> Option<Diagnostic> {
         self.missing.error(&self.pins.name)
     }
 
-    /// A problem of this build; where it is that something may not be fetched, one list of all that is missing
-    /// says more than the first of it.
+    /// Replaces errors about single missing references by one error with the list of all.
     #[must_use]
     pub fn explained(&self, problem: Diagnostic) -> Diagnostic {
         let Some(all) = self.missing() else { return problem };
@@ -336,17 +347,18 @@ impl Remotes {
             problem.into_each().partition(|problem| problem.code() == Code::NotFetched);
         let all = (!missing.is_empty()).then_some(all);
         let mut each = all.into_iter().chain(others);
-        let first = each.next().unwrap_or_else(|| Diagnostic::error(Code::NotFetched, "nothing is missing"));
+        let first =
+            each.next().unwrap_or_else(|| Diagnostic::error(Code::NotFetched, "no references are missing"));
         each.fold(first, Diagnostic::and)
     }
 
-    /// What was used of elsewhere, and the commit or the SHA-256 that it was.
+    /// Returns the remote references used so far, each with its commit or SHA-256.
     #[must_use]
     pub fn used(&self) -> BTreeMap<RemoteReference, String> {
         self.used.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is odd about what the run asked for, each once, whoever asked first.
+    /// Returns the warnings of the run, each once, and clears them.
     #[must_use]
     pub fn take_warnings(&self) -> Vec<Diagnostic> {
         let mut warnings = std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
@@ -354,42 +366,43 @@ impl Remotes {
         warnings
     }
 
-    /// Notes what a reference was, and that it may become something else if it can.
-    fn note(&self, reference: RemoteReference, version: &str, raw: &str) {
-        let is_loose = self.pins.lock.is_some() && !reference.is_fixed() && self.locked(&reference).is_none();
+    /// Records the version of a reference. Warns if it is neither fixed nor locked.
+    fn record(&self, reference: RemoteReference, version: &str, raw: &str) {
+        let is_unlocked =
+            self.pins.lock.is_some() && !reference.is_fixed() && self.locked(&reference).is_none();
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = used.insert(reference, version.to_string()).is_none();
-        if is_loose && is_new {
+        if is_unlocked && is_new {
             let message = format!("`{}` is not in {}", without_password(raw), self.pins.name);
             let warning = Diagnostic::warning(Code::Locked, message)
-                .note("it is what it means now, which may be something else tomorrow")
-                .help("run `kubectl smp lock`");
+                .note("it resolves to its current version, which can change")
+                .help("run `kubectl smp lock` to pin it");
             self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
         }
     }
 
-    fn note_file(&self, url: &str, file: &RemoteFile) {
-        self.note(RemoteReference::file(url), &file.sha256, url);
+    fn record_file(&self, url: &str, file: &RemoteFile) {
+        self.record(RemoteReference::file(url), &file.sha256, url);
     }
 
     fn locked(&self, reference: &RemoteReference) -> Option<String> {
         self.pins.lock.as_ref().and_then(|lock| lock.remotes.get(reference)).cloned()
     }
 
-    /// What is locked of a reference, which may be nothing unless it must be something.
+    /// Returns the locked version of a reference. If everything must be locked, a missing version is an error.
     fn pin(&self, reference: &RemoteReference) -> std::result::Result<Option<String>, Lack> {
         let locked = self.locked(reference);
         if locked.is_none() && self.pins.enforced { Err(Lack::Lock) } else { Ok(locked) }
     }
 
-    /// Adds to the references that cannot be had; the error for this one.
-    fn lacks(&self, reference: &str, at: Span, lack: Lack) -> Diagnostic {
+    /// Adds to the missing references. Returns the error for this one.
+    fn missing_error(&self, reference: &str, at: Span, lack: Lack) -> Diagnostic {
         self.missing.add(reference, at, lack, &self.pins.name)
     }
 
-    fn no_file(&self, url: &str, failure: FileFailure, at: Span) -> Diagnostic {
+    fn file_error(&self, url: &str, failure: FileFailure, at: Span) -> Diagnostic {
         match failure {
-            FileFailure::Lacks(lack) => self.lacks(url, at, lack),
+            FileFailure::Lacks(lack) => self.missing_error(url, at, lack),
             failure => failure.diagnostic(url, &self.pins.name).at(at),
         }
     }
@@ -397,10 +410,11 @@ impl Remotes {
     fn get(&self, url: &str) -> std::result::Result<RemoteFile, FileFailure> {
         self.files.get(url, || {
             let locked = self.pin(&RemoteReference::file(url)).map_err(FileFailure::Lacks)?;
-            let is_right = |file: &RemoteFile| locked.as_ref().is_none_or(|locked| **locked == *file.sha256);
+            let matches_lock =
+                |file: &RemoteFile| locked.as_ref().is_none_or(|locked| **locked == *file.sha256);
             if self.offline || locked.is_some() {
                 let cached = self.cache.file(url).map(RemoteFile::new);
-                if let Some(file) = cached.filter(is_right) {
+                if let Some(file) = cached.filter(matches_lock) {
                     return Ok(file);
                 }
             }
@@ -418,7 +432,7 @@ impl Remotes {
 }
 
 impl FileFailure {
-    /// Whether it would be wrong to try the URL as a repository.
+    /// Returns true if the URL must not be tried as a repository.
     fn is_final(&self) -> bool {
         match self {
             Self::Lacks(lack) => *lack == Lack::Lock,
@@ -435,33 +449,35 @@ impl FileFailure {
                 return Diagnostic::error(Code::Remote, format!("`{shown}` is not in the cache"));
             }
             Self::Differs { locked, found } => {
-                return Diagnostic::error(Code::Locked, format!("`{shown}` is not what {lock} says"))
-                    .note(format!("its SHA-256 is {found}"))
-                    .note(format!("locked is {locked}"))
-                    .help("see what has changed there, then run `kubectl smp lock`");
+                return Diagnostic::error(Code::Locked, format!("`{shown}` does not match {lock}"))
+                    .note(format!("SHA-256:        {found}"))
+                    .note(format!("locked SHA-256: {locked}"))
+                    .help("review the changed content, then run `kubectl smp lock`");
             }
         };
         let code = if *failure == HttpFailure::Unsupported { Code::Unsupported } else { Code::Remote };
-        let error = Diagnostic::error(code, format!("`{shown}` cannot be fetched: {failure}"));
+        let error = Diagnostic::error(code, format!("cannot fetch `{shown}`: {failure}"));
         match failure {
             HttpFailure::Status(_) if RepoSpec::parse(url).is_ok() => {
-                error.help("this may be the URL of a repository; a file is needed here")
+                error.help("this may be the URL of a repository; use the URL of a file")
             }
-            HttpFailure::Unsupported => error.help("build it with the feature `remote`, or use a local copy"),
+            HttpFailure::Unsupported => {
+                error.help("build the program with the feature `remote`, or use a local copy")
+            }
             _ => error,
         }
     }
 }
 
-/// The error for a repository that only the build itself leads to.
-fn found_too_late(spec: &RepoSpec) -> Diagnostic {
-    let message = format!("{} cannot be fetched in the sandbox, where no program is run", spec.shown());
+/// Returns the error for a repository that is only found during the build.
+fn not_fetched_before_sandbox(spec: &RepoSpec) -> Diagnostic {
+    let message = format!("cannot fetch {} in the sandbox, where git cannot run", spec.shown());
     Diagnostic::error(Code::Remote, message)
-        .note("only what the files name as they stand is fetched before; this comes of building them")
-        .help("build with --sandbox=off if you trust what is built")
+        .note("only references in the files themselves are fetched before the build; this one is a result of the build")
+        .help("use --sandbox=off if you trust the target")
 }
 
-/// Results that are worked out once; whoever asks meanwhile waits.
+/// Results that are computed once. Concurrent callers wait for the first one.
 #[derive(Debug)]
 struct Memo<T, E> {
     slots: Mutex<FxHashMap<String, Slot<T, E>>>,

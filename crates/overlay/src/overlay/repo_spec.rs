@@ -1,7 +1,7 @@
-//! Where a remote base is: URLs of git repositories, taken apart as kustomize does.
+//! References to remote git repositories, parsed as kustomize does.
 //!
-//! Owns the grammar of such references and nothing else: no network, no files. A reference that
-//! does not parse is a local path, which is how kustomize (v5.8.3) tells the two apart.
+//! Owns the grammar of such references: no network, no files. As in kustomize (v5.8.3), a reference that does not
+//! parse is a local path.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use smp_text::gocompat::strconv::parse_bool;
 use smp_text::gocompat::time::parse_duration;
 use smp_text::gocompat::url::parse_query;
 
-/// How long one git command may take, unless the reference says otherwise.
+/// The timeout of one git command, unless the reference sets another.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(27);
 
-/// A git repository, what to check out of it, and a directory in it.
+/// A git repository, the revision to check out, and a directory in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepoSpec {
     raw: String,
@@ -24,24 +24,24 @@ pub struct RepoSpec {
     pub repository: String,
     /// The directory in the repository, without a leading slash; empty for its top.
     pub directory: String,
-    /// The branch, tag or commit; empty for the repository's own default.
+    /// The branch, tag or commit; empty for the repository's default branch.
     pub reference: String,
-    /// Whether submodules are checked out, too.
+    /// Checks out submodules, too.
     pub submodules: bool,
-    /// How long one git command may take.
+    /// The timeout of one git command.
     pub timeout: Duration,
-    /// Whether the reference began with `git::`, which kustomize strips with a warning.
+    /// True if the reference starts with `git::`, which kustomize strips with a warning.
     pub forced_git: bool,
 }
 
 impl RepoSpec {
-    /// Takes a reference apart.
+    /// Parses a reference.
     ///
     /// # Errors
-    /// It is no reference to a repository: a local path, or the URL of something else.
+    /// The reference is not a repository, but a local path or another URL.
     pub fn parse(reference: &str) -> Result<Self> {
         if Path::new(reference).is_absolute() {
-            return Err(refused(reference, "an absolute path is no repository"));
+            return Err(invalid_reference(reference, "it is an absolute path"));
         }
         let (address, query) = reference.split_once('?').unwrap_or((reference, ""));
         let query = Query::parse(query);
@@ -49,8 +49,9 @@ impl RepoSpec {
             Some(rest) => (rest, true),
             None => (address, false),
         };
-        let (host, path) = split_host(address).map_err(|why| refused(reference, why))?;
-        let (repository, directory) = split_path(path, &host).map_err(|why| refused(reference, why))?;
+        let (host, path) = split_host(address).map_err(|why| invalid_reference(reference, why))?;
+        let (repository, directory) =
+            split_path(path, &host).map_err(|why| invalid_reference(reference, why))?;
         Ok(Self {
             raw: reference.to_string(),
             repository: repository.to_string(),
@@ -63,68 +64,68 @@ impl RepoSpec {
         })
     }
 
-    /// The reference as it was written.
+    /// Returns the reference as written.
     #[must_use]
     pub fn raw(&self) -> &str {
         &self.raw
     }
 
-    /// What git is told to fetch from.
+    /// Returns the URL that git fetches from.
     #[must_use]
     pub fn url(&self) -> String {
         format!("{}{}", self.host, self.repository)
     }
 
-    /// [`RepoSpec::url`] without a password, for messages.
+    /// Returns [`RepoSpec::url`] without password, for messages.
     #[must_use]
     pub fn shown(&self) -> String {
         without_password(&self.url())
     }
 
-    /// Whether it is on this machine.
+    /// Returns true if the repository is on this machine.
     #[must_use]
     pub fn is_local(&self) -> bool {
         strip_prefix_ignore_case(&self.host, "file:").is_some()
     }
 
-    /// Whether entering this reference leads back to `earlier`, which led here.
+    /// Returns true if entering this reference is a cycle, given a reference `earlier` that led here.
     ///
-    /// kustomize compares the references as they are written, the new one as a prefix of the earlier.
+    /// kustomize compares references as written: the new one must not be a prefix of the earlier one.
     #[must_use]
     pub fn leads_back_to(&self, earlier: &Self) -> bool {
         earlier.raw.starts_with(&self.raw)
     }
 
-    /// Whether the reference names a commit by its full hash, which can never mean anything else.
+    /// Returns true if the reference is a full commit hash, which never changes its meaning.
     #[must_use]
     pub fn is_pinned(&self) -> bool {
         is_commit(&self.reference)
     }
 }
 
-/// Whether a text is the full hash of a commit, as git writes it.
+/// Returns true if a text is a full commit hash as git prints it.
 pub(super) fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && is_hex(text)
 }
 
-/// Whether a text has nothing but digits of a hash.
+/// Returns true if a text contains only lower-case hexadecimal digits.
 pub(super) fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-fn refused(reference: &str, why: &str) -> Diagnostic {
+fn invalid_reference(reference: &str, why: &str) -> Diagnostic {
     let shown = without_password(reference);
-    Diagnostic::error(Code::InvalidValue, format!("`{shown}` is no reference to a git repository: {why}"))
-        .help("write it as https://HOST/ORG/REPO//DIRECTORY?ref=TAG, or as git@HOST:ORG/REPO")
+    Diagnostic::error(Code::InvalidValue, format!("`{shown}` is not a reference to a git repository: {why}"))
+        .help("use https://HOST/ORG/REPO//DIRECTORY?ref=TAG or git@HOST:ORG/REPO")
 }
 
-/// A URL without the user information that may be a secret: all of it over HTTP, else the password.
+/// Removes user information that may be secret from a URL: all of it for HTTP, otherwise the password.
 pub(super) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
     let authority = rest.split(['/', '?']).next().unwrap_or_default();
     let Some((user, host)) = authority.rsplit_once('@') else { return url.to_string() };
     let path = &rest[authority.len()..];
-    // `git::https` is HTTP, too.
+    // `git::https` is HTTP as well.
     let scheme_name = scheme.rsplit(':').next().unwrap_or_default();
     if ["http", "https"].iter().any(|http| http.eq_ignore_ascii_case(scheme_name)) {
         return format!("{scheme}://***@{host}{path}");
@@ -135,8 +136,8 @@ pub(super) fn without_password(url: &str) -> String {
     }
 }
 
-/// A URL as it may be stored: without user information that may be a secret, and without parameters that are
-/// called as secrets are.
+/// Returns a URL in the form that may be stored: without secret user information, and without query parameters
+/// with the names of secrets.
 pub fn without_secrets(url: &str) -> String {
     let shown = without_password(url).replacen("://***@", "://", 1).replacen(":***@", "@", 1);
     let Some((path, query)) = shown.split_once('?') else { return shown };
@@ -148,10 +149,10 @@ pub fn without_secrets(url: &str) -> String {
     if kept.is_empty() { path.to_string() } else { format!("{path}?{}", kept.join("&")) }
 }
 
-/// What the names of parameters with secrets have in them.
+/// Words in the names of query parameters that hold secrets.
 const SECRET_WORDS: [&str; 7] =
     ["token", "secret", "password", "signature", "credential", "api_key", "apikey"];
-/// What they are called.
+/// Names of query parameters that hold secrets.
 const SECRET_NAMES: [&str; 4] = ["sig", "key", "auth", "jwt"];
 
 const FILE: &str = "file://";
@@ -162,22 +163,22 @@ fn strip_prefix_ignore_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> 
     head.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-/// Splits an address into what names the host and the path on it.
+/// Splits an address into the host part and the path on the host.
 fn split_host(address: &str) -> std::result::Result<(String, &str), &'static str> {
     let (scheme, rest) = SCHEMES
         .iter()
         .find_map(|scheme| strip_prefix_ignore_case(address, scheme).map(|rest| (*scheme, rest)))
         .unwrap_or(("", address));
     if scheme == FILE {
-        // All that follows is a path, even if it looks like a user.
+        // Everything that follows is a path, even if it looks like a user.
         return Ok((FILE.to_string(), rest));
     }
     let (user, rest) = split_user(rest);
     let github = ["github.com/", "github.com:"].iter().any(|h| strip_prefix_ignore_case(rest, h).is_some());
-    // Without a scheme, a colon may end the host: `user@host:path`. Only GitHub needs no user.
+    // Without a scheme, a colon may end the host: `user@host:path`. Only GitHub works without a user.
     let colon_ends_host = scheme.is_empty() && (!user.is_empty() || github);
     if scheme.is_empty() && !colon_ends_host {
-        return Err("it has no scheme, such as https://");
+        return Err("it has no scheme such as https://");
     }
     let end = if colon_ends_host { end_of_host(rest) } else { rest.find('/') };
     let (host, path) = match end {
@@ -200,7 +201,7 @@ fn split_user(text: &str) -> (&str, &str) {
     if is_user { text.split_at(name.len() + 1) } else { ("", text) }
 }
 
-/// The byte that ends the host, which belongs to it, where a colon may do so.
+/// Returns the index of the last byte of the host part, if a colon may end it.
 fn end_of_host(text: &str) -> Option<usize> {
     match (text.find('/'), text.find(':')) {
         (Some(slash), Some(colon)) if colon == 0 || colon > slash => Some(slash),
@@ -209,7 +210,7 @@ fn end_of_host(text: &str) -> Option<usize> {
     }
 }
 
-/// GitHub is reached in one of two ways, whatever is written.
+/// Returns the normalized host part for GitHub, which is either SSH or HTTPS.
 fn github_host(scheme: &str, user: &str) -> String {
     if scheme == "ssh://" || !user.is_empty() {
         return format!("{user}github.com:");
@@ -222,15 +223,15 @@ fn split_path<'p>(path: &'p str, host: &str) -> std::result::Result<(&'p str, &'
     let whole = Some((path, "")).filter(|_| host == FILE);
     let split = split_at_marker(path).or(whole).or_else(|| split_at_second_slash(path));
     let (repository, directory) =
-        split.filter(|(repository, _)| !repository.is_empty()).ok_or("it names no repository")?;
+        split.filter(|(repository, _)| !repository.is_empty()).ok_or("it has no repository")?;
     let directory_in_it = directory.strip_prefix('/').unwrap_or(directory);
     if leaves(directory_in_it) {
-        return Err("its path leads out of the repository");
+        return Err("its path is outside of the repository");
     }
     Ok((repository, directory_in_it))
 }
 
-/// Splits at what says where the repository ends: behind `_git/NAME` (Azure), at `//`, behind `.git`.
+/// Splits at an explicit end of the repository: after `_git/NAME` (Azure), at `//`, or after `.git`.
 fn split_at_marker(path: &str) -> Option<(&str, &str)> {
     if let Some(at) = path.find("_git/") {
         let name = at + "_git/".len();
@@ -243,7 +244,7 @@ fn split_at_marker(path: &str) -> Option<(&str, &str)> {
     path.find(".git").map(|at| path.split_at(at + ".git".len()))
 }
 
-/// Splits behind organization and repository.
+/// Splits after organization and repository.
 fn split_at_second_slash(path: &str) -> Option<(&str, &str)> {
     let first = path.find('/')? + 1;
     Some(match path[first..].find('/') {
@@ -252,13 +253,13 @@ fn split_at_second_slash(path: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// Whether a relative path leads above its start.
+/// Returns true if a relative path leads above its start.
 fn leaves(path: &str) -> bool {
     let mut depth = 0_usize;
     for part in path.trim_start_matches('/').split('/') {
         match part {
             "" | "." => {}
-            // An absolute path has nothing above it.
+            // An absolute path cannot lead above the root.
             ".." if depth == 0 => return !path.starts_with('/'),
             ".." => depth -= 1,
             _ => depth += 1,
@@ -267,7 +268,7 @@ fn leaves(path: &str) -> bool {
     false
 }
 
-/// What stands behind the `?`.
+/// The query of a reference.
 struct Query {
     reference: String,
     timeout: Duration,
@@ -277,7 +278,7 @@ struct Query {
 impl Query {
     fn parse(query: &str) -> Self {
         let mut parsed = Self { reference: String::new(), timeout: DEFAULT_TIMEOUT, submodules: true };
-        // One wrong escape, and kustomize uses none of the parameters.
+        // With one invalid escape kustomize ignores all parameters.
         let Some(pairs) = parse_query(query) else { return parsed };
         let first = |name: &str| {
             pairs
@@ -299,7 +300,7 @@ impl Query {
     }
 }
 
-/// `61` as seconds, or a duration as Go writes it; only what is longer than nothing.
+/// Parses `61` as seconds, or a Go duration. Returns `None` unless it is positive.
 fn seconds_or_duration(text: &str) -> Option<Duration> {
     if let Ok(seconds) = text.parse::<i64>()
         && let Ok(seconds) = u64::try_from(seconds)

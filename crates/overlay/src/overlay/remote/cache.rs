@@ -1,4 +1,4 @@
-//! The directory in which fetched trees and files are kept.
+//! The cache directory of fetched trees and files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,54 +13,54 @@ use smp_files::{
 };
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// The most that all files together may have: 1 GiB.
+/// The maximum total size of all files: 1 GiB.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 
 pub(super) const REPOSITORIES: &str = "repositories";
 pub(super) const FILES: &str = "files";
 
-/// Trees by repository and commit, files by URL.
+/// A cache of trees by repository and commit, and of files by URL.
 #[derive(Debug)]
 pub(super) struct Cache {
-    /// None where the user has no place for caches.
-    wanted: Option<Store>,
-    /// Used when the wanted directory cannot be written, as in containers.
+    /// The configured cache; `None` if the user has no cache directory.
+    configured: Option<Store>,
+    /// A temporary cache, used if the configured directory cannot be written, as in containers.
     temporary: OnceLock<Option<(Store, TemporaryDirectory)>>,
-    /// The trees that are used, each compared with its seal once.
+    /// The trees in use, each compared with its seal once.
     held: Mutex<FxHashMap<PathBuf, HeldTree>>,
     tidied: Once,
 }
 
-/// A tree that is used, or that somebody looks for.
+/// A tree that is in use or being looked up.
 type HeldTree = Arc<Mutex<Option<HeldDirectory>>>;
 
-/// What the cache has of a commit.
+/// The cached tree of a commit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum CachedTree {
-    /// All of it, at this real path.
+    /// The complete tree, with its real path.
     Whole(PathBuf),
-    /// Something else than was fetched, or what another version left.
+    /// A tree that differs from the fetched one, or that another version left.
     Damaged,
-    /// Nothing.
+    /// No tree.
     Absent,
 }
 
 impl Cache {
-    /// The cache in a directory; none: a temporary one.
-    pub(super) fn new(wanted: Option<PathBuf>) -> Self {
+    /// Opens the cache in a directory. Without a directory, a temporary one is used.
+    pub(super) fn new(configured: Option<PathBuf>) -> Self {
         Self {
-            wanted: wanted.map(Store::new),
+            configured: configured.map(Store::new),
             temporary: OnceLock::new(),
             held: Mutex::default(),
             tidied: Once::new(),
         }
     }
 
-    /// Where everything is; none as long as that is a temporary place that is not needed yet.
+    /// Returns the current store. Returns `None` if there is only a temporary one that is not needed yet.
     fn store(&self) -> Option<&Store> {
         match self.temporary.get() {
             Some(Some((store, _))) => Some(store),
-            _ => self.wanted.as_ref(),
+            _ => self.configured.as_ref(),
         }
     }
 
@@ -68,28 +68,29 @@ impl Cache {
         self.store().map(Store::directory)
     }
 
-    /// A cache that can be written, and a new place in it.
+    /// Returns a writable store and a new staging directory in it.
     fn staging(&self) -> Result<(&Store, Staging)> {
         let instead = || {
             let temporary = TemporaryDirectory::new(".tmp").ok()?;
             Some((Store::new(temporary.path()), temporary))
         };
-        let is_writable = || self.wanted.as_ref().is_some_and(|store| store.staging().is_ok());
+        let is_writable = || self.configured.as_ref().is_some_and(|store| store.staging().is_ok());
         self.temporary.get_or_init(|| if is_writable() { None } else { instead() });
         let failed = |why: &dyn std::fmt::Display| {
-            let wanted = self.wanted.as_ref().map_or(Path::new("of this user"), Store::directory).display();
-            Diagnostic::error(Code::Io, format!("the cache directory {wanted} cannot be written: {why}"))
+            let configured =
+                self.configured.as_ref().map_or(Path::new("of the user"), Store::directory).display();
+            Diagnostic::error(Code::Io, format!("cannot write to the cache directory {configured}: {why}"))
         };
-        let store = self.store().ok_or_else(|| failed(&"there is none"))?;
+        let store = self.store().ok_or_else(|| failed(&"no such directory"))?;
         store.staging().map(|staging| (store, staging)).map_err(|error| failed(&error))
     }
 
-    /// Whether there is anything in the place of a commit's tree.
+    /// Returns true if there is an entry for the tree of a commit.
     pub(super) fn has_tree(&self, spec: &RepoSpec, commit: &str) -> bool {
         self.store().is_some_and(|store| store.names(&folder(spec)).iter().any(|name| name == commit))
     }
 
-    /// The tree of a commit, if it is what was fetched.
+    /// Returns the tree of a commit after comparing it with its seal.
     pub(super) fn tree(&self, spec: &RepoSpec, commit: &str) -> CachedTree {
         let entry = folder(spec).join(commit);
         let held = self.held(&entry);
@@ -109,39 +110,40 @@ impl Cache {
         }
     }
 
-    /// Where a tree is held. Who looks for one keeps nobody from another.
+    /// Returns the slot of a tree. Each tree has its own lock, so that lookups of different trees do not block
+    /// each other.
     fn held(&self, entry: &Path) -> HeldTree {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.entry(entry.to_path_buf()).or_default().clone()
     }
 
-    /// The commit that a reference meant when it was last fetched.
+    /// Returns the commit that a reference resolved to when it was last fetched.
     pub(super) fn remembered(&self, spec: &RepoSpec) -> Option<String> {
         let name = folder(spec).join(ref_name(spec));
         let commit = String::from_utf8(self.store()?.read_sealed(&name, &about_reference(spec))?).ok()?;
         is_commit(&commit).then_some(commit)
     }
 
-    /// Fetches what a reference names and keeps it; `locked` is the commit that it must be.
+    /// Fetches a reference and stores the tree. `locked` is the required commit.
     pub(super) fn fetch(&self, spec: &RepoSpec, locked: Option<&str>) -> Result<(PathBuf, String)> {
         let (store, staging) = self.staging()?;
         let failed = |error: io::Error| {
-            let message = format!("{} cannot be kept in the cache: {error}", spec.shown());
-            let note = format!("the cache is {}", store.directory().display());
+            let message = format!("cannot store {} in the cache: {error}", spec.shown());
+            let note = format!("cache directory: {}", store.directory().display());
             Diagnostic::error(Code::Io, message).note(note)
         };
         let tree = staging.content().map_err(failed)?;
         let commit = git::check_out(spec, locked, &tree)?;
         if !is_commit(&commit) {
-            let message = format!("git names the commit of {} `{commit}`", spec.shown());
+            let message = format!("git returned the invalid commit `{commit}` for {}", spec.shown());
             return Err(Diagnostic::error(Code::Command, message));
         }
         if let Some(locked) = locked.filter(|locked| *locked != commit) {
-            return Err(other_commit(spec, locked, &commit));
+            return Err(commit_mismatch_error(spec, locked, &commit));
         }
-        // It holds the URL, with a password if there is one.
+        // It contains the URL, including a password if there is one.
         staging.remove_from_content(Path::new(".git")).map_err(failed)?;
-        // The commit may be known from another reference.
+        // The commit may already be cached for another reference.
         let folder = folder(spec);
         let entry = folder.join(&commit);
         let kept = store.keep_directory(&staging, &entry, &about_tree(spec, &commit)).map_err(failed)?;
@@ -156,15 +158,15 @@ impl Cache {
         Ok((path, commit))
     }
 
-    /// The last content of a URL.
+    /// Returns the last content of a URL.
     pub(super) fn file(&self, url: &str) -> Option<Vec<u8>> {
         self.store()?.read_sealed(&file(url), &about_file(url))
     }
 
-    /// Remembers the content of a URL; without a place for it, it is not kept.
+    /// Stores the content of a URL. Without a writable cache it is not stored.
     pub(super) fn keep_file(&self, url: &str, content: &[u8]) {
         let Ok((store, staging)) = self.staging() else { return };
-        // What cannot be kept was read all the same.
+        // The content was fetched in any case, so a failure to store it is ignored.
         let _ = store.keep_sealed(&file(url), about_file(url), content);
         self.tidied.call_once(|| {
             for entry in superfluous(store.entries(Path::new(FILES), is_key), MOST_BYTES) {
@@ -176,7 +178,7 @@ impl Cache {
     }
 }
 
-/// Removes from the folder of a repository, which is fetched from just now, what was not used for a while.
+/// Removes unused entries from the folder of a repository that was just fetched.
 fn tidy_folder(store: &Store, folder: &Path, is_ours: fn(&str) -> bool, staging: &Staging) {
     for entry in store.entries(folder, is_ours).iter().filter(|entry| entry.is_unused_for(UNUSED)) {
         store.remove(&entry.name, staging);
@@ -184,7 +186,7 @@ fn tidy_folder(store: &Store, folder: &Path, is_ours: fn(&str) -> bool, staging:
     store.sweep_folder(folder);
 }
 
-/// Those of the files that were not used for a while, and of the rest the oldest beyond a number of bytes.
+/// Returns the files that were not used for a while, and the oldest ones of the rest beyond the size limit.
 pub(super) fn superfluous(mut files: Vec<StoredEntry>, most_bytes: u64) -> Vec<StoredEntry> {
     files.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.name.cmp(&b.name)));
     let mut bytes = 0_u64;
@@ -195,18 +197,15 @@ pub(super) fn superfluous(mut files: Vec<StoredEntry>, most_bytes: u64) -> Vec<S
     files
 }
 
-fn other_commit(spec: &RepoSpec, locked: &str, found: &str) -> Diagnostic {
+fn commit_mismatch_error(spec: &RepoSpec, locked: &str, found: &str) -> Diagnostic {
     let reference = if spec.reference.is_empty() { "HEAD" } else { &spec.reference };
-    let message = format!(
-        "`{reference}` of {} is the commit {found} now, and the lock file says {locked}",
-        spec.shown()
-    );
+    let message = format!("`{reference}` of {} is now commit {found}, but {locked} is locked", spec.shown());
     Diagnostic::error(Code::Locked, message)
-        .note("the server does not give the locked commit by itself")
-        .help("see what has changed there, then run `kubectl smp lock`")
+        .note("the server does not allow fetching the locked commit directly")
+        .help("review the changes in the repository, then run `kubectl smp lock`")
 }
 
-/// What is kept of a repository.
+/// Returns the folder of a repository.
 fn folder(spec: &RepoSpec) -> PathBuf {
     let submodules = if spec.submodules { "" } else { "no submodules" };
     Path::new(REPOSITORIES).join(key(&[spec.url().as_bytes(), submodules.as_bytes()]))
@@ -248,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_files_go_when_they_grow_too_large() {
+    fn oldest_files_are_removed_beyond_the_limit() {
         let files =
             || vec![file("old", 10, 3), file("new", 10, 1), file("unused", 1, 31), file("older", 5, 4)];
         let names = |most_bytes| -> Vec<String> {

@@ -1,39 +1,39 @@
-//! Getting a file over HTTP.
+//! Fetches files over HTTP.
 
 use std::fmt;
 
-/// Why a file did not come.
+/// The reason why a file could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HttpFailure {
-    /// The server answered with another status than success.
-    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nobody is asked"))]
+    /// The server answered with a status other than success.
+    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "only constructed with HTTP support"))]
     Status(u16),
-    /// There was no answer.
-    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nobody is asked"))]
+    /// The server did not answer.
+    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "only constructed with HTTP support"))]
     NoAnswer(String),
-    /// The content is longer than so many bytes.
-    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "nobody is asked"))]
+    /// The content exceeds the limit in bytes.
+    #[cfg_attr(not(feature = "remote"), expect(dead_code, reason = "only constructed with HTTP support"))]
     TooLarge(u64),
-    /// This program was built without the feature `remote`.
+    /// The program was built without the feature `remote`.
     Unsupported,
 }
 
 impl fmt::Display for HttpFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Status(status) => write!(f, "the server answered with status {status}"),
+            Self::Status(status) => write!(f, "server returned status {status}"),
             Self::NoAnswer(why) => f.write_str(why),
-            Self::TooLarge(limit) => write!(f, "it has more than {limit} bytes"),
+            Self::TooLarge(limit) => write!(f, "larger than {limit} bytes"),
             Self::Unsupported => f.write_str("this program was built without support for HTTP"),
         }
     }
 }
 
-/// What is larger is no manifest.
+/// The maximum size of a file in bytes. Anything larger is no manifest.
 pub(super) const MAX_SIZE: u64 = 256 << 20;
 
-/// The content of a URL, which may have so many bytes, however they were compressed on the way; up to ten
-/// redirections are followed.
+/// Returns the content of a URL. `max_size` limits the decompressed size in bytes. Up to ten redirects are
+/// followed.
 #[cfg(feature = "remote")]
 pub(super) fn get(url: &str, max_size: u64) -> Result<Vec<u8>, HttpFailure> {
     use std::io::Read as _;
@@ -46,7 +46,7 @@ pub(super) fn get(url: &str, max_size: u64) -> Result<Vec<u8>, HttpFailure> {
     let agent: Agent = Agent::config_builder()
         .http_status_as_error(false)
         .user_agent(concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION")))
-        // The certificates that the system trusts, among them those of the user's company.
+        // The certificates trusted by the system, including those of the user's organization.
         .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build())
         .timeout_connect(Some(Duration::from_secs(30)))
         .timeout_global(Some(Duration::from_secs(300)))
@@ -56,7 +56,7 @@ pub(super) fn get(url: &str, max_size: u64) -> Result<Vec<u8>, HttpFailure> {
     if !response.status().is_success() {
         return Err(HttpFailure::Status(response.status().as_u16()));
     }
-    // ureq's own limit counts what comes over the network, before it is decompressed.
+    // ureq's own limit applies to the compressed size, so the decompressed size is limited here.
     let mut content = Vec::new();
     let mut body = response.body_mut().as_reader().take(max_size.saturating_add(1));
     body.read_to_end(&mut content).map_err(|error| HttpFailure::NoAnswer(error.to_string()))?;
@@ -64,7 +64,7 @@ pub(super) fn get(url: &str, max_size: u64) -> Result<Vec<u8>, HttpFailure> {
     if is_too_large { Err(HttpFailure::TooLarge(max_size)) } else { Ok(content) }
 }
 
-/// Says that there is no HTTP here.
+/// Returns an error, because the program was built without HTTP support.
 #[cfg(not(feature = "remote"))]
 pub(super) fn get(_url: &str, _max_size: u64) -> Result<Vec<u8>, HttpFailure> {
     Err(HttpFailure::Unsupported)

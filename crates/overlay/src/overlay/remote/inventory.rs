@@ -1,4 +1,4 @@
-//! What the cache of remote trees and files has, and taking it out.
+//! Lists and clears the cache of remote trees and files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,27 +9,27 @@ use smp_files::{
     CacheEntry, CacheKind, Cleared, Removal, Staging, Store, StoredEntry, UNUSED, is_key, user_cache,
 };
 
-/// The cache of what builds fetched.
+/// The cache of fetched trees and files.
 #[derive(Debug, Clone)]
 pub struct RemoteCache {
     store: Store,
 }
 
 impl RemoteCache {
-    /// The one in a directory with all caches of this program, or else in the user's; none when there is no
-    /// such place. Nothing is created yet.
+    /// Opens the cache below a root directory of all caches, by default that of the user. Returns `None` if there
+    /// is no such directory. Creates nothing yet.
     #[must_use]
     pub fn open(root: Option<PathBuf>) -> Option<Self> {
         root.or_else(user_cache).map(|root| Self { store: Store::new(root.join("remote")) })
     }
 
-    /// Where it is.
+    /// Returns the directory of the cache.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.store.directory()
     }
 
-    /// What is in it: repositories, then files, by URL.
+    /// Returns the entries by URL: repositories, then files.
     #[must_use]
     pub fn list(&self) -> Vec<CacheEntry> {
         let trees = self.folders().into_iter().flat_map(|folder| self.store.entries(&folder, is_commit));
@@ -39,31 +39,35 @@ impl RemoteCache {
         all
     }
 
-    /// Removes what was not used for 30 days, what is no more what was fetched, the oldest files beyond 1 GiB,
-    /// and what killed programs left behind.
+    /// Removes entries unused for 30 days, damaged entries, the oldest files beyond 1 GiB, and leftovers of
+    /// killed programs.
     ///
     /// # Errors
-    /// Nothing can be written there.
+    /// The directory cannot be written.
     pub fn prune(&self) -> io::Result<Cleared> {
-        self.take_out(|entry, store| entry.is_unused_for(UNUSED) || !store.is_whole(entry), MOST_BYTES)
+        self.remove_entries(|entry, store| entry.is_unused_for(UNUSED) || !store.is_whole(entry), MOST_BYTES)
     }
 
-    /// Removes all of it that no other program uses, and nothing that is not its own.
+    /// Removes all entries that no other program is using. Does not touch files that are not part of the cache.
     ///
     /// # Errors
-    /// Nothing can be written there.
+    /// The directory cannot be written.
     pub fn clear(&self) -> io::Result<Cleared> {
-        self.take_out(|_, _| true, 0)
+        self.remove_entries(|_, _| true, 0)
     }
 
-    fn take_out(&self, goes: fn(&StoredEntry, &Store) -> bool, most_bytes: u64) -> io::Result<Cleared> {
+    fn remove_entries(
+        &self,
+        is_removed: fn(&StoredEntry, &Store) -> bool,
+        most_bytes: u64,
+    ) -> io::Result<Cleared> {
         self.store.take_out([REPOSITORIES, FILES], |staging| {
             let mut cleared = Cleared::default();
             for folder in self.folders() {
-                self.take_out_of_repository(&folder, goes, staging, &mut cleared);
+                self.remove_from_repository(&folder, is_removed, staging, &mut cleared);
             }
             let (gone, rest): (Vec<_>, Vec<_>) =
-                self.files().into_iter().partition(|file| goes(file, &self.store));
+                self.files().into_iter().partition(|file| is_removed(file, &self.store));
             for file in gone.into_iter().chain(superfluous(rest, most_bytes)) {
                 cleared.add(shown(CacheKind::File, &file), self.store.remove(&file.name, staging));
             }
@@ -71,21 +75,21 @@ impl RemoteCache {
         })
     }
 
-    fn take_out_of_repository(
+    fn remove_from_repository(
         &self,
         folder: &Path,
-        goes: fn(&StoredEntry, &Store) -> bool,
+        is_removed: fn(&StoredEntry, &Store) -> bool,
         staging: &Staging,
         cleared: &mut Cleared,
     ) {
         if !self.store.has_folder(folder) {
-            // A link or a file in its place.
+            // A symlink or a file in place of the folder.
             self.store.remove(folder, staging);
             return;
         }
         let mut is_empty = true;
         for tree in self.store.entries(folder, is_commit) {
-            if goes(&tree, &self.store) {
+            if is_removed(&tree, &self.store) {
                 let removal = self.store.remove(&tree.name, staging);
                 is_empty &= removal == Removal::Removed;
                 cleared.add(shown(CacheKind::Repository, &tree), removal);
@@ -94,8 +98,8 @@ impl RemoteCache {
             }
         }
         for reference in self.store.entries(folder, |name| name.strip_prefix("ref-").is_some_and(is_key)) {
-            // Without trees there is nothing that it could mean.
-            if is_empty || goes(&reference, &self.store) {
+            // Without trees a reference has nothing to resolve to.
+            if is_empty || is_removed(&reference, &self.store) {
                 self.store.remove(&reference.name, staging);
             }
         }
@@ -103,7 +107,7 @@ impl RemoteCache {
         self.store.remove_folder(folder);
     }
 
-    /// The folders of repositories.
+    /// Returns the folders of repositories.
     fn folders(&self) -> Vec<PathBuf> {
         let names = self.store.names(Path::new(REPOSITORIES)).into_iter();
         let ours = names.filter(|name| name.to_str().is_some_and(is_key));

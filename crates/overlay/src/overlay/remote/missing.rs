@@ -1,4 +1,4 @@
-//! What a build asked for and may not fetch, for one error that lists all of it.
+//! Collects the references that a build needs and may not fetch, to report all of them in one error.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,14 +6,14 @@ use super::super::repo_spec::without_password;
 use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
 use smp_text::source::Span;
 
-/// Why something is not to be had.
+/// The reason why a reference is not available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lack {
     /// It is not in the cache of an offline run.
     Cache,
-    /// What the cache of an offline run has is not what was fetched.
+    /// The entry in the cache of an offline run is damaged.
     Damaged,
-    /// It is not in the lock file that must have all.
+    /// It is not in the lock file, which must contain everything.
     Lock,
 }
 
@@ -24,12 +24,12 @@ struct Missed {
     lack: Lack,
 }
 
-/// The references that cannot be had.
+/// The missing references.
 #[derive(Debug, Default)]
 pub(super) struct Missing(Mutex<Vec<Missed>>);
 
 impl Missing {
-    /// Adds a reference; the error for it. `lock` names the lock file.
+    /// Adds a reference and returns the error for it. `lock` is the name of the lock file.
     pub(super) fn add(&self, reference: &str, at: Span, lack: Lack, lock: &str) -> Diagnostic {
         let missed = Missed { reference: reference.to_string(), at, lack };
         let error = error_of(&[&missed], lock);
@@ -40,8 +40,8 @@ impl Missing {
         error
     }
 
-    /// One error with all of them, if there are any. What is not locked comes first: the rest cannot be told
-    /// before it is.
+    /// Returns one error with all missing references, if there are any. References that are not locked come
+    /// first: only after locking them it is known whether they are in the cache.
     pub(super) fn error(&self, lock: &str) -> Option<Diagnostic> {
         let missing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (unlocked, uncached): (Vec<&Missed>, Vec<&Missed>) =
@@ -51,16 +51,16 @@ impl Missing {
     }
 }
 
-/// The error for references that are missing for one reason.
+/// Returns the error for references that are missing for the same reason.
 fn error_of(all: &[&Missed], lock: &str) -> Diagnostic {
     let are = by_count(all.len(), "is", "are");
     let missing = format!("{} {are}", counted(all.len(), "remote reference"));
     let (message, help) = if all.iter().any(|missed| missed.lack == Lack::Lock) {
-        let message = format!("{missing} not in {lock}, which must have all");
-        (message, "run `kubectl smp lock`, or leave --locked out")
+        let message = format!("{missing} not in {lock}, as --locked requires");
+        (message, "run `kubectl smp lock`, or remove --locked")
     } else {
-        let message = format!("{missing} not in the cache, and nothing may be fetched offline");
-        (message, "run it once without --offline, with the same cache directory")
+        let message = format!("{missing} not in the cache and cannot be fetched offline");
+        (message, "run the command once without --offline, with the same cache directory")
     };
     let error = Diagnostic::error(Code::NotFetched, message).help(help);
     all.iter().fold(error, |error, missed| {

@@ -9,7 +9,7 @@ mod locked;
 mod over_http;
 pub(in crate::overlay) mod server;
 
-/// A repository `upstream` and a cache beside it.
+/// A repository `upstream` and a cache next to it.
 struct Fixture {
     home: tempfile::TempDir,
 }
@@ -46,7 +46,7 @@ impl Fixture {
         self.git(&["rev-parse", "HEAD"])
     }
 
-    /// A reference to the repository by `file://`.
+    /// Returns a reference to the repository by `file://`.
     fn spec(&self, rest: &str) -> RepoSpec {
         let reference = format!("file://{}{rest}", self.upstream().display());
         RepoSpec::parse(&reference).expect("a reference")
@@ -91,7 +91,7 @@ fn nowhere() -> Span {
 }
 
 #[test]
-fn files_are_told_by_their_scheme() {
+fn remote_files_are_recognized_by_scheme() {
     for path in ["https://h/a.yaml", "HTTP://h/a.yaml", "http:a"] {
         assert!(is_remote_file(path), "{path}");
     }
@@ -101,7 +101,7 @@ fn files_are_told_by_their_scheme() {
 }
 
 #[test]
-fn branches_are_fetched_in_each_run_and_once_in_it() {
+fn branches_are_fetched_once_per_run() {
     let fixture = Fixture::new();
     let spec = fixture.spec("//base?ref=main");
     let remotes = fixture.remotes();
@@ -145,7 +145,10 @@ fn commits_are_fetched_once() {
     fixture.hide();
     assert_eq!(fixture.remotes().repository(&spec, nowhere()).expect("cached"), first);
     assert_eq!(fixture.offline().repository(&spec, nowhere()).expect("cached"), first);
-    assert!(fixture.remotes().repository(&fixture.spec("?ref=main"), nowhere()).is_err(), "it is gone");
+    assert!(
+        fixture.remotes().repository(&fixture.spec("?ref=main"), nowhere()).is_err(),
+        "the repository is gone"
+    );
 }
 
 #[test]
@@ -161,7 +164,7 @@ fn offline_runs_use_what_was_fetched_last() {
 }
 
 #[test]
-fn offline_errors_list_all_that_is_missing() {
+fn offline_errors_list_all_missing_references() {
     let fixture = Fixture::new();
     let sources = SourceMap::default();
     let text = sources.add("kustomization.yaml", "resources: [x, y]");
@@ -180,13 +183,13 @@ fn offline_errors_list_all_that_is_missing() {
 }
 
 #[test]
-fn errors_of_git_say_what_to_do() {
+fn git_errors_have_a_help_text() {
     let fixture = Fixture::new();
     let error = fixture.remotes().repository(&fixture.spec("?ref=nope"), nowhere()).expect_err("no such ref");
     assert_eq!(error.code(), Code::Command);
     assert!(error.message().starts_with("`git fetch` for file://"), "{error}");
     assert!(error.notes().iter().any(|n| n.contains("nope")), "{:?}", error.notes());
-    assert_eq!(error.help_text(), Some("check the URL, and that the repository has `nope`"));
+    assert_eq!(error.help_text(), Some("check the URL, and that `nope` exists in the repository"));
     let left = fs::read_dir(fixture.cache()).expect("the cache").count();
     assert_eq!(left, 0, "a failed fetch leaves nothing behind");
 
@@ -196,12 +199,12 @@ fn errors_of_git_say_what_to_do() {
 }
 
 #[test]
-fn slow_servers_are_not_waited_for() {
+fn slow_servers_time_out() {
     let slow = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = slow.local_addr().expect("an address");
     let spec = RepoSpec::parse(&format!("http://{address}/o/r?timeout=300ms")).expect("a reference");
     let error = Fixture::new().remotes().repository(&spec, nowhere()).expect_err("no answer");
-    assert!(error.message().ends_with("did not end within 300ms"), "{error}");
+    assert!(error.message().ends_with("timed out after 300ms"), "{error}");
     assert!(error.help_text().is_some_and(|h| h.contains("timeout=")), "{error:?}");
 }
 
@@ -221,9 +224,9 @@ fn directories_stay_in_the_repository() {
         root(&checkout).map(|directory| directory.path().to_path_buf())
     };
     let error = |directory: &str| root_of(directory).expect_err(directory);
-    assert!(error("nope").message().ends_with("has no directory `nope`"), "{}", error("nope"));
+    assert!(error("nope").message().starts_with("no directory `nope` in "), "{}", error("nope"));
     assert!(error("file.txt").message().contains("is a file"), "{}", error("file.txt"));
-    assert!(root_of("/base").expect("below").ends_with("base"), "a further slash does not make it absolute");
+    assert!(root_of("/base").expect("below").ends_with("base"), "another slash does not make it absolute");
     if cfg!(unix) {
         assert_eq!(error("out").code(), Code::OutsideRoot);
         assert!(root_of("in").expect("inside").ends_with("base"));
@@ -231,7 +234,7 @@ fn directories_stay_in_the_repository() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_written_is_replaced() {
+fn unwritable_cache_is_replaced_by_a_temporary_one() {
     let fixture = Fixture::new();
     let blocked = fixture.home.path().join("blocked");
     fs::write(&blocked, "a file").expect("written");
@@ -254,7 +257,7 @@ fn threads_fetch_together() {
 }
 
 #[test]
-fn old_trees_are_removed() {
+fn unused_trees_are_removed() {
     let fixture = Fixture::new();
     let spec = fixture.spec("?ref=main");
     let age = |path: &Path, days: u64| {
@@ -266,7 +269,7 @@ fn old_trees_are_removed() {
     let recent = fixture.remotes().repository(&spec, nowhere()).expect("fetched").clone_dir;
     let killed = fixture.cache().join("new-abc");
     fs::create_dir(&killed).expect("new");
-    // What is renamed and aged is the entry, of which the tree is a part.
+    // The entry is renamed and aged; the tree is a part of it.
     let [old, recent] = [old, recent].map(|tree| tree.parent().expect("its entry").to_path_buf());
     for (path, days) in [(&old, 31), (&recent, 29), (&killed, 2)] {
         age(path, days);
@@ -278,30 +281,30 @@ fn old_trees_are_removed() {
 
 type Change = fn(&Path) -> std::io::Result<()>;
 
-/// What may have become of the entry of a commit.
+/// Ways to damage the cache entry of a commit.
 #[cfg(unix)]
 const DAMAGE: [(&str, Change); 9] = [
-    ("an edited file", |entry| {
+    ("edited file", |entry| {
         fs::write(entry.join("tree/base/kustomization.yaml"), "resources: [evil.yaml]\n")
     }),
-    ("an emptied file", |entry| fs::write(entry.join("tree/base/kustomization.yaml"), "")),
-    ("a further file", |entry| fs::write(entry.join("tree/base/more.yaml"), "")),
-    ("an emptied tree", |entry| {
+    ("emptied file", |entry| fs::write(entry.join("tree/base/kustomization.yaml"), "")),
+    ("additional file", |entry| fs::write(entry.join("tree/base/more.yaml"), "")),
+    ("emptied tree", |entry| {
         fs::remove_dir_all(entry.join("tree")).and_then(|()| fs::create_dir(entry.join("tree")))
     }),
-    ("no tree", |entry| fs::remove_dir_all(entry.join("tree"))),
-    ("no seal", |entry| fs::remove_file(entry.join("seal"))),
-    ("a link to a copy", |entry| {
+    ("missing tree", |entry| fs::remove_dir_all(entry.join("tree"))),
+    ("missing seal", |entry| fs::remove_file(entry.join("seal"))),
+    ("symlink to a copy", |entry| {
         let elsewhere = entry.with_extension("elsewhere");
         fs::rename(entry.join("tree"), &elsewhere)?;
         std::os::unix::fs::symlink(&elsewhere, entry.join("tree"))
     }),
-    ("a linked entry", |entry| {
+    ("symlinked entry", |entry| {
         let elsewhere = entry.with_extension("elsewhere");
         fs::rename(entry, &elsewhere)?;
         std::os::unix::fs::symlink(&elsewhere, entry)
     }),
-    ("a linked folder", |entry| {
+    ("symlinked folder", |entry| {
         let folder = entry.parent().expect("the repository's");
         let elsewhere = folder.with_extension("elsewhere");
         fs::rename(folder, &elsewhere)?;
@@ -311,7 +314,7 @@ const DAMAGE: [(&str, Change); 9] = [
 
 #[cfg(unix)]
 #[test]
-fn a_damaged_tree_is_fetched_again() {
+fn damaged_tree_of_a_commit_is_fetched_again() {
     for (what, damage) in DAMAGE {
         let fixture = Fixture::new();
         let commit = fixture.git(&["rev-parse", "HEAD"]);
@@ -322,7 +325,7 @@ fn a_damaged_tree_is_fetched_again() {
         let offline = fixture.offline();
         let error = offline.repository(&spec, nowhere()).expect_err(what);
         assert_eq!(error.code(), Code::NotFetched, "{what}: {error}");
-        if what != "a linked folder" {
+        if what != "symlinked folder" {
             assert_eq!(error.notes(), [format!("damaged: {}", spec.raw())], "{what}");
         }
         let again = fixture.remotes().repository(&spec, nowhere()).expect(what);
@@ -339,7 +342,7 @@ fn a_damaged_tree_is_fetched_again() {
 
 #[cfg(unix)]
 #[test]
-fn a_tree_that_a_branch_means_is_repaired_too() {
+fn damaged_tree_of_a_branch_is_fetched_again() {
     let fixture = Fixture::new();
     let spec = fixture.spec("//base?ref=main");
     let first = fixture.remotes().repository(&spec, nowhere()).expect("fetched");
@@ -366,7 +369,7 @@ fn entries_of_older_versions_count_as_absent_and_are_replaced() {
 }
 
 #[test]
-fn programs_that_can_be_run_stay_so() {
+fn executable_files_stay_executable() {
     let fixture = Fixture::new();
     fixture.commit("run.sh", "#!/bin/sh\n");
     fixture.git(&["update-index", "--chmod=+x", "run.sh"]);
@@ -378,7 +381,7 @@ fn programs_that_can_be_run_stay_so() {
 }
 
 #[test]
-fn submodules_are_checked_out_unless_told_otherwise() {
+fn submodules_are_checked_out_unless_disabled() {
     let fixture = Fixture::new();
     let served = server::Server::start(fixture.home.path());
     let part = fixture.home.path().join("part");
@@ -388,7 +391,7 @@ fn submodules_are_checked_out_unless_told_otherwise() {
     git_in(&part, &["add", "."]);
     git_in(&part, &["commit", "--quiet", "--message=x"]);
     fixture.git(&["submodule", "--quiet", "add", &served.url("part/.git"), "sub"]);
-    // Relative to the repository, as many write it.
+    // A URL relative to the repository is common.
     fixture.git(&["config", "-f", ".gitmodules", "submodule.sub.url", "../../part/.git"]);
     fixture.git(&["add", "."]);
     fixture.git(&["commit", "--quiet", "--message=sub"]);
@@ -401,7 +404,7 @@ fn submodules_are_checked_out_unless_told_otherwise() {
     assert_eq!(with.commit, without.commit);
 }
 
-/// As a loader would read a file: YAML with a kind.
+/// Reads a manifest as a loader would: YAML with a kind.
 fn manifest(bytes: Vec<u8>) -> Result<String> {
     let text = String::from_utf8(bytes).expect("text");
     if !text.contains("kind:") {

@@ -4,7 +4,7 @@ fn parse(reference: &str) -> RepoSpec {
     RepoSpec::parse(reference).unwrap_or_else(|e| panic!("{reference}: {e}"))
 }
 
-/// What a reference means, on one line: host, repository, directory, branch or tag.
+/// Returns a reference in one line: host, repository, directory, branch or tag.
 fn shape(reference: &str) -> String {
     let spec = parse(reference);
     format!("{} {} [{}] {}", spec.host, spec.repository, spec.directory, spec.reference)
@@ -12,7 +12,7 @@ fn shape(reference: &str) -> String {
         .to_string()
 }
 
-/// References, and what they are: host, repository, directory, version.
+/// References and their parts: host, repository, directory, version.
 const REFERENCES: &[(&str, &str)] = &[
     // GitHub without a scheme, in any case, with a slash or a colon.
     ("github.com/org/repo", "https://github.com/ org/repo []"),
@@ -24,7 +24,7 @@ const REFERENCES: &[(&str, &str)] = &[
     ("github.com/org/repo.git/overlays/prod", "https://github.com/ org/repo.git [overlays/prod]"),
     ("github.com/org/repo?ref=v1.2.3", "https://github.com/ org/repo [] v1.2.3"),
     ("github.com/org/repo/a?ref=feature/x", "https://github.com/ org/repo [a] feature/x"),
-    // GitHub with a scheme or a user is brought into one of two forms.
+    // GitHub with a scheme or a user is normalized to one of two forms.
     ("https://github.com/org/repo", "https://github.com/ org/repo []"),
     ("http://github.com/org/repo/a", "https://github.com/ org/repo [a]"),
     ("HTTPS://GITHUB.com/org/repo/a", "https://github.com/ org/repo [a]"),
@@ -37,7 +37,7 @@ const REFERENCES: &[(&str, &str)] = &[
     // `git::` is stripped.
     ("git::https://gitlab.com/org/repo//a?ref=main", "https://gitlab.com/ org/repo [a] main"),
     ("GIT::git@gitlab.com:org/repo.git", "git@gitlab.com: org/repo.git []"),
-    // Other hosts: two segments, unless something says where the repository ends.
+    // Other hosts: two segments, unless there is an explicit end of the repository.
     ("https://gitlab.com/org/repo/a/b", "https://gitlab.com/ org/repo [a/b]"),
     ("https://gitlab.com/org/group/repo//a/b", "https://gitlab.com/ org/group/repo [a/b]"),
     ("https://gitlab.com/org/group/repo.git/a", "https://gitlab.com/ org/group/repo.git [a]"),
@@ -51,7 +51,7 @@ const REFERENCES: &[(&str, &str)] = &[
     ("git@example.com:org/repo//a", "git@example.com: org/repo [a]"),
     ("git@example.com/org/repo//a", "git@example.com/ org/repo [a]"),
     ("git@example.com:/srv/repo.git//a", "git@example.com: /srv/repo.git [a]"),
-    // Azure: the name behind `_git/` ends the repository.
+    // Azure: the name after `_git/` ends the repository.
     (
         "https://me@dev.azure.com/org/project/_git/repo/a/b?ref=main",
         "https://me@dev.azure.com/ org/project/_git/repo [a/b] main",
@@ -68,19 +68,19 @@ const REFERENCES: &[(&str, &str)] = &[
     ("file:///srv/repo//a/b?ref=main", "file:// /srv/repo [a/b] main"),
     ("file:///srv/a@b/repo.git/a", "file:// /srv/a@b/repo.git [a]"),
     ("file://git@host/repo.git", "file:// git@host/repo.git []"),
-    // Directories may go up, as long as they stay in the repository.
+    // Directories may contain `..` if they stay in the repository.
     ("https://github.com/org/repo//a/../b", "https://github.com/ org/repo [a/../b]"),
 ];
 
 #[test]
-fn references_are_taken_apart() {
+fn references_are_parsed() {
     for &(reference, want) in REFERENCES {
         assert_eq!(shape(reference), want, "{reference}");
     }
 }
 
 #[test]
-fn what_is_no_reference_is_refused() {
+fn invalid_references_are_rejected() {
     let table = [
         ("/abs/path/repo.git", "absolute"),
         ("../base", "scheme"),
@@ -98,9 +98,9 @@ fn what_is_no_reference_is_refused() {
         ("https://example.com///org", "repository"),
         ("file://", "repository"),
         ("github.com/org", "repository"),
-        ("https://github.com/org/repo//../a", "leads out"),
-        ("https://github.com/org/repo//a/../../b", "leads out"),
-        ("https://github.com/org/repo.git/../../b", "leads out"),
+        ("https://github.com/org/repo//../a", "is outside"),
+        ("https://github.com/org/repo//a/../../b", "is outside"),
+        ("https://github.com/org/repo.git/../../b", "is outside"),
     ];
     for (reference, want) in table {
         let error = RepoSpec::parse(reference).expect_err(reference);
@@ -109,7 +109,7 @@ fn what_is_no_reference_is_refused() {
 }
 
 #[test]
-fn timeouts() {
+fn timeouts_are_parsed() {
     let seconds = |query: &str| parse(&format!("github.com/o/r?{query}")).timeout.as_secs_f64();
     let table = [
         ("timeout=61", 61.0),
@@ -133,7 +133,7 @@ fn timeouts() {
 }
 
 #[test]
-fn submodules_and_versions() {
+fn submodules_and_versions_are_parsed() {
     let submodules = |query: &str| parse(&format!("github.com/o/r?{query}")).submodules;
     for (query, want) in
         [("submodules=0", false), ("submodules=False", false), ("submodules=no", true), ("", true)]
@@ -149,7 +149,7 @@ fn submodules_and_versions() {
         ("ref=a%2Fb+c", "a/b c"),
         ("ref=a/b?c", "a/b?c"),
         ("REF=main", ""),
-        // What follows is lost, too, when one parameter cannot be read.
+        // If one parameter is invalid, all of them are ignored.
         ("ref=main&x=%zz", ""),
         ("ref=main&x=%4", ""),
         ("ref=main;timeout=1", ""),

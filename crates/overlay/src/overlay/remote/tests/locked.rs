@@ -1,8 +1,8 @@
-//! What a lock says of repositories.
+//! Tests of locked repositories.
 
 use super::*;
 
-/// What `remotes` says, by a lock with some entries.
+/// Returns `remotes` with a lock file of the given entries.
 pub(super) fn pinned(remotes: &Remotes, entries: &[(RemoteReference, &str)], enforced: bool) -> Remotes {
     let remotes_of_lock =
         entries.iter().map(|(reference, version)| (reference.clone(), (*version).to_string()));
@@ -26,13 +26,13 @@ fn a_locked_branch_stays_at_its_commit() {
     }
     fixture.hide();
     let remotes = pinned(&fixture.remotes(), &entry, true);
-    assert_eq!(remotes.repository(&spec, nowhere()).expect("nobody is asked").commit, commit);
+    assert_eq!(remotes.repository(&spec, nowhere()).expect("no network access").commit, commit);
     let offline = pinned(&fixture.offline(), &entry, true);
     assert_eq!(offline.repository(&spec, nowhere()).expect("cached").commit, commit);
 }
 
 #[test]
-fn what_is_not_locked_is_a_warning_or_an_error() {
+fn unlocked_references_are_a_warning_or_an_error() {
     let fixture = Fixture::new();
     let commit = fixture.git(&["rev-parse", "HEAD"]);
     let [main, fixed] = ["?ref=main".to_string(), format!("?ref={commit}")].map(|rest| fixture.spec(&rest));
@@ -41,7 +41,7 @@ fn what_is_not_locked_is_a_warning_or_an_error() {
         remotes.repository(spec, nowhere()).expect("fetched");
     }
     let warnings = remotes.take_warnings();
-    assert_eq!(warnings.len(), 1, "only of the branch, and once: {warnings:?}");
+    assert_eq!(warnings.len(), 1, "one warning, for the branch: {warnings:?}");
     assert_eq!(warnings[0].message(), format!("`{}` is not in smp.lock", main.raw()));
 
     let remotes = pinned(&fixture.remotes(), &[], true);
@@ -50,12 +50,12 @@ fn what_is_not_locked_is_a_warning_or_an_error() {
     }
     let error = remotes.missing().expect("two are missing");
     assert_eq!(error.code(), Code::NotFetched);
-    assert_eq!(error.message(), "2 remote references are not in smp.lock, which must have all");
+    assert_eq!(error.message(), "2 remote references are not in smp.lock, as --locked requires");
     assert_eq!(error.notes(), [format!("missing: {}", main.raw()), format!("missing: {}", fixed.raw())]);
 }
 
 #[test]
-fn a_commit_that_the_server_does_not_have_is_an_error() {
+fn locked_commit_missing_on_the_server_is_an_error() {
     let fixture = Fixture::new();
     let spec = fixture.spec("?ref=main");
     let gone = "0123456789abcdef0123456789abcdef01234567";

@@ -1,4 +1,4 @@
-//! Files that come over HTTP, and what is locked of them.
+//! Tests of files over HTTP, locked and unlocked.
 
 use super::locked::pinned;
 use super::*;
@@ -21,7 +21,7 @@ fn files_are_fetched_and_kept_for_offline_runs() {
 }
 
 #[test]
-fn locked_files_must_be_what_they_were() {
+fn locked_files_must_match_their_checksum() {
     let fixture = Fixture::new();
     let path = fixture.home.path().join("a.yaml");
     fs::write(&path, "kind: A\n").expect("written");
@@ -32,7 +32,7 @@ fn locked_files_must_be_what_they_were() {
     for (remotes, requests) in [(fixture.remotes(), 1), (fixture.remotes(), 1), (fixture.offline(), 1)] {
         let remotes = pinned(&remotes, &entry, true);
         assert_eq!(remotes.file(&url, nowhere()).expect("locked"), b"kind: A\n");
-        assert_eq!(served.requests().len(), requests, "what is cached is not asked for");
+        assert_eq!(served.requests().len(), requests, "cached files are not requested");
         assert_eq!(remotes.used(), [(entry[0].0.clone(), sha256.clone())].into());
     }
     fs::write(&path, "kind: B\n").expect("written");
@@ -42,8 +42,8 @@ fn locked_files_must_be_what_they_were() {
         let found = remotes.resource(&url, nowhere(), manifest).expect_err("another one");
         let error = remotes.file(&url, nowhere()).expect_err("another one");
         assert_eq!((error.code(), found), (Code::Locked, error.clone()));
-        assert!(error.message().ends_with("is not what smp.lock says"), "{error}");
-        assert!(error.notes().contains(&format!("locked is {sha256}")), "{error:?}");
+        assert!(error.message().ends_with("does not match smp.lock"), "{error}");
+        assert!(error.notes().contains(&format!("locked SHA-256: {sha256}")), "{error:?}");
     }
     let error = pinned(&fixture.offline(), &entry, true).file(&url, nowhere()).expect_err("not cached");
     assert_eq!(error.code(), Code::NotFetched);
@@ -52,7 +52,7 @@ fn locked_files_must_be_what_they_were() {
 }
 
 #[test]
-fn a_locked_repository_is_not_asked_for_as_a_file() {
+fn locked_repository_is_not_requested_as_a_file() {
     let fixture = Fixture::new();
     let served = server::Server::start(fixture.home.path());
     let url = served.url("upstream/.git//base?ref=main");
@@ -60,14 +60,14 @@ fn a_locked_repository_is_not_asked_for_as_a_file() {
     let spec = RepoSpec::parse(&url).expect("a reference");
     let entry = [(RemoteReference::repository(&spec.url(), "main"), commit.as_str())];
     pinned(&fixture.remotes(), &entry, true).resource(&url, nowhere(), manifest).expect("fetched");
-    let asked = served.requests();
-    assert!(asked.iter().all(|request| request.contains("upstream/.git/")), "{asked:?}");
+    let requested = served.requests();
+    assert!(requested.iter().all(|request| request.contains("upstream/.git/")), "{requested:?}");
     pinned(&fixture.remotes(), &entry, true).resource(&url, nowhere(), manifest).expect("cached");
-    assert_eq!(served.requests(), asked, "nobody is asked");
+    assert_eq!(served.requests(), requested, "no requests are made");
 }
 
 #[test]
-fn damaged_files_count_as_absent() {
+fn damaged_cached_files_are_ignored() {
     let fixture = Fixture::new();
     fs::write(fixture.home.path().join("a.yaml"), "kind: A\n").expect("written");
     let served = server::Server::start(fixture.home.path());
@@ -84,14 +84,14 @@ fn damaged_files_count_as_absent() {
 }
 
 #[test]
-fn what_is_too_large_is_not_read_to_its_end() {
+fn too_large_files_are_not_read_completely() {
     let fixture = Fixture::new();
     let served = server::Server::start(fixture.home.path());
     fs::write(fixture.home.path().join("a"), vec![b'a'; 1000]).expect("written");
     fs::write(fixture.home.path().join("b.gz"), server::zeros(100_000)).expect("written");
     assert_eq!(http::get(&served.url("a"), 1000).map(|content| content.len()), Ok(1000));
     assert_eq!(http::get(&served.url("a"), 999), Err(HttpFailure::TooLarge(999)));
-    assert!(server::zeros(100_000).len() < 2000, "it is small on the way");
+    assert!(server::zeros(100_000).len() < 2000, "it is small when compressed");
     let bomb = served.url("b.gz");
     assert_eq!(http::get(&bomb, 50_000), Err(HttpFailure::TooLarge(50_000)));
     let whole = http::get(&bomb, 200_000).map(|content| content.iter().all(|byte| *byte == 0));
@@ -99,7 +99,7 @@ fn what_is_too_large_is_not_read_to_its_end() {
 }
 
 #[test]
-fn a_name_in_the_url_is_sent() {
+fn credentials_in_the_url_are_sent() {
     let fixture = Fixture::new();
     fs::write(fixture.home.path().join("a.yaml"), "kind: A\n").expect("written");
     let served = server::Server::start(fixture.home.path());
@@ -109,18 +109,18 @@ fn a_name_in_the_url_is_sent() {
 }
 
 #[test]
-fn a_missing_file_is_an_error() {
+fn missing_file_is_an_error() {
     let fixture = Fixture::new();
     let served = server::Server::start(fixture.home.path());
     let error = fixture.remotes().file(&served.url("nope.yaml"), nowhere()).expect_err("not there");
-    assert!(error.message().ends_with("the server answered with status 404"), "{error}");
+    assert!(error.message().ends_with("server returned status 404"), "{error}");
     let found = fixture.remotes().resource(&served.url("nope.yaml"), nowhere(), manifest);
     assert_eq!(found.expect_err("no repository either").message(), error.message());
-    assert!(!served.requests().iter().any(|r| r.contains("info/refs")), "git was not asked");
+    assert!(!served.requests().iter().any(|r| r.contains("info/refs")), "git was not run");
 }
 
 #[test]
-fn a_server_that_is_not_there_is_an_error() {
+fn unreachable_server_is_an_error() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("one").port();
     let error = Fixture::new().remotes().file(&format!("http://127.0.0.1:{port}/a"), nowhere());
     assert_eq!(error.expect_err("nobody answers").code(), Code::Remote);
@@ -139,14 +139,18 @@ fn a_url_is_tried_as_a_file_first() {
         panic!("a file");
     };
     assert!(root(&checkout).expect("a directory").path().ends_with("base"));
-    // A page that is no manifest and no repository: both reasons are given.
+    // A page that is neither a manifest nor a repository: the error has both reasons.
     let error = resource("site/page").expect_err("neither");
     assert!(error.message().starts_with("`git fetch` for http://127.0.0.1"), "{error}");
-    assert!(error.notes().iter().any(|n| n == "as a file: no kind"), "{:?}", error.notes());
+    assert!(
+        error.notes().iter().any(|n| n == "fetching it as a file failed, too: no kind"),
+        "{:?}",
+        error.notes()
+    );
 }
 
 #[test]
-fn a_cached_commit_asks_nobody() {
+fn cached_commit_makes_no_requests() {
     let fixture = Fixture::new();
     let served = server::Server::start(fixture.home.path());
     let commit = fixture.git(&["rev-parse", "HEAD"]);

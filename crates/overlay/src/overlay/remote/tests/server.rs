@@ -14,7 +14,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves what is below a directory until the test ends.
+    /// Serves the files below a directory until the test ends.
     pub(crate) fn start(directory: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -33,7 +33,7 @@ impl Server {
         format!("http://{}/{path}", self.address)
     }
 
-    /// The requests so far, without their parameters, and who made them.
+    /// Returns the requests so far, without query parameters, each with its credentials.
     #[cfg(feature = "remote")]
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("the list").clone()
@@ -86,7 +86,7 @@ fn answer(stream: &TcpStream, directory: &Path, seen: &Mutex<Vec<String>>) {
         b"HTTP/1.0 404 Not Found\r\n\r\nnothing here".to_vec()
     };
     let mut stream = stream;
-    // The client may have had enough.
+    // The client may have closed the connection.
     let _ = stream.write_all(&response);
 }
 
@@ -106,21 +106,21 @@ fn cgi(mut backend: Command, body: &[u8]) -> Vec<u8> {
     response
 }
 
-/// The beginning of at least so many zeros by gzip.
+/// Returns the beginning of a gzip stream of at least `number` zeros.
 #[cfg(feature = "remote")]
 #[allow(dead_code, reason = "this file is part of two test programs")]
 pub(super) fn endless_zeros(number: usize) -> Vec<u8> {
     let some = zeros(16 * 258);
-    // Behind the header and two bytes, eight runs are the same thirteen bytes.
+    // After the header and two bytes, eight runs are the same thirteen bytes.
     let (start, period) = (&some[..12], &some[12..25]);
     [start, &period.repeat(number.div_ceil(8 * 258))].concat()
 }
 
-/// At least so many zeros by gzip, which takes 13 bits for 258 of them.
+/// Returns a gzip stream of at least `number` zeros, which takes 13 bits per 258 zeros.
 #[cfg(feature = "remote")]
 pub(super) fn zeros(number: usize) -> Vec<u8> {
     let mut bits = Bits::default();
-    // One block, the last, with fixed codes: a zero, then runs of 258 at the distance 1, then the end.
+    // A single final block with fixed codes: a zero, then runs of 258 with distance 1, then the end code.
     bits.push(&[1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0]);
     let runs = number.div_ceil(258);
     for _ in 0..runs {
