@@ -1,20 +1,20 @@
-//! What becomes of what others own when these are deleted.
+//! Deletion propagation to dependent objects.
 
-/// What becomes of objects that belong to one that is deleted.
+/// Deletion propagation: what happens to the objects that a deleted object owns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Cascade {
-    /// They are deleted afterwards.
+    /// They are deleted after their owner.
     #[default]
     Background,
-    /// They are deleted before.
+    /// They are deleted before their owner.
     Foreground,
-    /// They stay, and belong to nobody.
+    /// They are kept, without their owner reference.
     Orphan,
 }
 
 impl Cascade {
-    /// The API's word for it.
+    /// The value of the API field `propagationPolicy`.
     pub(super) fn policy(self) -> &'static str {
         match self {
             Self::Background => "Background",

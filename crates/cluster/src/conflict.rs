@@ -1,35 +1,37 @@
-//! Fields that another manager owns.
+//! Server-side apply conflicts: fields that another field manager owns.
 
 use super::failure::{FailureCause, Refusal};
 use super::plan::Object;
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::diagnostic::{Code, Diagnostic};
 
-/// Why an object was not applied: other managers own fields that would change.
+/// A server-side apply conflict: other field managers own fields that would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApplyConflict {
     /// The object.
     pub object: Object,
-    /// The fields, in the server's order.
+    /// The conflicting fields, in the server's order.
     pub fields: Vec<FieldConflict>,
 }
 
-/// One field and who owns it.
+/// One conflicting field and its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldConflict {
-    /// The path as the server writes it, without the leading dot:
+    /// The field path as the server writes it, without the leading dot:
     /// `spec.template.spec.containers[name="web"].image`.
     pub path: String,
-    /// The manager that owns the field.
+    /// The field manager that owns the field.
     pub manager: String,
-    /// How and when it took it, such as `using apps/v1 at 2026-01-02T03:04:05Z`; may be empty.
+    /// API version, subresource and time of the manager's last write, such as `using apps/v1 at
+    /// 2026-01-02T03:04:05Z`. May be empty.
     pub detail: String,
 }
 
-/// The managers by which objects are made and changed by hand, before they are applied server-side.
-const FORMER: [&str; 6] = [
+/// Field managers of kubectl commands that do not apply server-side. They own fields of objects that were created
+/// or edited before server-side apply was used.
+const NON_APPLY_MANAGERS: [&str; 6] = [
     "before-first-apply",
     "kubectl-client-side-apply",
     "kubectl-create",
@@ -39,7 +41,7 @@ const FORMER: [&str; 6] = [
 ];
 
 impl ApplyConflict {
-    /// From a refusal, when that is what it is about.
+    /// Parses the conflict of a server's error response. Returns none if the error is no field manager conflict.
     pub(super) fn read(object: &Object, refusal: &Refusal) -> Option<Self> {
         let causes = refusal.details.iter().flat_map(|details| &details.causes);
         let causes = causes.filter(|cause| cause.reason == "FieldManagerConflict");
@@ -48,20 +50,20 @@ impl ApplyConflict {
         found.then(|| Self { object: object.clone(), fields })
     }
 
-    /// The same without the fields of some managers; none when all are theirs.
+    /// Removes the fields of some managers. Returns none if no fields remain.
     pub(super) fn without(mut self, managers: &[&str]) -> Option<Self> {
         self.fields.retain(|field| !managers.contains(&field.manager.as_str()));
         (!self.fields.is_empty()).then_some(self)
     }
 
-    /// The same without the annotation of client-side apply, which is nobody's wish; none when it is all.
+    /// Removes the last-applied annotation, which no manager sets on purpose. Returns none if no fields remain.
     pub(super) fn without_last_applied(mut self) -> Option<Self> {
         let path = format!("metadata.annotations.{LAST_APPLIED}");
         self.fields.retain(|field| field.path != path);
         (!self.fields.is_empty()).then_some(self)
     }
 
-    /// Adds a line for each field.
+    /// Adds a note for each field.
     fn describe(&self, diagnostic: Diagnostic) -> Diagnostic {
         let line = |f: &FieldConflict| match f.detail.as_str() {
             "" => format!("{}: owned by `{}`", f.path, f.manager),
@@ -70,32 +72,34 @@ impl ApplyConflict {
         self.fields.iter().fold(diagnostic, |d, field| d.note(line(field)))
     }
 
-    /// As an error.
+    /// Returns the conflict as an error.
     #[must_use]
     pub fn error(&self) -> Diagnostic {
         let (count, managers) = (self.fields.len(), self.managers());
         let fields = if count == 1 { "1 field is".into() } else { format!("{count} fields are") };
         let message = format!("{}: {fields} owned by {managers}", self.object);
         self.describe(Diagnostic::error(Code::Conflict, message)).help(if self.is_migration() {
-            "commands of kubectl set them before the object was applied server-side: take them over once with \
-             --force-conflicts, or, if `kubectl apply` keeps the object, apply with --field-manager=kubectl as that \
-             does"
+            "kubectl commands set these fields before the object was applied server-side: take ownership once with \
+             --force-conflicts, or use --field-manager=kubectl if `kubectl apply` still manages the object"
         } else {
-            "take the fields over with --force-conflicts, leave them out of the manifest, or give them the \
-             values that they have"
+            "take ownership with --force-conflicts, remove the fields from the manifest, or set them to their \
+             live values"
         })
     }
 
-    /// Whether nobody owns the fields but commands of kubectl that do not apply server-side, such as `kubectl create`.
+    /// Returns true if all owners are kubectl commands that do not apply server-side, such as `kubectl create`.
     fn is_migration(&self) -> bool {
-        self.fields.iter().all(|field| FORMER.contains(&field.manager.as_str()))
+        self.fields.iter().all(|field| NON_APPLY_MANAGERS.contains(&field.manager.as_str()))
     }
 
-    /// As a warning that says what applying will meet.
+    /// Returns the conflict as a warning: applying will need `--force-conflicts`.
     #[must_use]
     pub fn warning(&self) -> Diagnostic {
-        let message =
-            format!("{}: applying needs --force-conflicts: owned by {}", self.object, self.managers());
+        let message = format!(
+            "{}: applying requires --force-conflicts: fields are owned by {}",
+            self.object,
+            self.managers()
+        );
         self.describe(Diagnostic::warning(Code::Conflict, message))
     }
 
@@ -108,10 +112,10 @@ impl ApplyConflict {
 }
 
 impl FieldConflict {
-    /// `conflict with "manager" using apps/v1 at 2026-01-02T03:04:05Z`, the manager quoted as in Go.
+    /// Parses `conflict with "manager" using apps/v1 at 2026-01-02T03:04:05Z`. The manager is quoted as in Go.
     fn read(cause: &FailureCause) -> Self {
         let rest = cause.message.strip_prefix("conflict with ").unwrap_or(&cause.message);
-        // Where quoted text ends, a reader of JSON knows as well; Go escapes hardly more than it.
+        // A JSON parser finds the end of the quoted text; Go escapes hardly more than JSON does.
         let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
         let (manager, detail) = match values.next() {
             Some(Ok(manager)) => (manager, rest.get(values.byte_offset()..).unwrap_or_default()),
@@ -132,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn managers_are_read_from_the_servers_words() {
+    fn managers_are_parsed_from_server_messages() {
         let table = [
             (r#"conflict with "kubectl""#, "kubectl", ""),
             (
@@ -150,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_migration_is_called_one() {
+    fn conflict_with_kubectl_commands_suggests_the_kubectl_manager() {
         let help = |managers: &[&str]| {
             let gvk = Gvk::from_manifest("v1", "ConfigMap");
             let field = |manager: &&str| {
@@ -158,7 +162,7 @@ mod tests {
             };
             let object = Object { gvk, namespace: "a".into(), name: "web".into() };
             let conflict = ApplyConflict { object, fields: managers.iter().map(field).collect() };
-            conflict.error().help_text().expect("a way out").to_string()
+            conflict.error().help_text().expect("a help").to_string()
         };
         for managers in
             [&["kubectl-create"][..], &["before-first-apply"], &["kubectl-edit", "kubectl-create"]]
@@ -172,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn each_field_is_named_with_its_manager() {
+    fn error_lists_each_field_with_its_manager() {
         let object = Object {
             gvk: Gvk::from_manifest("apps/v1", "Deployment"),
             namespace: "a".into(),

@@ -1,6 +1,5 @@
-//! What namespaces and CRDs hold: the objects that go with them.
-//!
-//! What is not seen must not count as nothing: where a server does not tell everything, that is the answer.
+//! The objects in namespaces and of CRDs, which are deleted with them. If a server does not list everything, the
+//! result is an error message: unknown contents must not count as empty.
 
 use std::time::Duration;
 
@@ -19,30 +18,30 @@ use super::mapping::{DEFINITIONS, Mapping, definition_path};
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::Result;
 
-/// An object by group, kind, namespace and name, whatever version of its kind is used.
+/// Identity of an object by group, kind, namespace and name, regardless of the API version.
 pub(super) type ContentKey = (SmolStr, SmolStr, SmolStr, SmolStr);
 
 pub(super) fn content_key(gvk: &Gvk, namespace: &str, name: &str) -> ContentKey {
     (gvk.group.clone(), gvk.kind.clone(), namespace.into(), name.into())
 }
 
-/// What goes anyway, with all that it owns.
+/// Objects that are deleted anyway, including all dependents.
 #[derive(Debug, Default)]
 pub(super) struct Leaving {
-    /// By identity.
+    /// UIDs.
     pub(super) uids: FxHashSet<String>,
     pub(super) names: FxHashSet<ContentKey>,
 }
 
-/// All that an object holds, or why the server does not show all of it.
+/// The contents of a namespace or CRD, or the reason why they cannot be listed completely.
 pub(super) type WhatIsHeld = std::result::Result<HeldContents, String>;
 
-/// Objects that are held, sorted by name.
+/// Contained objects, sorted by name.
 #[derive(Debug)]
 pub(super) struct HeldContents(Vec<HeldContent>);
 
-/// How many of the things that are held are named.
-const NAMED: usize = 3;
+/// Maximum number of objects that are named in a message.
+const MAX_NAMED: usize = 3;
 
 impl HeldContents {
     pub(super) fn len(&self) -> usize {
@@ -55,8 +54,8 @@ impl HeldContents {
 
     /// `configmap/a, configmap/b, pod/c and 2 more`
     pub(super) fn named(&self) -> String {
-        let named: Vec<_> = self.0.iter().take(NAMED).map(|content| content.name.as_str()).collect();
-        let more = match self.0.len().saturating_sub(NAMED) {
+        let named: Vec<_> = self.0.iter().take(MAX_NAMED).map(|content| content.name.as_str()).collect();
+        let more = match self.0.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
@@ -64,23 +63,22 @@ impl HeldContents {
     }
 }
 
-/// What a namespace holds, beyond what is leaving.
+/// Returns the objects in a namespace that are not deleted anyway.
 ///
-/// # Errors
-/// There is no answer, or one that is not understood.
+/// # Errors The server does not respond, or the response is invalid.
 pub(super) async fn namespace_contents(
     cluster: &Cluster,
     name: &str,
     leaving: &Leaving,
 ) -> Result<WhatIsHeld> {
     cluster.discover_all().await?;
-    if let Some(untold) = cluster.untold() {
-        return Ok(Err(format!("it cannot be told what it still holds: {untold}")));
+    if let Some(reason) = cluster.untold() {
+        return Ok(Err(format!("cannot list what it still contains: {reason}")));
     }
     let mut contents = Vec::new();
     match unserved(cluster, name, leaving).await? {
         Ok(found) => contents.extend(found),
-        Err(untold) => return Ok(Err(untold)),
+        Err(reason) => return Ok(Err(reason)),
     }
     let mut best: FxHashMap<(SmolStr, SmolStr), Mapping> = FxHashMap::default();
     let known = cluster.known_mappings().into_iter();
@@ -100,20 +98,21 @@ pub(super) async fn namespace_contents(
     while let Some((mapping, listed)) = lists.next().await {
         match listed? {
             Ok(items) => contents.extend(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item))),
-            // What cannot be listed at all is nowhere.
+            // Objects of resources without list requests are not stored.
             Err(refusal) if refusal.http == 405 => {}
-            // Its CRD has just gone, and its objects with it.
+            // The CRD was just deleted with its objects.
             Err(refusal) if refusal.http == 404 && is_gone(cluster, &mapping, &refusal).await => {}
-            Err(refusal) => return Ok(Err(untold(&mapping.gvk, &refusal.message))),
+            Err(refusal) => return Ok(Err(cannot_list(&mapping.gvk, &refusal.message))),
         }
     }
     Ok(held(contents, leaving))
 }
 
-/// Returns true once the server no longer has the kind, or its CRD is being deleted.
+/// Returns true once the server no longer serves the kind, or its CRD is being deleted.
 ///
-/// Discovery of a busy server lists a kind for seconds after its CRD is gone. In that time a list is answered with a 404
-/// that is no `Status`, which something between could have sent: then the CRD itself must be absent, too.
+/// Discovery of a busy server lists a kind for seconds after its CRD is gone. During that time a list request
+/// fails with a 404 that is not a `Status`; a proxy could have sent it. In that case the CRD must be absent as
+/// well.
 async fn is_gone(cluster: &Cluster, mapping: &Mapping, refusal: &Refusal) -> bool {
     let definition = Ask::object(mapping.definition_path());
     for _ in 0..GONE_ATTEMPTS {
@@ -126,7 +125,7 @@ async fn is_gone(cluster: &Cluster, mapping: &Mapping, refusal: &Refusal) -> boo
         if (is_absent || refusal.is_not_found()) && is_lost().await.unwrap_or_default() {
             return true;
         }
-        sleep(BETWEEN_ATTEMPTS).await;
+        sleep(RETRY_INTERVAL).await;
     }
     false
 }
@@ -135,30 +134,30 @@ fn has_deletion_time(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null())
 }
 
-/// What a CRD holds, beyond what is leaving. The CRD is given whole.
+/// Returns the objects of a CRD that are not deleted anyway. `definition` is the whole CRD.
 ///
 /// # Errors
-/// There is no answer, or one that is not understood.
+/// The server does not respond, or the response is invalid.
 pub(super) async fn definition_contents(
     cluster: &Cluster,
     definition: &Value,
     leaving: &Leaving,
 ) -> Result<WhatIsHeld> {
-    // Without a namespace in its path that is all of them.
+    // Without a namespace in the path, all namespaces are listed.
     Ok(listed_by(cluster, definition, "").await?.and_then(|contents| held(contents, leaving)))
 }
 
-/// What a listing told, or why nothing is told.
+/// Objects of a list, or the reason why they cannot be listed.
 type HeldListing = std::result::Result<Vec<HeldContent>, String>;
 
-/// What a namespace holds of CRDs that discovery does not have: nothing serves them, or not yet. Their objects are kept
-/// all the same, and go with the namespace.
+/// Returns the objects in a namespace whose CRDs are missing from discovery, because they are not served or not
+/// yet. Their objects are stored nevertheless and are deleted with the namespace.
 async fn unserved(cluster: &Cluster, namespace: &str, leaving: &Leaving) -> Result<HeldListing> {
     let definitions = match metadata_of(cluster, DEFINITIONS, "").await? {
         Ok(definitions) => definitions,
-        // A server without CRDs has none.
+        // A server without CRD support has none.
         Err(refusal) if refusal.is_not_found() => return Ok(Ok(Vec::new())),
-        Err(refusal) => return Ok(Err(untold_of("CRDs that are not served", &refusal.message))),
+        Err(refusal) => return Ok(Err(cannot_list_of("CRDs that are not served", &refusal.message))),
     };
     let known = cluster.known_mappings();
     let served: FxHashSet<(&str, &str)> =
@@ -178,13 +177,13 @@ async fn unserved(cluster: &Cluster, namespace: &str, leaving: &Leaving) -> Resu
     Ok(Ok(contents))
 }
 
-/// How often a kind is asked for that its CRD says is served, and how long is waited between: it comes a little later.
+/// Number of attempts, and the interval between them, to list a kind whose CRD is served: discovery lags behind.
 const ATTEMPTS: usize = 10;
-/// How often discovery is read again after a list of a kind that it has was not found.
+/// Number of times that discovery is read again after a list request of a known kind was not found.
 const GONE_ATTEMPTS: usize = 75;
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What a namespace holds of a CRD that discovery does not have.
+/// Returns the objects in a namespace of a CRD that is missing from discovery.
 async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<HeldListing> {
     let ask = Ask::object(definition_path(name));
     let mut listing = Ok(Vec::new());
@@ -192,10 +191,10 @@ async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<H
         let answer = match cluster.ask(&ask).await?.accepted() {
             Ok(answer) => answer,
             Err(refusal) if refusal.is_not_found() => return Ok(Ok(Vec::new())),
-            Err(refusal) => return Ok(Err(untold_of(name, &refusal.message))),
+            Err(refusal) => return Ok(Err(cannot_list_of(name, &refusal.message))),
         };
         let definition: Value = cluster.read_with(json::decode, &answer)?;
-        // The objects of a CRD that is on its way out go with it.
+        // The objects of a CRD that is being deleted are deleted with it.
         if has_deletion_time(&definition)
             || definition["spec"]["scope"] != "Namespaced"
             || !was_established(&definition)
@@ -206,30 +205,30 @@ async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<H
         if listing.is_ok() || served_version(&definition).is_none() {
             break;
         }
-        sleep(BETWEEN_ATTEMPTS).await;
+        sleep(RETRY_INTERVAL).await;
     }
     Ok(listing)
 }
 
-/// Whether there may be objects of a CRD: once established, it stays so.
+/// Returns true if objects of a CRD may exist. The condition stays true once set.
 fn was_established(definition: &Value) -> bool {
     let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
     conditions.into_iter().flatten().any(|one| one["type"] == "Established" && one["status"] == "True")
 }
 
-/// The objects of a CRD, of one namespace or, where it is empty, of all.
+/// Returns the objects of a CRD in one namespace, or in all if it is empty.
 async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Result<HeldListing> {
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (group, kind, plural) = (text("/spec/group"), text("/spec/names/kind"), text("/spec/names/plural"));
     let version = served_version(definition);
     let gvk = Gvk { group: group.into(), version: version.unwrap_or_default().into(), kind: kind.into() };
     if version.is_none() {
-        return Ok(Err(untold(&gvk, "no version of it is served")));
+        return Ok(Err(cannot_list(&gvk, "no version of the CRD is served")));
     }
     let mapping = Mapping::new(gvk, plural, !namespace.is_empty());
     Ok(match metadata_of(cluster, &mapping.collection(namespace), "").await? {
         Ok(items) => Ok(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item)).collect()),
-        Err(refusal) => Err(untold(&mapping.gvk, &refusal.message)),
+        Err(refusal) => Err(cannot_list(&mapping.gvk, &refusal.message)),
     })
 }
 
@@ -239,16 +238,16 @@ fn served_version(definition: &Value) -> Option<&str> {
     served?["name"].as_str()
 }
 
-fn untold_of(what: &str, why: &str) -> String {
-    format!("it cannot be told whether it still holds objects of {what}: {why}")
+fn cannot_list_of(what: &str, why: &str) -> String {
+    format!("cannot list whether it still contains objects of {what}: {why}")
 }
 
-fn untold(gvk: &Gvk, why: &str) -> String {
+fn cannot_list(gvk: &Gvk, why: &str) -> String {
     let group = if gvk.group.is_empty() { String::new() } else { format!(".{}", gvk.group) };
-    format!("it cannot be told whether it still holds a {}{group}: {why}", gvk.kind)
+    format!("cannot list whether it still contains a {}{group}: {why}", gvk.kind)
 }
 
-/// An object that is held.
+/// A contained object.
 #[derive(Debug, Clone)]
 pub(super) struct HeldContent {
     /// `configmap/a`
@@ -256,7 +255,7 @@ pub(super) struct HeldContent {
     key: ContentKey,
     uid: String,
     owners: Vec<String>,
-    /// Whether nobody misses it: it is on its way out and nothing holds it, or is in every namespace.
+    /// True if the object can be ignored: it is terminating without finalizers, or exists in every namespace.
     is_nothing: bool,
 }
 
@@ -264,7 +263,7 @@ impl HeldContent {
     fn of(gvk: &Gvk, item: &Value) -> Option<Self> {
         let metadata = item.get("metadata")?;
         let text = |field: &str| metadata.get(field).and_then(Value::as_str);
-        // What has no identity, such as a measurement, is no object that is kept.
+        // Objects without UID, such as metrics, are not stored.
         let (name, uid) = (text("name")?, text("uid")?);
         let owners = metadata.get("ownerReferences").and_then(Value::as_array).into_iter().flatten();
         Some(Self {
@@ -272,20 +271,21 @@ impl HeldContent {
             key: content_key(gvk, text("namespace").unwrap_or_default(), name),
             uid: uid.into(),
             owners: owners.filter_map(|owner| Some(owner.get("uid")?.as_str()?.to_string())).collect(),
-            is_nothing: is_going(metadata) || is_everywhere(gvk, name, metadata),
+            is_nothing: is_terminating(metadata) || is_in_every_namespace(gvk, name, metadata),
         })
     }
 }
 
-/// Whether it goes by itself: what a finalizer holds may stay for ever, and what holds it with it.
-fn is_going(metadata: &Value) -> bool {
+/// Returns true if the object is terminating without finalizers. With finalizers it may stay forever, and its
+/// namespace with it.
+fn is_terminating(metadata: &Value) -> bool {
     let finalizers = metadata.get("finalizers").and_then(Value::as_array);
     let is_deleted = metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null());
     is_deleted && finalizers.is_none_or(Vec::is_empty)
 }
 
-/// Whether controllers put it into every namespace, or beside what is there.
-fn is_everywhere(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
+/// Returns true if controllers create the object in every namespace, or along with other objects.
+fn is_in_every_namespace(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
     let has = |field: &str, key: &str| metadata.get(field).and_then(|map| map.get(key));
     match (gvk.group.as_str(), gvk.kind.as_str()) {
         ("" | "events.k8s.io", "Event") => true,
@@ -298,10 +298,10 @@ fn is_everywhere(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
     }
 }
 
-/// What is left when all that goes anyway is gone: what is leaving, and all that it owned.
+/// Returns the objects that remain after `leaving` objects and all their dependents are gone.
 fn held(mut contents: Vec<HeldContent>, leaving: &Leaving) -> WhatIsHeld {
     let mut gone = leaving.uids.clone();
-    // One object may be served by several groups, and leave by the name that it has in one of them.
+    // An object may be served by several API groups, and be in `leaving` under one of them.
     let named = contents.iter().filter(|content| leaving.names.contains(&content.key));
     gone.extend(named.map(|content| content.uid.clone()));
     contents.sort_by(|a, b| a.name.cmp(&b.name));
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_anyway_holds_nothing() {
+    fn objects_that_are_deleted_anyway_are_ignored() {
         let owned = |uid: &str, owner: &str| {
             content("Pod", &json!({"name": uid, "uid": uid, "ownerReferences": [{"uid": owner}]}))
         };

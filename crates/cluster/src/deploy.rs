@@ -1,7 +1,7 @@
-//! Applying objects, waiting until they are ready, and pruning what left their ApplySet, in one call.
+//! Applies objects, waits until they are ready, and prunes objects that left their ApplySet, in one call.
 //!
-//! Knows the order of the steps and what each needs of the one before; the steps themselves are in `apply`, `ready` and
-//! `applyset`.
+//! Defines the order of the steps and the results that each passes to the next; the steps themselves are in
+//! `apply`, `ready` and `applyset`.
 
 use super::apply::{ApplySummary, Event, ServerSideApplyOptions, apply};
 use super::applyset::{ApplySetEvent, ApplySetOptions, ApplySetRun, PruneSummary, parent_of};
@@ -18,17 +18,17 @@ use smp_text::diagnostic::Result;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DeployOptions {
-    /// Options of the apply. Its `stop` interrupts the other steps as well, and its `last_applied` is replaced by that of
-    /// the ApplySet's tooling.
+    /// Options of the apply. Its `stop` interrupts the other steps as well, and its `last_applied` is replaced by
+    /// that of the ApplySet's tooling.
     pub apply: ServerSideApplyOptions,
     /// Wait for readiness after the apply. Pruned objects are then waited for until they are gone.
     pub wait: Option<WaitOptions>,
-    /// The ApplySet that the objects are, whose other members are pruned.
+    /// The ApplySet of the objects. Its other members are pruned.
     pub set: Option<ApplySetOptions>,
 }
 
 impl DeployOptions {
-    /// The options of each step, with what one step takes over from another.
+    /// Returns the options of each step, including those that one step takes from another.
     fn resolved(&self) -> Self {
         let mut options = self.clone();
         let stop = &options.apply.stop;
@@ -46,7 +46,7 @@ impl DeployOptions {
     }
 }
 
-/// Receives the events of a run.
+/// Callback that receives the events of a run.
 pub(crate) type DeployReport<'r> = &'r mut (dyn FnMut(DeployEvent<'_>) + Send);
 
 /// Progress of [`deploy`].
@@ -89,24 +89,25 @@ pub struct DeploySummary {
 }
 
 impl DeploySummary {
-    /// Whether all requested steps were completed.
+    /// Returns true if all requested steps were completed.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.is_ready()
             && self.pruned.as_ref().is_none_or(|end| end.as_ref().is_ok_and(PruneSummary::is_success))
     }
 
-    /// Whether all objects were applied, and are ready if that was waited for.
+    /// Returns true if all objects were applied and, if waited for, are ready.
     fn is_ready(&self) -> bool {
         self.applied.is_success()
             && self.waited.as_ref().is_none_or(|end| end.as_ref().is_ok_and(WaitVerdict::is_ready))
     }
 }
 
-/// Applies objects, waits until they are ready, and prunes what left their ApplySet.
+/// Applies objects, waits until they are ready, and prunes objects that left their ApplySet.
 ///
-/// Nothing is pruned unless all objects were applied and became ready: what was not applied must not be taken for what
-/// left the set, and what is not ready may still need it. The resources get the label of the ApplySet.
+/// Nothing is pruned unless all objects were applied and became ready: objects that failed must not count as
+/// removed from the set, and objects that are not ready may still need the others. The resources get the label of
+/// the ApplySet.
 ///
 /// ```no_run
 /// use smp_cluster::{

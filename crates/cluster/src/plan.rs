@@ -1,7 +1,7 @@
-//! What is to be sent where: every object with its resource, namespace and place in the order.
+//! Plan of a run: the API resource, namespace and phase of every object.
 //!
-//! All objects are looked at before the first is sent, so that a mistake in one of them stops the
-//! whole run while the cluster is still untouched.
+//! All objects are validated before the first is sent, so that an invalid one stops the whole run while the
+//! cluster is still unchanged.
 
 use std::fmt;
 
@@ -20,26 +20,26 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::{Map, Node, to_json};
 
-/// An object as the server knows it.
+/// An object on the server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Object {
     /// Its kind.
     pub gvk: Gvk,
-    /// Its namespace; empty for kinds that have none.
+    /// The namespace; empty for cluster-scoped kinds.
     pub namespace: SmolStr,
     /// Its name.
     pub name: SmolStr,
 }
 
 impl fmt::Display for Object {
-    /// `deployment.apps/web`, as kubectl names what it applied.
+    /// `deployment.apps/web`, as in kubectl's output.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.gvk.object_name(&self.name))
     }
 }
 
 impl Object {
-    /// `apps.v1.Deployment.shop.web`, as `kubectl diff` names its files.
+    /// Returns the name of the object's file in `kubectl diff`: `apps.v1.Deployment.shop.web`.
     #[must_use]
     pub fn file_name(&self) -> String {
         let Gvk { group, version, kind } = &self.gvk;
@@ -48,7 +48,7 @@ impl Object {
     }
 }
 
-/// An object that a step failed on.
+/// An object that a step failed for.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ObjectFailure {
@@ -58,41 +58,41 @@ pub struct ObjectFailure {
     pub problem: Diagnostic,
 }
 
-/// The manager of kubectl's own applies, which keep the configuration that was applied last in an annotation. Of
-/// others it would say what is not true.
+/// The field manager of `kubectl apply`, which stores the last applied configuration in an annotation. Applied by
+/// any other manager, the annotation would be wrong.
 pub(super) const KUBECTL: &str = "kubectl";
 
-/// How long all annotations of an object may be.
-const ANNOTATIONS: usize = 256 << 10;
+/// Maximum size of all annotations of an object in bytes.
+const MAX_ANNOTATIONS: usize = 256 << 10;
 
-/// One object to send.
+/// An object of a run.
 #[derive(Debug)]
 pub(super) struct PlannedObject<'r> {
     pub(super) resource: &'r Resource,
     pub(super) object: Object,
-    /// None when neither the server nor a CRD among the objects knows the kind.
+    /// None if neither the server nor a CRD among the objects defines the kind.
     pub(super) mapping: Option<Mapping>,
-    /// Whether the server knows the kind already.
+    /// True if the server already serves the kind.
     pub(super) served: bool,
 }
 
 impl PlannedObject<'_> {
-    /// The path of the object; none if its kind is not known.
+    /// Returns the path of the object, or none if its kind is unknown.
     pub(super) fn path(&self) -> Option<String> {
         Some(self.mapping.as_ref()?.path(&self.object.namespace, &self.object.name))
     }
 
-    /// The path of the object; none if the server does not have its kind yet.
+    /// Returns the path of the object, or none if the server does not serve its kind yet.
     pub(super) fn served_path(&self) -> Option<String> {
         self.path().filter(|_| self.served)
     }
 
-    /// A problem of the object, at the start of its manifest.
+    /// Adds the object and the start of its manifest to an error.
     pub(super) fn located(&self, problem: Diagnostic) -> Diagnostic {
         problem.resource(self.resource.id()).at(self.resource.node().span().at_start())
     }
 
-    /// The manifest with its namespace, as that manager sends it.
+    /// Returns the manifest with its namespace, as the manager sends it.
     pub(super) fn manifest(&self, manager: &str) -> Node {
         let mut node = self.resource.node().clone();
         if manager != KUBECTL
@@ -112,40 +112,42 @@ impl PlannedObject<'_> {
         node
     }
 
-    /// The object in a server's answer. Anything else would look like one that was applied, or has no differences.
+    /// Parses the object in a response. A response with another object is an error, since it could pass for an
+    /// applied or unchanged one.
     pub(super) fn read(&self, answer: &[u8]) -> serde_json::Result<Node> {
         let object = json::read_object(answer)?;
         let text = |path: &[&str]| object.get_path(path).and_then(Node::as_str);
-        let is_asked_for = text(&["kind"]) == Some(self.object.gvk.kind.as_str())
+        let is_expected = text(&["kind"]) == Some(self.object.gvk.kind.as_str())
             && text(&["metadata", "name"]) == Some(self.object.name.as_str());
-        if is_asked_for {
+        if is_expected {
             Ok(object)
         } else {
-            Err(serde::de::Error::custom(format!("it is not {}", self.object)))
+            Err(serde::de::Error::custom(format!("expected {}", self.object)))
         }
     }
 
-    /// What is odd about what that manager sends.
+    /// Returns a warning if the manifest has the last-applied annotation and the manager does not send it.
     pub(super) fn warning(&self, manager: &str) -> Option<String> {
         self.resource
             .node()
             .get_path(&["metadata", "annotations", LAST_APPLIED])
             .filter(|_| manager != KUBECTL)?;
         Some(format!(
-            "{}: its annotation {LAST_APPLIED} is not sent: it belongs to `kubectl apply`",
+            "{}: the annotation {LAST_APPLIED} is not sent, since it belongs to `kubectl apply`",
             self.object
         ))
     }
 
-    /// The manifest as the server takes it.
+    /// Returns the manifest as a request body.
     pub(super) fn body(&self, manager: &str) -> Result<Vec<u8>> {
         to_json(&self.manifest(manager))
             .map(String::into_bytes)
             .map_err(|error| error.resource(self.resource.id()))
     }
 
-    /// The same with the annotation of client-side apply, saying what is sent, for a live object that has it. None for
-    /// any other, for what is too long for that, and for the manager for whom servers do it.
+    /// Returns the request body with an updated last-applied annotation, if the live object has it. Returns none
+    /// for other objects, if the annotations would become too large, and for kubectl's manager, for which the
+    /// server updates it.
     pub(super) fn annotated_body(&self, manager: &str, live: &Value) -> Option<Vec<u8>> {
         let annotations = live.pointer("/metadata/annotations")?.as_object()?;
         annotations.get(LAST_APPLIED).filter(|_| manager != KUBECTL)?;
@@ -155,35 +157,34 @@ impl PlannedObject<'_> {
         let others = annotations.iter().filter(|(name, _)| own.get(name).is_none());
         let others: usize = others.map(|(name, value)| name.len() + length(value.as_str())).sum();
         let own: usize = own.iter().map(|(name, value)| name.len() + length(value.as_str())).sum();
-        if others + own > ANNOTATIONS {
+        if others + own > MAX_ANNOTATIONS {
             return None;
         }
         to_json(&annotated).ok().map(String::into_bytes)
     }
 }
 
-/// All objects of a run, in their order.
+/// The objects of a run, in order.
 #[derive(Debug)]
 pub(super) struct ObjectPlan<'r> {
     pub(super) targets: Vec<PlannedObject<'r>>,
-    /// The names of the namespaces among them.
+    /// The names of the namespaces among the objects.
     pub(super) namespaces: FxHashSet<SmolStr>,
-    /// The kinds that CRDs among them define, and the names of these CRDs.
+    /// The kinds that CRDs among the objects define, with the names of these CRDs.
     pub(super) defined: FxHashMap<Gvk, (Mapping, SmolStr)>,
 }
 
 impl<'r> ObjectPlan<'r> {
-    /// Finds the resource of every object; asks the server for what it serves.
+    /// Resolves every object with the server's discovery.
     ///
-    /// # Errors
-    /// The server cannot be asked; objects without version or name, or of another namespace than
-    /// the one asked for.
+    /// # Errors The server cannot be queried; objects without API version or name, or in another namespace than
+    /// the explicit one.
     pub(super) async fn make(cluster: &Cluster, resources: &'r [Resource]) -> Result<Self> {
         let kinds: FxHashSet<&Gvk> = resources.iter().map(|r| &r.id().gvk).collect();
         let kinds: Vec<Gvk> = kinds.into_iter().filter(|gvk| !gvk.version.is_empty()).cloned().collect();
         cluster.discover(&kinds).await?;
-        let defined = definitions(resources);
-        let destination = ObjectPlace {
+        let defined = defined_kinds_of(resources);
+        let destination = Destination {
             namespace: cluster.namespace(),
             is_enforced: cluster.namespace_is_enforced(),
             served: &|gvk| cluster.mapping(gvk),
@@ -195,47 +196,46 @@ impl<'r> ObjectPlan<'r> {
         Ok(Self { targets, namespaces, defined })
     }
 
-    /// The objects as far as they are known without a server: by the kinds that are built in, and by the CRDs among them.
+    /// Resolves the objects without a server, by the built-in kinds and the CRDs among the objects.
     ///
     /// # Errors
-    /// Objects without version or name, of another namespace than the one asked for, or there twice.
+    /// Objects without API version or name, in another namespace than the explicit one, or duplicates.
     pub(super) fn without_server(resources: &'r [Resource], options: &ConnectOptions) -> Result<Self> {
-        let defined = definitions(resources);
+        let defined = defined_kinds_of(resources);
         let targets = planned_by_schema(resources, options, &defined)?;
         Ok(Self { targets, namespaces: FxHashSet::default(), defined })
     }
 
-    /// Makes sure that every object's kind is known.
+    /// Checks that the kind of every object is known.
     ///
-    /// # Errors
-    /// Kinds that neither the server nor a CRD among the objects knows.
+    /// # Errors Neither the server nor a CRD among the objects defines a kind.
     pub(super) fn require_mappings(&self, cluster: &Cluster) -> Result<()> {
         let mut problems = Problems::default();
         for target in self.targets.iter().filter(|target| target.mapping.is_none()) {
             let node = target.resource.node();
-            let place = node.get("kind").map_or(node.span(), Node::span);
+            let span = node.get("kind").map_or(node.span(), Node::span);
             let problem = cluster.unknown_kind(&target.object.gvk);
-            problems.add(problem.resource(target.resource.id()).at(place));
+            problems.add(problem.resource(target.resource.id()).at(span));
         }
         nothing_sent(problems)
     }
 }
 
-/// Where objects go.
-struct ObjectPlace<'d> {
-    /// The namespace of those that name none.
+/// Defaults and lookups that apply to all objects.
+struct Destination<'d> {
+    /// The default namespace.
     namespace: &'d str,
-    /// Whether they may name no other.
+    /// True if objects must not use another namespace.
     is_enforced: bool,
-    /// The resource that serves a kind, as far as it is known without CRDs.
+    /// Returns the resource of a kind, as far as it is known without CRDs.
     served: &'d dyn Fn(&Gvk) -> Option<Mapping>,
 }
 
-/// The objects as they would be sent, as far as that is known without a server: by the kinds that are built in, and by
-/// the CRDs among them.
+/// Returns the objects as they would be sent, as far as it is known without a server: by the built-in kinds and
+/// the CRDs among the objects.
 ///
-/// # Errors
-/// As for applying: objects without version or name, of another namespace than the one asked for, or there twice.
+/// # Errors As for an apply: objects without API version or name, in another namespace than the explicit one, or
+/// duplicates.
 pub fn planned_without_server(
     resources: &[Resource],
     options: &ConnectOptions,
@@ -256,32 +256,32 @@ fn planned_by_schema<'r>(
         Some(Mapping::new(gvk.clone(), "", namespaced))
     };
     let is_enforced = options.namespace.is_some();
-    let destination = ObjectPlace { namespace: &namespace, is_enforced, served: &built_in };
+    let destination = Destination { namespace: &namespace, is_enforced, served: &built_in };
     planned(resources, &destination, defined)
 }
 
 fn planned<'r>(
     resources: &'r [Resource],
-    destination: &ObjectPlace<'_>,
+    destination: &Destination<'_>,
     defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
 ) -> Result<Vec<PlannedObject<'r>>> {
     let mut problems = Problems::default();
     let targets = resources.iter().map(|resource| target(destination, resource, defined));
     let targets: Vec<_> = targets.filter_map(|target| problems.value_of(target)).collect();
-    for problem in repeated(&targets) {
+    for problem in duplicates(&targets) {
         problems.add(problem);
     }
     nothing_sent(problems)?;
     Ok(targets)
 }
 
-/// Says that the cluster is as it was, if there are problems.
+/// Adds a note that nothing was sent, if there are errors.
 pub(super) fn nothing_sent(problems: Problems) -> Result<()> {
     problems.or(()).map_err(|problem| problem.note("nothing was sent to the cluster"))
 }
 
 fn target<'r>(
-    destination: &ObjectPlace<'_>,
+    destination: &Destination<'_>,
     resource: &'r Resource,
     defined: &FxHashMap<Gvk, (Mapping, SmolStr)>,
 ) -> Result<PlannedObject<'r>> {
@@ -289,12 +289,12 @@ fn target<'r>(
     let start = resource.node().span().at_start();
     for (field, value) in [("apiVersion", &id.gvk.version), ("metadata.name", &id.name)] {
         if value.is_empty() {
-            let message = format!("an object without `{field}` cannot be applied");
+            let message = format!("required field `{field}` is missing");
             return Err(Diagnostic::error(Code::MissingField, message).resource(id).at(start));
         }
     }
     for path in [&["apiVersion"][..], &["kind"], &["metadata", "name"], &["metadata", "namespace"]] {
-        text_or_nothing(resource, path)?;
+        check_string(resource, path)?;
     }
     let live = (destination.served)(&id.gvk);
     let served = live.is_some();
@@ -308,81 +308,81 @@ fn target<'r>(
     Ok(PlannedObject { resource, object, mapping, served })
 }
 
-/// Makes sure that what names an object is a text, as servers want it: `y` is a boolean for them, `1.0` a number.
-fn text_or_nothing(resource: &Resource, path: &[&str]) -> Result<()> {
+/// Checks that an identifying field is a string, as servers require: for them `y` is a boolean and `1.0` a number.
+fn check_string(resource: &Resource, path: &[&str]) -> Result<()> {
     let Some(value) = resource.node().get_path(path) else { return Ok(()) };
     if value.as_str().is_some() || value.is_null() {
         return Ok(());
     }
-    let message = format!("`{}` must be a text, and it is {}", path.join("."), value.type_name());
+    let message = format!("`{}` must be a string, not {}", path.join("."), value.type_name());
     let error = Diagnostic::error(Code::InvalidValue, message).resource(resource.id()).at(value.span());
-    Err(if value.scalar_text().is_some() { error.help("put it in quotes") } else { error })
+    Err(if value.scalar_text().is_some() { error.help("quote the value") } else { error })
 }
 
-/// The object's own namespace, else that of the destination.
-fn namespace(destination: &ObjectPlace<'_>, resource: &Resource) -> Result<SmolStr> {
+/// Returns the namespace of the object, or the default namespace.
+fn namespace(destination: &Destination<'_>, resource: &Resource) -> Result<SmolStr> {
     let own = &resource.id().namespace;
     if own.is_empty() {
         return Ok(destination.namespace.into());
     }
     if destination.is_enforced && own != destination.namespace {
-        let asked = destination.namespace;
-        let message = format!("its namespace `{own}` is not the namespace `{asked}` that was asked for");
-        let place = resource.node().get_path(&["metadata", "namespace"]).map(Node::span).unwrap_or_default();
+        let explicit = destination.namespace;
+        let message = format!("namespace `{own}` of the object does not match --namespace `{explicit}`");
+        let span = resource.node().get_path(&["metadata", "namespace"]).map(Node::span).unwrap_or_default();
         return Err(Diagnostic::error(Code::InvalidValue, message)
             .resource(resource.id())
-            .at(place)
-            .help(format!("give --namespace={own}, or leave --namespace out")));
+            .at(span)
+            .help(format!("use --namespace={own}, or omit --namespace")));
     }
     Ok(own.clone())
 }
 
-/// An error for each object that is there twice: what came last would win. The version of the kind does not tell
-/// objects apart.
-fn repeated(targets: &[PlannedObject<'_>]) -> Vec<Diagnostic> {
+/// Returns an error for each duplicate object, since the last one would win. Objects with different versions of a
+/// kind are duplicates as well.
+fn duplicates(targets: &[PlannedObject<'_>]) -> Vec<Diagnostic> {
     let mut seen = FxHashMap::default();
     let again = targets.iter().filter_map(|target| {
         let Object { gvk, namespace, name } = &target.object;
-        let first = *seen.entry((group_of(gvk), &gvk.kind, namespace, name)).or_insert(target.resource);
+        let first = *seen.entry((identity_group(gvk), &gvk.kind, namespace, name)).or_insert(target.resource);
         (!std::ptr::eq(first, target.resource)).then_some((first, target))
     });
     let error = |(first, target): (&Resource, &PlannedObject<'_>)| {
-        let message = format!("{} is there twice", target.object);
+        let message = format!("duplicate object {}", target.object);
         target
             .located(Diagnostic::error(Code::DuplicateResource, message))
-            .label(first.node().span().at_start(), "here first")
-            .help("leave one of them out, or merge one over the other")
+            .label(first.node().span().at_start(), "first defined here")
+            .help("remove one of them, or merge them")
     };
     again.map(error).collect()
 }
 
-/// The group that tells a kind's objects apart. Events are the same objects in both groups that have them.
-fn group_of(gvk: &Gvk) -> &str {
+/// Returns the group that identifies objects of a kind. Events of both of their API groups are the same objects.
+fn identity_group(gvk: &Gvk) -> &str {
     match (gvk.group.as_str(), gvk.kind.as_str()) {
         ("events.k8s.io", "Event") => "",
         (group, _) => group,
     }
 }
 
-/// The kinds that the CRDs among the resources define, each with its CRD's name. What cannot be read defines none; the
-/// server will say what is wrong with it.
-fn definitions(resources: &[Resource]) -> FxHashMap<Gvk, (Mapping, SmolStr)> {
+/// Returns the kinds that CRDs among the resources define, each with the name of its CRD. Invalid CRDs are
+/// skipped, since the server reports their errors.
+fn defined_kinds_of(resources: &[Resource]) -> FxHashMap<Gvk, (Mapping, SmolStr)> {
     let crds = resources.iter().filter(|resource| resource.id().gvk.is_crd());
     let defined = crds.flat_map(|crd| {
         let kinds = defined_kinds(crd.node()).unwrap_or_default().into_iter();
-        kinds.map(|kind| (kind.gvk.clone(), (mapping_of(kind), crd.id().name.clone())))
+        kinds.map(|kind| (kind.gvk.clone(), (mapping_from(kind), crd.id().name.clone())))
     });
     defined.collect()
 }
 
-fn mapping_of(kind: NamedKind) -> Mapping {
+fn mapping_from(kind: NamedKind) -> Mapping {
     let mut names = kind.names.into_iter();
     let plural = names.next().unwrap_or_default();
     let namespaced = kind.scope == Some(Scope::Namespaced);
     Mapping { names: names.collect(), ..Mapping::new(kind.gvk, plural, namespaced) }
 }
 
-/// Kinds that others refer to when they are created, and which therefore go before these.
+/// Kinds that other objects refer to when they are created, so they are sent before them.
 const FIRST: [&str; 10] = [
     "ClusterRole",
     "IngressClass",
@@ -396,7 +396,7 @@ const FIRST: [&str; 10] = [
     "PersistentVolume",
 ];
 
-/// Kinds that change how others are admitted, and which therefore go after these.
+/// Kinds that affect the admission of other objects, so they are sent after them.
 const LAST: [&str; 7] = [
     "APIService",
     "MutatingAdmissionPolicy",
@@ -407,7 +407,7 @@ const LAST: [&str; 7] = [
     "ValidatingWebhookConfiguration",
 ];
 
-/// When an object is sent; objects of one phase are sent side by side.
+/// Phases of an apply. Objects of one phase are sent in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Namespaces,
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_named_as_kubectl_names_them() {
+    fn objects_are_displayed_as_in_kubectl() {
         let deployment = object("apps/v1", "Deployment", "shop");
         assert_eq!(deployment.to_string(), "deployment.apps/x");
         assert_eq!(deployment.file_name(), "apps.v1.Deployment.shop.x");
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_the_same_in_any_version_of_their_kind() {
+    fn objects_are_identified_regardless_of_version() {
         let text = |version: &str, kind: &str| {
             format!("apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\n")
         };
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_need_goes_first() {
+    fn dependencies_are_sent_first() {
         let phase = |api_version, kind| Phase::of(&Gvk::from_manifest(api_version, kind));
         let table = [
             ("v1", "Namespace", Phase::Namespaces),
@@ -502,14 +502,14 @@ mod tests {
     }
 
     #[test]
-    fn definitions_among_the_objects_are_known() {
+    fn kinds_of_crds_among_the_objects_are_known() {
         let crd = resource(
             "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: foos.ex.io}
 spec: {group: ex.io, scope: Cluster, names: {kind: Foo, plural: foos}, versions: [{name: v1}, {name: v2}]}",
         );
-        let known = definitions(&[crd]);
+        let known = defined_kinds_of(&[crd]);
         let (mapping, crd) = &known[&Gvk::from_manifest("ex.io/v2", "Foo")];
         assert_eq!(
             (mapping.plural.as_str(), mapping.namespaced, crd.as_str()),

@@ -1,4 +1,4 @@
-//! What the server has of an object before it is applied, so that it can be said what applying changed.
+//! The live object before it is applied, to report what the apply changed.
 
 use serde_json::Value;
 
@@ -14,23 +14,23 @@ use crate::json;
 use crate::listing::ListedObject;
 use crate::mapping::encode;
 
-/// An object as it was.
+/// The live object before an apply.
 #[derive(Debug, Clone)]
 pub(super) enum Before {
     Absent,
-    /// Its metadata; for a dry run all of it.
+    /// Its metadata; for a dry run the whole object.
     Present(Value),
-    /// Whoever applies may not read.
+    /// The object cannot be read, for example without permission.
     Unknown,
 }
 
 impl Before {
-    /// Whether somebody applied it client-side, whose fields are not moved yet.
+    /// Returns true if a client-side applier still owns fields that have not been migrated.
     pub(super) fn has_client_side_appliers(&self) -> bool {
         matches!(self, Self::Present(object) if !client_side_appliers(object).is_empty())
     }
 
-    /// From what a list had of it.
+    /// Converts an object of a list response.
     pub(super) fn listed(object: ListedObject<Value>) -> Self {
         match object {
             ListedObject::Absent => Self::Absent,
@@ -38,8 +38,8 @@ impl Before {
         }
     }
 
-    /// Asks for one object. What the server cannot tell, such as whoever may not read, stays unknown: applying will
-    /// show what is wrong.
+    /// Reads one object. If the server rejects the request, for example without permission, the state is unknown:
+    /// the apply itself reports the error.
     pub(super) async fn ask(
         cluster: &Cluster,
         path: &str,
@@ -57,7 +57,8 @@ impl Before {
                 if is_asked_for {
                     return Ok(Self::Present(object));
                 }
-                let problem = not_understood(&cluster.endpoint, path, &"it is another object");
+                let problem =
+                    not_understood(&cluster.endpoint, path, &"the response contains another object");
                 Err(Unapplied::Problem(problem))
             }
             Err(refusal) if refusal.is_not_found() => Ok(Self::Absent),
@@ -65,7 +66,7 @@ impl Before {
         }
     }
 
-    /// What applying as `manager` made of the object, which is `after` now.
+    /// Returns the change that applying as `manager` made. `after` is the object after the apply.
     pub(super) fn change(&self, after: &Value, manager: &str, dry_run: DryRun) -> ApplyChange {
         let same = |before: &Value| match dry_run {
             DryRun::Server => {
@@ -87,20 +88,21 @@ impl Before {
         }
     }
 
-    /// The id of the ApplySet that the object was in, when it is not in it any more.
+    /// Returns the ID of the ApplySet that the object belonged to before, if it no longer does.
     pub(super) fn left_set(&self, after: &Value) -> Option<&str> {
         let Self::Present(before) = self else { return None };
-        set_of(before).filter(|set| set_of(after) != Some(*set))
+        applyset_id(before).filter(|set| applyset_id(after) != Some(*set))
     }
 }
 
-fn set_of(object: &Value) -> Option<&str> {
+fn applyset_id(object: &Value) -> Option<&str> {
     object.pointer("/metadata/labels")?.get(PART_OF)?.as_str()
 }
 
-/// Whether an object is another one now by what others wrote meanwhile, such as a controller its status. An apply that
-/// changes anything gives its manager's entry its own time, which no older one has then. Times are whole seconds: of
-/// what was written within one of them it is not certain.
+/// Returns true if only other managers changed the object meanwhile, such as a controller its status.
+///
+/// An apply that changes anything gives the manager's managed fields entry the current time, so no other entry is
+/// newer. Times are whole seconds: if both wrote within the same second, this returns false.
 fn only_others_wrote(before: &Value, after: &Value, manager: &str) -> bool {
     let own = own_entry(after, manager);
     let is_same = own.is_some() && own == own_entry(before, manager);
@@ -111,7 +113,8 @@ fn only_others_wrote(before: &Value, after: &Value, manager: &str) -> bool {
     is_same && own.and_then(time).zip(newest).is_some_and(|(own, newest)| own < newest)
 }
 
-/// The object without what says who wrote it when: a dry run counts nothing up. And without some parts.
+/// Returns the object without managed fields, resource version, generation and the given fields: a dry run does
+/// not increment versions.
 fn without_bookkeeping(object: &Value, parts: &[&str]) -> Value {
     let mut object = object.clone();
     if let Some(fields) = object.as_object_mut() {
@@ -132,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_says_whether_something_changed() {
+    fn resource_version_shows_whether_the_object_changed() {
         let at = |version: &str| json!({"metadata": {"resourceVersion": version}});
         let change = |before: &Before, after: &Value| before.change(after, "m", DryRun::None);
         assert_eq!(change(&Before::Absent, &at("1")), ApplyChange::Created);
@@ -142,24 +145,27 @@ mod tests {
         assert_eq!(
             change(&Before::Present(json!({})), &json!({})),
             ApplyChange::Configured,
-            "that says nothing"
+            "without versions"
         );
     }
 
     #[test]
-    fn who_leaves_a_set_is_seen() {
-        let of = |set: Option<&str>| json!({"metadata": {"labels": {PART_OF: set}}});
+    fn leaving_an_applyset_is_detected() {
+        let labelled = |set: Option<&str>| json!({"metadata": {"labels": {PART_OF: set}}});
         let left = |before: Option<&str>, after: Option<&str>| {
-            Before::Present(of(before)).left_set(&of(after)).map(str::to_string)
+            Before::Present(labelled(before)).left_set(&labelled(after)).map(str::to_string)
         };
         assert_eq!(left(Some("x"), None).as_deref(), Some("x"));
         assert_eq!(left(Some("x"), Some("y")).as_deref(), Some("x"));
         assert_eq!((left(Some("x"), Some("x")), left(None, Some("x")), left(None, None)), (None, None, None));
-        assert_eq!((Before::Absent.left_set(&of(None)), Before::Unknown.left_set(&of(None))), (None, None));
+        assert_eq!(
+            (Before::Absent.left_set(&labelled(None)), Before::Unknown.left_set(&labelled(None))),
+            (None, None)
+        );
     }
 
     #[test]
-    fn a_dry_run_is_compared_as_a_whole() {
+    fn dry_run_compares_whole_objects() {
         let object = |version: &str, value: &str| {
             let metadata = json!({"resourceVersion": version, "managedFields": [version], "name": "a"});
             json!({"metadata": metadata, "data": {"a": value}})
@@ -169,8 +175,8 @@ mod tests {
         assert_eq!(before.change(&object("1", "y"), "m", DryRun::Server), ApplyChange::Configured);
     }
 
-    /// An object of a version that `m` applied at a second, and a controller wrote the status of at another.
-    fn written(version: &str, applied: &str, status: &str) -> Value {
+    /// Returns an object that manager `m` applied and whose status a controller wrote, each at the given second.
+    fn applied_object(version: &str, applied: &str, status: &str) -> Value {
         let entry = |manager: &str, operation: &str, second: &str, fields: Value| {
             let time = format!("2026-01-01T00:00:{second}Z");
             json!({"manager": manager, "operation": operation, "time": time, "fieldsV1": fields})
@@ -183,19 +189,20 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_meanwhile_is_not_ours() {
-        let change =
-            |after: &Value, dry_run| Before::Present(written("1", "10", "20")).change(after, "m", dry_run);
-        assert_eq!(change(&written("2", "10", "30"), DryRun::None), ApplyChange::Unchanged);
-        assert_eq!(change(&written("2", "30", "20"), DryRun::None), ApplyChange::Configured);
-        assert_eq!(change(&written("2", "30", "30"), DryRun::None), ApplyChange::Configured);
+    fn changes_by_other_managers_count_as_unchanged() {
+        let change = |after: &Value, dry_run| {
+            Before::Present(applied_object("1", "10", "20")).change(after, "m", dry_run)
+        };
+        assert_eq!(change(&applied_object("2", "10", "30"), DryRun::None), ApplyChange::Unchanged);
+        assert_eq!(change(&applied_object("2", "30", "20"), DryRun::None), ApplyChange::Configured);
+        assert_eq!(change(&applied_object("2", "30", "30"), DryRun::None), ApplyChange::Configured);
         assert_eq!(
-            change(&written("2", "10", "10"), DryRun::None),
+            change(&applied_object("2", "10", "10"), DryRun::None),
             ApplyChange::Configured,
-            "nobody can tell"
+            "same second"
         );
-        assert_eq!(change(&written("2", "10", "30"), DryRun::Server), ApplyChange::Unchanged);
-        let mut owned = written("2", "10", "30");
+        assert_eq!(change(&applied_object("2", "10", "30"), DryRun::Server), ApplyChange::Unchanged);
+        let mut owned = applied_object("2", "10", "30");
         owned["metadata"]["managedFields"][0]["fieldsV1"] = json!({"f:status": {}});
         assert_eq!(change(&owned, DryRun::Server), ApplyChange::Configured);
         assert_eq!(change(&owned, DryRun::None), ApplyChange::Configured);

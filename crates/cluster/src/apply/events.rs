@@ -1,4 +1,4 @@
-//! What happens when objects are applied, as data.
+//! Progress events and results of an apply.
 
 use std::collections::BTreeMap;
 
@@ -7,40 +7,40 @@ use crate::plan::Object;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
 
-/// Receives the events of a run.
+/// Callback that receives the events of a run.
 pub(crate) type ApplyReport<'r> = &'r mut (dyn FnMut(Event<'_>) + Send);
 
-/// Something that happened.
+/// A progress event of an apply.
 #[derive(Debug)]
 pub enum Event<'e> {
-    /// An object was applied, or would be.
+    /// An object was applied, or would be in a dry run.
     Applied(&'e AppliedObject),
     /// An object was not applied.
     Failed(&'e ApplyFailure),
-    /// The server has something to say; each text comes once.
+    /// A warning of the server. Each text is reported once.
     Warning(&'e str),
-    /// Something worth knowing that no server said; each text comes once.
+    /// A note of this program rather than of the server. Each text is reported once.
     Remark(&'e str),
 }
 
-/// What applying did to an object.
+/// The change that an apply made to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ApplyChange {
-    /// It was not there.
+    /// The object did not exist.
     Created,
-    /// It is another one than before.
+    /// The object changed.
     Configured,
-    /// It is as it was.
+    /// The object is the same as before.
     Unchanged,
-    /// It was deleted, and made anew.
+    /// The object was deleted and recreated.
     Replaced,
-    /// It was sent; what was there before may not be read.
+    /// The object was applied; its previous state cannot be read.
     Applied,
 }
 
 impl ApplyChange {
-    /// The word for it, as kubectl has it for client-side apply.
+    /// The word that kubectl prints, as for client-side apply.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -53,15 +53,15 @@ impl ApplyChange {
     }
 }
 
-/// An object that was applied, or would be.
+/// An object that was applied, or would be in a dry run.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AppliedObject {
     /// The object.
     pub object: Object,
-    /// What that did to it.
+    /// The change to the object.
     pub change: ApplyChange,
-    /// As the server has it now, or would have it.
+    /// The object as the server returned it.
     pub live: Node,
 }
 
@@ -71,32 +71,32 @@ pub struct AppliedObject {
 pub struct ApplyFailure {
     /// The object.
     pub object: Object,
-    /// What went wrong.
+    /// The error.
     pub problem: Diagnostic,
-    /// The owners of the fields, when that is what went wrong.
+    /// The field manager conflict, if that is the error.
     pub conflict: Option<ApplyConflict>,
 }
 
-/// What came of an apply.
+/// Result of an apply.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ApplySummary {
-    /// How many objects were applied, or would be.
+    /// Number of objects that were applied, or would be in a dry run.
     pub applied: usize,
-    /// Those that were not.
+    /// Objects that were not applied.
     pub failures: Vec<ApplyFailure>,
-    /// Those that were not sent: the server did not answer any more, an earlier wave failed,
-    /// or the run was stopped.
+    /// Objects that were not sent: the server stopped responding, an earlier wave failed, or the run was
+    /// interrupted.
     pub skipped: Vec<Object>,
-    /// Those that were sent, and what became of them is not known: the run was stopped before the server answered.
+    /// Objects that were sent without a known result: the run was interrupted before the server responded.
     pub unknown: Vec<Object>,
-    /// Those that are in an ApplySet no more, since they were applied without it, by the id of that set: the next apply
-    /// of the set does not prune them. Of a dry run: those that would leave it.
+    /// Objects that left an ApplySet because they were applied without it, by the ID of that set. The next apply
+    /// of the set does not prune them. In a dry run: objects that would leave it.
     pub left_sets: BTreeMap<String, Vec<Object>>,
 }
 
 impl ApplySummary {
-    /// Whether everything was applied.
+    /// Returns true if all objects were applied.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.failures.is_empty() && self.skipped.is_empty() && self.unknown.is_empty()

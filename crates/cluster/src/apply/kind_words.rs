@@ -1,4 +1,4 @@
-//! Kinds among the objects, by the words of people.
+//! Kinds of the objects, selected by kind, plural or short name.
 
 use rustc_hash::FxHashSet;
 
@@ -6,15 +6,15 @@ use crate::mapping::Mapping;
 use crate::plan::ObjectPlan;
 use smp_merge::schema::Gvk;
 
-/// Kinds that are named as people name them: by kind, plural or short name, with or without the group.
+/// Kinds that the user selected by kind, plural or short name, with or without the group.
 #[derive(Debug, Default)]
 pub(crate) struct KindWords {
     kinds: FxHashSet<Gvk>,
-    /// Words that name no kind of the objects.
+    /// Names that match no kind of the objects.
     pub(crate) strange: Vec<String>,
 }
 
-/// Whether a word means a kind.
+/// Returns true if a name denotes a kind.
 pub(super) fn is_meant(word: &str, mapping: &Mapping) -> bool {
     let (name, group) = word.split_once('.').unwrap_or((word, ""));
     mapping.named_kind().is_called(name)

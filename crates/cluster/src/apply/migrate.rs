@@ -1,10 +1,9 @@
-//! Moving from client-side apply: its fields become the applying manager's, so that what is left out of
-//! a manifest goes from the object.
+//! Migration from client-side apply: the applying manager takes ownership of the fields, so that fields missing
+//! from the manifest are removed from the object.
 //!
-//! As `kubectl apply --server-side` does it: client-side appliers are known by owning the annotation
-//! with the configuration that was applied last. Their field sets are joined to the set of the manager
-//! that applies, and the annotation, which nobody keeps up to date any more, goes with them. That is done when
-//! applying has succeeded, and then it is applied again.
+//! Works as `kubectl apply --server-side` does. Client-side appliers are the managers that own the last-applied
+//! annotation. Their field sets are merged into that of the applying manager, and the annotation, which would go
+//! stale, is removed. The migration runs after a successful apply; the object is then applied again.
 
 use serde_json::{Value, json};
 
@@ -14,14 +13,14 @@ use crate::plan::KUBECTL;
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::path::push_step;
 
-/// The JSON patch that moves an object's fields from client-side appliers to `manager`; none when
-/// there are no such appliers. It fails when the object has changed meanwhile.
+/// Returns the JSON patch that moves fields from client-side appliers to `manager`, or none if there are no such
+/// appliers. The patch fails if the object has changed meanwhile.
 pub(super) fn migration(object: &Value, manager: &str, last_applied: LastApplied) -> Option<Value> {
     let metadata = object.get("metadata")?;
-    let moved = moved_all(object, manager)?;
+    let move_entries = migrated_entries(object, manager)?;
     let mut operations = vec![
-        json!({"op": "replace", "path": "/metadata/managedFields", "value": moved}),
-        // Replaced, not tested: the server then tells a conflict, and not a bad request.
+        json!({"op": "replace", "path": "/metadata/managedFields", "value": move_entries}),
+        // Replaced rather than tested: the server then reports a conflict instead of a bad request.
         json!({"op": "replace", "path": "/metadata/resourceVersion", "value": metadata.get("resourceVersion")?}),
     ];
     let has_annotation = metadata.get("annotations").is_some_and(|all| all.get(LAST_APPLIED).is_some());
@@ -33,12 +32,12 @@ pub(super) fn migration(object: &Value, manager: &str, last_applied: LastApplied
     Some(Value::Array(operations))
 }
 
-/// The fields that go with a migration: those that become `manager`'s, that it does not apply, and that nobody else
-/// owns.
+/// Returns the fields that a migration removes, as managed fields: those that `manager` takes over, does not
+/// apply, and nobody else owns.
 ///
-/// Takes the object as it is, and the field set of `manager` after applying. In the form of managed fields.
+/// `object` is the live object, `applied` the field set of `manager` after the apply.
 pub(crate) fn left_behind(object: &Value, manager: &str, applied: &Value) -> Option<Value> {
-    let entries = moved_all(object, manager)?;
+    let entries = migrated_entries(object, manager)?;
     let own = entries.iter().find(|entry| is_own(entry, manager))?;
     let mut fields = difference(&field_set(own), applied);
     for other in entries.iter().filter(|entry| !is_own(entry, manager)) {
@@ -50,12 +49,12 @@ pub(crate) fn left_behind(object: &Value, manager: &str, applied: &Value) -> Opt
     (fields != json!({})).then_some(fields)
 }
 
-/// The field set that a manager applies, of an object.
+/// Returns the field set that a manager applied.
 pub(crate) fn applied_by<'v>(object: &'v Value, manager: &str) -> &'v Value {
     own_entry(object, manager).map_or(&Value::Null, |entry| &entry["fieldsV1"])
 }
 
-/// The entry of what a manager applies, of an object.
+/// Returns the managed fields entry of what a manager applied.
 pub(crate) fn own_entry<'v>(object: &'v Value, manager: &str) -> Option<&'v Value> {
     entries_of(object)?.iter().find(|entry| is_own(entry, manager))
 }
@@ -64,19 +63,20 @@ fn entries_of(object: &Value) -> Option<&Vec<Value>> {
     object.pointer("/metadata/managedFields")?.as_array()
 }
 
-/// The managed fields after a migration; none when there is nothing to move.
-fn moved_all(object: &Value, manager: &str) -> Option<Vec<Value>> {
+/// Returns the managed fields after a migration, or none if nothing moves.
+fn migrated_entries(object: &Value, manager: &str) -> Option<Vec<Value>> {
     let entries = entries_of(object)?;
     let appliers = client_side_appliers(object);
-    let moved = appliers.iter().fold(entries.clone(), |entries, applier| moved(entries, applier, manager));
-    (moved != *entries).then_some(moved)
+    let move_entries =
+        appliers.iter().fold(entries.clone(), |entries, applier| move_entries(entries, applier, manager));
+    (move_entries != *entries).then_some(move_entries)
 }
 
 fn is_own(entry: &Value, manager: &str) -> bool {
     name(entry) == manager && text(entry, "operation") == "Apply" && text(entry, "subresource").is_empty()
 }
 
-/// The managers that applied the object client-side, sorted.
+/// Returns the managers that applied the object client-side, sorted.
 pub(crate) fn client_side_appliers(object: &Value) -> Vec<&str> {
     let entries = entries_of(object).into_iter().flatten();
     let mut appliers: Vec<&str> = entries.filter(|entry| owns_annotation(entry)).map(name).collect();
@@ -102,10 +102,11 @@ fn owns_annotation(entry: &Value) -> bool {
     text(entry, "operation") == "Update" && path.iter().try_fold(entry, |value, key| value.get(key)).is_some()
 }
 
-/// Who owns the annotation where it stays: another one, so that it does not go when kubectl's own fields are applied.
+/// Field manager that owns the annotation where it is kept: a separate one, so that applying kubectl's own fields
+/// does not remove it.
 pub(super) const KEEPER: &str = "kubectl-last-applied";
 
-/// The object with nothing but the annotation, where it stays and has no such owner yet.
+/// Returns the object with nothing but the annotation, if it is kept and has no such owner yet.
 pub(super) fn kept_annotation(object: &Value, manager: &str) -> Option<Value> {
     let value = object.pointer("/metadata/annotations")?.get(LAST_APPLIED)?;
     let is_kept = entries_of(object)?.iter().any(|entry| is_own(entry, KEEPER));
@@ -119,7 +120,7 @@ pub(super) fn kept_annotation(object: &Value, manager: &str) -> Option<Value> {
     (manager == KUBECTL && !is_kept).then_some(whole)
 }
 
-/// The annotation, as a field set.
+/// The annotation as a field set.
 fn annotation() -> Value {
     json!({"f:metadata": {"f:annotations": {format!("f:{LAST_APPLIED}"): {}}}})
 }
@@ -128,18 +129,18 @@ fn field_set(entry: &Value) -> Value {
     entry.get("fieldsV1").cloned().unwrap_or_else(|| json!({}))
 }
 
-/// The entries with those of one client-side applier made the applying manager's.
-fn moved(mut entries: Vec<Value>, applier: &str, manager: &str) -> Vec<Value> {
+/// Moves the entries of one client-side applier to the applying manager.
+fn move_entries(mut entries: Vec<Value>, applier: &str, manager: &str) -> Vec<Value> {
     let is_old = |e: &Value| name(e) == applier && is_update(e);
     let target = entries.iter().position(|entry| is_own(entry, manager)).or_else(|| {
-        // The newest comes first.
+        // The newest entry comes first.
         let index = entries.iter().position(is_old)?;
         entries[index]["operation"] = json!("Apply");
         entries[index]["manager"] = json!(manager);
         Some(index)
     });
     let Some(target) = target else { return entries };
-    // Field sets of other API versions may name other fields.
+    // Field sets of other API versions may have other field paths.
     let version = text(&entries[target], "apiVersion").to_string();
     let same_version = entries.iter().find(|entry| is_old(entry) && text(entry, "apiVersion") == version);
     if let Some(old) = same_version.map(field_set) {
@@ -170,12 +171,12 @@ mod tests {
     }
 
     #[test]
-    fn client_side_appliers_become_the_one_that_applies() {
+    fn fields_of_client_side_appliers_move_to_the_applying_manager() {
         let spec = json!({"f:spec": {"f:replicas": {}}});
         let old = entry("kubectl-client-side-apply", "Update", &annotated(spec));
         let other = entry("kube-controller-manager", "Update", &json!({"f:status": {}}));
         let patch =
-            migration(&object(&[old.clone(), other.clone()]), "kubectl-smp", DROPPED).expect("needed");
+            migration(&object(&[old.clone(), other.clone()]), "kubectl-smp", DROPPED).expect("a migration");
         assert_eq!(patch[0]["value"][0]["manager"], "kubectl-smp");
         assert_eq!(patch[0]["value"][0]["operation"], "Apply");
         assert_eq!(patch[0]["value"][1], other);
@@ -183,18 +184,18 @@ mod tests {
         let path = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration";
         assert_eq!((patch[2]["op"].as_str(), patch[2]["path"].as_str()), (Some("remove"), Some(path)));
         let own = entry("kubectl-smp", "Apply", &json!({"f:spec": {"f:paused": {}}}));
-        let patch = migration(&object(&[old.clone(), own]), "kubectl-smp", DROPPED).expect("needed");
+        let patch = migration(&object(&[old.clone(), own]), "kubectl-smp", DROPPED).expect("a migration");
         let both = &patch[0]["value"];
         assert_eq!(both.as_array().map(Vec::len), Some(1));
         assert_eq!(both[0]["fieldsV1"]["f:spec"], json!({"f:paused": {}, "f:replicas": {}}));
-        let kept = migration(&object(std::slice::from_ref(&old)), "kubectl", DROPPED).expect("needed");
-        assert_eq!(kept.as_array().map(Vec::len), Some(2), "kubectl goes on writing the annotation");
-        let kept = migration(&object(&[old]), "kubectl-smp", LastApplied::Kept).expect("needed");
-        assert_eq!(kept.as_array().map(Vec::len), Some(2), "it was applied with it");
+        let kept = migration(&object(std::slice::from_ref(&old)), "kubectl", DROPPED).expect("a migration");
+        assert_eq!(kept.as_array().map(Vec::len), Some(2), "kubectl keeps writing the annotation");
+        let kept = migration(&object(&[old]), "kubectl-smp", LastApplied::Kept).expect("a migration");
+        assert_eq!(kept.as_array().map(Vec::len), Some(2), "the annotation was applied");
     }
 
     #[test]
-    fn others_stay_as_they_are() {
+    fn entries_of_other_managers_are_kept() {
         let others = [
             entry("kubectl-smp", "Apply", &json!({"f:spec": {}})),
             entry("kubectl-edit", "Update", &json!({"f:spec": {}})),
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_behind_is_nobodys() {
+    fn migration_removes_only_fields_without_other_owner() {
         let old = json!({"f:spec": {"f:replicas": {}, "f:paused": {}, "f:x": {".": {}, "f:y": {}}}});
         let old = entry("kubectl-client-side-apply", "Update", &annotated(old));
         let scaler = entry("scaler", "Update", &json!({"f:spec": {"f:replicas": {}}}));

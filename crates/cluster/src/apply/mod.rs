@@ -1,7 +1,7 @@
 //! Server-side apply of many objects.
 //!
-//! Namespaces go first, then CRDs, which are waited for, then the rest side by side. What happens
-//! is reported in the order in which they are sent, whatever order the server answers in.
+//! Namespaces are sent first, then CRDs, which are waited for, then all other objects in parallel. Events are
+//! reported in the order in which objects are sent, whatever order the server responds in.
 
 mod before;
 mod events;
@@ -42,12 +42,11 @@ pub(super) use takeover::kubectl_would_get;
 
 /// Applies objects server-side.
 ///
-/// All objects are checked first: nothing is sent when the server cannot be reached or one of the
-/// objects cannot be mapped to a resource. When the server refuses an object, the others are
-/// applied all the same, as kubectl does.
+/// All objects are validated first: nothing is sent if the server cannot be reached or an object cannot be mapped
+/// to a resource. If the server rejects an object, the others are still applied, as in kubectl.
 ///
 /// # Errors
-/// What stops the run before anything is sent.
+/// Returns the error that stops the run before anything is sent.
 pub fn apply(
     cluster: &Cluster,
     resources: &[Resource],
@@ -67,10 +66,10 @@ pub fn apply(
     })
 }
 
-/// The steps of an apply, and what is sent for each object.
+/// Returns the steps of an apply, and the request body of each object.
 ///
 /// # Errors
-/// What stops a run before anything is sent.
+/// Returns the error that stops a run before anything is sent.
 pub(super) async fn checked(
     cluster: &Cluster,
     plan: &ObjectPlan<'_>,
@@ -90,14 +89,14 @@ pub(super) async fn checked(
     Ok((steps(plan, &options.waves)?, bodies))
 }
 
-/// What is wrong with a word for a kind that none of the objects is of: the server has no such kind, either.
+/// Returns an error if no kind of the server has a name. For names that match none of the objects.
 pub(super) async fn unheard(cluster: &Cluster, flag: &str, word: &str) -> Result<Option<Diagnostic>> {
     cluster.discover_all().await?;
     let known = cluster.known_mappings();
     if known.iter().any(|mapping| is_meant(word, mapping)) {
         return Ok(None);
     }
-    let problem = Diagnostic::error(Code::Usage, format!("{flag}: no kind is called `{word}`"));
+    let problem = Diagnostic::error(Code::Usage, format!("{flag}: no such kind: `{word}`"));
     let names: Vec<&str> = known.iter().map(|mapping| mapping.gvk.kind.as_str()).collect();
     let name = word.split_once('.').map_or(word, |(name, _)| name);
     Ok(Some(suggestion(name, &names).into_iter().fold(problem, Diagnostic::help)))

@@ -1,4 +1,4 @@
-//! Applying one object: what was there, whose it was, what the server says.
+//! Applying one object: reading its previous state, sending it, handling conflicts and errors.
 
 use std::time::Duration;
 
@@ -24,30 +24,30 @@ use crate::secret::without_values;
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::yaml::Node;
 
-/// One object, and how it is applied.
+/// One object, and the options of its apply.
 pub(super) struct OneObject<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) options: &'a ServerSideApplyOptions,
-    /// The namespaces that are among the objects.
+    /// The namespaces among the objects of the run.
     pub(super) namespaces: &'a FxHashSet<SmolStr>,
     pub(super) target: &'a PlannedObject<'a>,
-    /// Whether its CRD was sent in this run.
+    /// True if the object's CRD was sent in this run.
     pub(super) has_new_crd: bool,
-    /// Whether it may be deleted and made anew.
+    /// True if the object may be deleted and recreated.
     pub(super) is_replaceable: bool,
 }
 
-/// How long an object is sent again whose CRD is new. Established is said by one server of a cluster; others may
-/// serve the kind, or its new schema, a little later.
-const KIND_IS_COMING: Duration = Duration::from_secs(10);
-const SCHEMA_IS_COMING: Duration = Duration::from_secs(5);
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(200);
+/// Time limits for sending an object again whose CRD is new. One API server of a cluster reports the CRD as
+/// established; others may serve the kind, or its new schema, a little later.
+const NEW_KIND_TIMEOUT: Duration = Duration::from_secs(10);
+const NEW_SCHEMA_TIMEOUT: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How often a migration begins anew when others change the object meanwhile.
-const MIGRATIONS: usize = 5;
+/// Maximum attempts of a migration when others change the object meanwhile.
+const MIGRATION_ATTEMPTS: usize = 5;
 
 impl OneObject<'_> {
-    /// What becomes of the object, and whether the server answered.
+    /// Applies the object. The flag is true if the server responded.
     pub(super) async fn apply(&self, body: &[u8], known: Option<Before>) -> (ApplyOutcome, bool) {
         match self.try_apply(body, known).await {
             Ok(outcome) => (outcome, true),
@@ -59,7 +59,7 @@ impl OneObject<'_> {
 
     async fn try_apply(&self, body: &[u8], known: Option<Before>) -> Result<ApplyOutcome, Unapplied> {
         if self.options.dry_run == DryRun::Server && !self.target.served {
-            return Ok(self.unchecked("CustomResourceDefinition"));
+            return Ok(self.not_validated("CustomResourceDefinition"));
         }
         let unknown = || Unapplied::Problem(self.cluster.unknown_kind(&self.target.object.gvk));
         let path = self.target.path().ok_or_else(unknown)?;
@@ -71,11 +71,13 @@ impl OneObject<'_> {
         let annotated = self.annotated(&before);
         let last_applied = if annotated.is_some() { LastApplied::Kept } else { LastApplied::Dropped };
         let whole = annotated.as_deref().unwrap_or(body);
-        // Who writes their annotation takes it from client-side appliers: they would not be known any more.
+        // Applying the annotation takes it from client-side appliers, which could then no longer be detected.
         let first = if before.has_client_side_appliers() { body } else { whole };
         let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
         let sent = match self.send(&self.request(first, force).ok_or_else(unknown)?).await {
-            Err(Unapplied::Refused(refusal)) if self.will_be_moved(first, &refusal, &before).await => {
+            Err(Unapplied::Refused(refusal))
+                if self.is_resolved_by_migration(first, &refusal, &before).await =>
+            {
                 self.send(&self.request(first, Force::Yes).ok_or_else(unknown)?).await
             }
             sent => sent,
@@ -96,7 +98,7 @@ impl OneObject<'_> {
         }
     }
 
-    /// Deletes the object and makes it anew.
+    /// Deletes the object and recreates it.
     async fn replace(
         &self,
         path: &str,
@@ -117,7 +119,9 @@ impl OneObject<'_> {
             Ok(answer) => self.applied(&ask.path, answer, before, |_| ApplyChange::Replaced),
             Err(stop) => {
                 let problem = self.problem(stop);
-                Err(Unapplied::Problem(problem.note("it was deleted to be made anew, and was not made")))
+                Err(Unapplied::Problem(
+                    problem.note("the object was deleted to be recreated, but could not be created"),
+                ))
             }
         }
     }
@@ -139,16 +143,16 @@ impl OneObject<'_> {
         request.ask(self.target, body.to_vec())
     }
 
-    /// What is sent for an object whose annotation of the last configuration is kept.
+    /// Returns the request body for an object whose last-applied annotation is kept.
     fn annotated(&self, before: &Before) -> Option<Vec<u8>> {
         let Before::Present(live) = before else { return None };
         let is_kept = self.options.last_applied == LastApplied::Kept;
         is_kept.then(|| self.target.annotated_body(&self.options.field_manager, live)).flatten()
     }
 
-    /// Whether nothing stands in the way but fields of client-side appliers, which become those of the manager, what
-    /// kubectl would get with them, and their annotation.
-    async fn will_be_moved(&self, body: &[u8], refusal: &Refusal, before: &Before) -> bool {
+    /// Returns true if a migration resolves the conflict: all fields belong to client-side appliers, to owners
+    /// that kubectl would take them from, or are the annotation.
+    async fn is_resolved_by_migration(&self, body: &[u8], refusal: &Refusal, before: &Before) -> bool {
         let Before::Present(object) = before else { return false };
         let appliers = client_side_appliers(object);
         let Some(conflict) = ApplyConflict::read(&self.target.object, refusal) else { return false };
@@ -167,7 +171,7 @@ impl OneObject<'_> {
         answer.accepted().map_err(Unapplied::Refused)
     }
 
-    /// Sends the object, again while the server may not have its kind or schema yet.
+    /// Sends the object, and retries while the server may not serve its kind or schema yet.
     async fn send(&self, ask: &Ask) -> Result<Answer, Unapplied> {
         let start = Instant::now();
         loop {
@@ -176,19 +180,19 @@ impl OneObject<'_> {
                 outcome => return outcome,
             };
             let limit = match refusal.http {
-                _ if refusal.lacks_kind() => KIND_IS_COMING,
-                // Of a field that its schema does not have yet a server says 500.
-                400 | 422 | 500 => SCHEMA_IS_COMING,
+                _ if refusal.lacks_kind() => NEW_KIND_TIMEOUT,
+                // Servers answer 500 for a field that is not in their schema yet.
+                400 | 422 | 500 => NEW_SCHEMA_TIMEOUT,
                 _ => Duration::ZERO,
             };
             if start.elapsed() >= limit || self.cluster.is_stopped() {
                 return Err(Unapplied::Refused(refusal));
             }
-            sleep(BETWEEN_ATTEMPTS).await;
+            sleep(RETRY_INTERVAL).await;
         }
     }
 
-    /// Makes the fields of client-side appliers those of the manager, and applies again.
+    /// Moves fields of client-side appliers to the manager, and applies again.
     async fn migrated(
         &self,
         path: &str,
@@ -198,10 +202,10 @@ impl OneObject<'_> {
     ) -> Result<Answer, Unapplied> {
         let manager = self.options.field_manager.as_str();
         let mut object: Option<Value> = serde_json::from_slice(&answer.body).ok();
-        for attempt in 0..MIGRATIONS {
+        for attempt in 0..MIGRATION_ATTEMPTS {
             let patch = object.as_ref().filter(|_| self.options.dry_run == DryRun::None);
             let Some(patch) = patch.and_then(|object| migration(object, manager, last_applied)) else {
-                // A patch whose answer was lost may have moved them; what it left is still to go.
+                // A patch whose response was lost may have moved them; applying again removes the fields.
                 return if attempt == 0 { Ok(answer) } else { self.send(ask).await };
             };
             if let Some(kept) = object.as_ref().and_then(|object| kept_annotation(object, manager)) {
@@ -213,7 +217,7 @@ impl OneObject<'_> {
                 Err(stop) => {
                     let problem = self.problem(stop);
                     return Err(Unapplied::Problem(
-                        problem.note("it was applied; fields of client-side apply stay in it"),
+                        problem.note("the object was applied, but keeps fields of client-side apply"),
                     ));
                 }
             }
@@ -222,29 +226,29 @@ impl OneObject<'_> {
                 Before::Absent | Before::Unknown => break,
             }
         }
-        let message = "others keep changing it, so that fields of client-side apply stay in it";
+        let message = "the object keeps changing, so it keeps fields of client-side apply";
         Err(Unapplied::Problem(Diagnostic::error(Code::Conflict, message).help("apply again")))
     }
 
-    /// The identity of the object, if it may be deleted and made anew: it was seen, and nothing stands in the way but
-    /// fields that never change.
+    /// Returns the UID of the object if it may be deleted and recreated: it was read, and only immutable fields
+    /// prevent the apply.
     fn replaceable<'b>(&self, refusal: &Refusal, before: &'b Before) -> Option<&'b str> {
         let Before::Present(object) = before else { return None };
         let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
         uid.filter(|_| self.is_replaceable && refusal.is_immutable_alone())
     }
 
-    /// Deletes the object that was seen.
+    /// Deletes the object with the UID that was read.
     async fn delete(&self, path: &str, uid: &str) -> Result<(), Unapplied> {
         let options = json!({"propagationPolicy": "Background", "preconditions": {"uid": uid}});
         match self.ask(&Ask::delete(path, options)).await {
-            // Sent again after its answer was lost, it finds nothing.
+            // A deletion that is repeated because its response was lost finds nothing.
             Err(Unapplied::Refused(refusal)) if refusal.is_not_found() => Ok(()),
             outcome => outcome.map(drop),
         }
     }
 
-    /// Waits until the object is gone. What the server cannot tell is there.
+    /// Waits until the object is gone. An object whose state is unknown counts as present.
     async fn gone(&self, path: &str, uid: &str) -> Result<(), Unapplied> {
         let (start, limit) = (Instant::now(), self.options.delete_timeout);
         while start.elapsed() < limit {
@@ -257,14 +261,14 @@ impl OneObject<'_> {
             if !is_there {
                 return Ok(());
             }
-            sleep(BETWEEN_ATTEMPTS).await;
+            sleep(RETRY_INTERVAL).await;
         }
-        let message = format!("it is not gone after {limit:?}");
+        let message = format!("the object still exists after {limit:?}");
         let problem = Diagnostic::error(Code::Remote, message);
-        Err(Unapplied::Problem(problem.help("see which finalizers it has, and apply again when it is gone")))
+        Err(Unapplied::Problem(problem.help("check its finalizers, and apply again once it is gone")))
     }
 
-    /// What answers with anything but an object did not apply one.
+    /// Evaluates the response to an apply. A response that contains no object is an error.
     fn applied(
         &self,
         path: &str,
@@ -272,18 +276,18 @@ impl OneObject<'_> {
         before: &Before,
         change: impl FnOnce(&Value) -> ApplyChange,
     ) -> Result<ApplyOutcome, Unapplied> {
-        let strange = |error| {
+        let invalid = |error| {
             let problem = not_understood(&self.cluster.endpoint, path, &error);
-            Unapplied::Problem(problem.note("it may have been applied all the same"))
+            Unapplied::Problem(problem.note("the object may have been applied nevertheless"))
         };
-        let object = self.target.read(&answer.body).map_err(strange)?;
-        let after = json::decode(&answer.body).map_err(strange)?;
+        let object = self.target.read(&answer.body).map_err(invalid)?;
+        let after = json::decode(&answer.body).map_err(invalid)?;
         let (change, left_set) = (change(&after), before.left_set(&after).map(str::to_string));
-        let said = answer.warnings.into_iter();
-        let warnings = said.map(|text| without_values(&text, self.target.resource)).collect();
+        let server_warnings = answer.warnings.into_iter();
+        let warnings = server_warnings.map(|text| without_values(&text, self.target.resource)).collect();
         let mut remarks: Vec<_> = self.target.warning(&self.options.field_manager).into_iter().collect();
         if is_being_deleted(&object) {
-            remarks.push(format!("{} is being deleted, and what was applied with it", self.target.object));
+            remarks.push(format!("{} is being deleted, including what was just applied", self.target.object));
         }
         Ok(ApplyOutcome::Applied { warnings, remarks, change, object, left_set })
     }
@@ -292,7 +296,7 @@ impl OneObject<'_> {
         let namespace = &self.target.object.namespace;
         let coming = self.options.dry_run == DryRun::Server && self.namespaces.contains(namespace);
         if coming && refusal.lacks_namespace(namespace) {
-            return self.unchecked("namespace");
+            return self.not_validated("namespace");
         }
         let conflict = ApplyConflict::read(&self.target.object, refusal);
         if let Some(conflict) = conflict.map(|all| all.clone().without_last_applied().unwrap_or(all)) {
@@ -300,7 +304,7 @@ impl OneObject<'_> {
         }
         let problem = refusal.diagnostic(&self.cluster.endpoint);
         if refusal.lacks_namespace(namespace) {
-            return self.failed(problem.help("create the namespace, or add it to the objects"));
+            return self.failed(problem.help("create the namespace, or add its manifest"));
         }
         self.failed(immutable_fields(problem, refusal, &self.target.object))
     }
@@ -314,9 +318,9 @@ impl OneObject<'_> {
         ApplyOutcome::Failed { problem: self.target.located(problem), conflict }
     }
 
-    fn unchecked(&self, lacking: &str) -> ApplyOutcome {
+    fn not_validated(&self, lacking: &str) -> ApplyOutcome {
         let object = &self.target.object;
-        let text = format!("{object} was not checked by the server: its {lacking} is not there yet");
+        let text = format!("{object} was not validated by the server: its {lacking} does not exist yet");
         ApplyOutcome::Applied {
             warnings: Vec::new(),
             remarks: vec![text],
@@ -327,22 +331,21 @@ impl OneObject<'_> {
     }
 }
 
-/// Adds which fields the server refuses to change, and the way out.
+/// Adds a note for each immutable field that would change, and a help.
 pub(crate) fn immutable_fields(problem: Diagnostic, refusal: &Refusal, object: &Object) -> Diagnostic {
     let fields = refusal.immutable_fields();
     if fields.is_empty() {
         return problem;
     }
-    let problem =
-        fields.iter().fold(problem, |problem, field| problem.note(format!("{field} cannot be changed")));
+    let problem = fields.iter().fold(problem, |problem, field| problem.note(format!("{field} is immutable")));
     problem.help(format!(
-        "give the field the value that it has, or let `kubectl smp apply` delete the object and make it anew with \
+        "keep the live value of the field, or let `kubectl smp apply` delete and recreate the object with \
          --replace-immutable={}",
         object.gvk.kind
     ))
 }
 
-/// Whether an object that the server sent has a time of deletion.
+/// Returns true if an object has a deletion timestamp.
 pub(crate) fn is_being_deleted(object: &Node) -> bool {
     object.get_path(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null())
 }

@@ -1,30 +1,30 @@
-//! How objects are applied.
+//! Options of an apply.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How much of an apply is done.
+/// Dry run mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum DryRun {
-    /// All of it.
+    /// No dry run: changes are persisted.
     #[default]
     None,
-    /// The server does everything but keep the result.
+    /// Server-side dry run: the server processes requests without persisting the result.
     Server,
 }
 
-/// What the server does about fields that its schema does not have, or that stand twice.
+/// The server's handling of unknown and duplicate fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FieldValidation {
-    /// It refuses the object.
+    /// Rejects the object.
     #[default]
     Strict,
-    /// It warns.
+    /// Warns.
     Warn,
-    /// It drops them.
+    /// Drops the fields silently.
     Ignore,
 }
 
@@ -38,57 +38,57 @@ impl FieldValidation {
     }
 }
 
-/// What becomes of the annotation in which `kubectl apply` keeps the configuration that it applied last.
+/// Handling of the annotation in which `kubectl apply` stores the last applied configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum LastApplied {
-    /// It goes: nobody keeps it up to date any more.
+    /// Removes it: it would go stale.
     #[default]
     Dropped,
-    /// An object that has it keeps it, with what is applied now, as servers do it for the manager of
-    /// `kubectl apply --server-side`: so kubectl knows what it may remove when it applies again, client-side.
+    /// Updates it with the applied configuration where it exists, as servers do for the manager of `kubectl apply
+    /// --server-side`. A later client-side apply by kubectl then knows which fields it may remove.
     Kept,
 }
 
-/// The field manager that is used when none is named.
+/// The default field manager.
 pub const FIELD_MANAGER: &str = "kubectl-smp";
 
-/// The annotation with an object's wave: a whole number, 0 without it.
+/// The annotation with an object's wave: an integer, 0 by default.
 pub const WAVE: &str = "smp.kubectl.dev/wave";
 
-/// How many requests are under way at a time when nothing else is said.
+/// The default number of parallel requests.
 ///
-/// A server keeps together what comes together, and has less to do for each then. What it does not take at once waits
-/// in the queues of its API Priority and Fairness, which hold several times as many for each user.
+/// Servers batch requests that arrive together, which makes each cheaper. Requests beyond a server's concurrency
+/// wait in its API Priority and Fairness queues, which hold several times as many for each user.
 pub const PARALLEL: usize = 32;
 
-/// How to apply.
+/// Options of [`apply`](super::apply()).
 #[derive(Debug, Clone)]
 pub struct ServerSideApplyOptions {
-    /// Who will own the fields.
+    /// Field manager that will own the fields.
     pub field_manager: String,
-    /// Whether fields are taken over from other managers.
+    /// Take ownership of fields that other managers own.
     pub force_conflicts: bool,
-    /// How much is done.
+    /// Dry run mode.
     pub dry_run: DryRun,
-    /// What is done about unknown fields.
+    /// Handling of unknown fields.
     pub field_validation: FieldValidation,
-    /// The most requests at a time; at least one.
+    /// Maximum number of parallel requests; at least one.
     pub parallel: usize,
-    /// How long to wait for CRDs to be established.
+    /// Maximum time to wait for CRDs to be established.
     pub crd_timeout: Duration,
-    /// Kinds whose objects are deleted and made anew when nothing but fields that never change stands in the
-    /// way: by kind, plural or short name, with or without `.group`.
+    /// Kinds whose objects are deleted and recreated if only immutable fields prevent the apply: by kind, plural
+    /// or short name, with or without `.group`.
     pub replace_immutable: Vec<String>,
-    /// What becomes of the annotation of client-side apply.
+    /// Handling of the last-applied annotation.
     pub last_applied: LastApplied,
-    /// How long to wait until an object that is made anew is gone.
+    /// Maximum time to wait until an object that is recreated is gone.
     pub delete_timeout: Duration,
-    /// The annotations with the number of the wave in which an object is sent; the first that it has counts.
+    /// Annotations with the wave of an object, in order of precedence.
     pub waves: Vec<String>,
-    /// When it is set, nothing more is sent, and what is under way is still waited for, some seconds.
+    /// Interrupt: no more requests are sent, and pending requests may still finish for some seconds.
     pub stop: Option<Arc<AtomicBool>>,
-    /// When it is set, too, what is under way is not waited for.
+    /// Second interrupt: pending requests are abandoned.
     pub stop_now: Option<Arc<AtomicBool>>,
 }
 

@@ -1,4 +1,4 @@
-//! What became of each object, told in the order in which they are sent, whatever order the answers come in.
+//! Results of objects, reported in the order in which objects are sent, whatever order the responses arrive in.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -10,50 +10,50 @@ use crate::plan::{Object, ObjectPlan};
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
 
-/// What came of one object.
+/// Result for one object.
 #[derive(Debug)]
 pub(super) enum ApplyOutcome {
     Applied {
         warnings: Vec<String>,
-        /// What no server said.
+        /// Notes of this program rather than of the server.
         remarks: Vec<String>,
         change: ApplyChange,
         object: Node,
-        /// The id of the ApplySet that the object is not in any more.
+        /// The ID of the ApplySet that the object left.
         left_set: Option<String>,
     },
     Failed {
         problem: Diagnostic,
         conflict: Option<ApplyConflict>,
     },
-    /// It was not sent.
+    /// The object was not sent.
     Skipped,
-    /// It was sent, and the answer was not waited for.
+    /// The object was sent, but the run ended before the response.
     Unknown,
 }
 
-/// Why an object is not applied.
+/// The reason why an object is not applied.
 pub(super) enum Unapplied {
-    /// There was no answer.
+    /// The server did not respond.
     Unanswered(Diagnostic),
     Refused(Refusal),
     Problem(Diagnostic),
 }
 
-/// CRDs that custom resources cannot be sent for, and why.
+/// CRDs that failed, so that their custom resources cannot be sent, and why.
 pub(super) type Broken = FxHashMap<SmolStr, Diagnostic>;
 
-/// Reports outcomes in their order.
+/// Reports results in the order of the objects.
 pub(super) struct Reporter<'a> {
     plan: &'a ObjectPlan<'a>,
     report: ApplyReport<'a>,
-    /// The objects as they are sent.
+    /// The indices of the objects in the order in which they are sent.
     order: Vec<usize>,
     waiting: Vec<Option<ApplyOutcome>>,
     next: usize,
     warned: FxHashSet<String>,
     pub(super) summary: ApplySummary,
-    /// CRDs that did not come up.
+    /// CRDs that were not established.
     pub(super) broken_crds: Broken,
 }
 
@@ -71,12 +71,12 @@ impl<'a> Reporter<'a> {
             && let Some(outcome) = self.waiting[index].take()
         {
             let plan = self.plan;
-            self.tell(&plan.targets[index].object, outcome);
+            self.report_outcome(&plan.targets[index].object, outcome);
             self.next += 1;
         }
     }
 
-    fn tell(&mut self, object: &Object, outcome: ApplyOutcome) {
+    fn report_outcome(&mut self, object: &Object, outcome: ApplyOutcome) {
         match outcome {
             ApplyOutcome::Applied { warnings, remarks, change, object: live, left_set } => {
                 if let Some(set) = left_set {
@@ -103,7 +103,7 @@ impl<'a> Reporter<'a> {
         self.summary.failures.push(failure);
     }
 
-    /// CRDs that were accepted and cannot be used count as failed.
+    /// Counts CRDs that were accepted but not established as failed.
     pub(super) fn broken(&mut self, plan: &ObjectPlan<'_>, broken: Broken) {
         for target in plan.targets.iter().filter(|t| t.object.gvk.is_crd()) {
             let Some(reason) = broken.get(&target.object.name) else { continue };

@@ -8,24 +8,24 @@ use crate::exchange::Ask;
 use crate::mapping::encode;
 use crate::plan::PlannedObject;
 
-/// The media type of server-side apply; it says YAML, of which JSON is a part.
+/// The media type of server-side apply. JSON is valid here as well, since it is a subset of YAML.
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
-/// Whether fields are taken from other managers.
+/// Conflict handling: whether the request takes ownership of fields of other managers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Force {
     Yes,
     No,
 }
 
-/// A patch of an object by a manager, who takes what he needs.
+/// Returns a patch request. An apply patch takes ownership of its fields.
 pub(crate) fn patch_request(path: &str, manager: &str, patch: &Value, content_type: &'static str) -> Ask {
     let force = if content_type == APPLY { "&force=true" } else { "" };
     let path = format!("{path}?fieldManager={}{force}", encode(manager));
     Ask::change(Method::PATCH, path, content_type, patch)
 }
 
-/// A server-side apply, without its object.
+/// A server-side apply request without its object.
 pub(crate) struct ApplyRequest<'a> {
     pub(crate) field_manager: &'a str,
     pub(crate) force: Force,
@@ -34,7 +34,7 @@ pub(crate) struct ApplyRequest<'a> {
 }
 
 impl ApplyRequest<'_> {
-    /// The request for an object; none when its resource is not known.
+    /// Returns the request for an object, or none if its resource is unknown.
     pub(crate) fn ask(&self, target: &PlannedObject<'_>, body: Vec<u8>) -> Option<Ask> {
         let path = format!(
             "{}?fieldManager={}&force={}&fieldValidation={}{}",

@@ -1,4 +1,4 @@
-//! Sending objects, wave by wave and phase by phase, side by side within a phase.
+//! Sends objects wave by wave and phase by phase, in parallel within a phase.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -25,35 +25,36 @@ use crate::listing::{ListForm, Listed};
 use crate::plan::{ObjectPlan, Phase};
 use smp_text::diagnostic::{Code, Diagnostic};
 
-/// A run over all objects.
+/// An apply of all objects.
 pub(super) struct ApplyRun<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) options: &'a ServerSideApplyOptions,
     pub(super) plan: &'a ObjectPlan<'a>,
     pub(super) bodies: Vec<Vec<u8>>,
     pub(super) replaceable: KindWords,
-    /// How many requests in a row were not answered.
+    /// Number of consecutive requests without response.
     pub(super) unanswered: AtomicUsize,
     pub(super) listed: Mutex<Listed<Value>>,
-    /// The objects that were sent, answered or not.
+    /// The objects that were sent, whether or not the server responded.
     pub(super) sent: Mutex<FxHashSet<usize>>,
 }
 
-/// After so many requests in a row without an answer, each sent several times, the server is not there.
+/// After this many consecutive requests without response, each sent several times, the server counts as
+/// unreachable.
 pub(crate) const GONE: usize = 10;
 
-/// How long answers are waited for when the run is stopped.
-const LAST_ANSWERS: Duration = Duration::from_secs(5);
+/// Maximum time to wait for pending responses after an interrupt.
+const PENDING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often is looked whether it is.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// Interval for polling the interrupt flags.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ApplyRun<'_> {
-    /// Sends everything. What is in a later wave than an object that was not applied is not sent.
+    /// Sends all objects. If an object fails, the objects of later waves are not sent.
     pub(super) async fn all(&self, steps: &[ApplyStep], reporter: &mut Reporter<'_>) -> ApplySummary {
         let mut wave = None;
         let mut is_blocked = false;
@@ -70,16 +71,17 @@ impl ApplyRun<'_> {
         std::mem::take(&mut reporter.summary)
     }
 
-    /// Sends the objects of a step; those whose CRD is broken are not sent.
+    /// Sends the objects of a step, except those whose CRD failed.
     async fn step(&self, step: &ApplyStep, reporter: &mut Reporter<'_>) {
-        let mut given_up = pin!(self.given_up());
-        select(pin!(self.list(&step.objects)), given_up.as_mut()).await;
+        let mut abandoned = pin!(self.abandoned());
+        select(pin!(self.list(&step.objects)), abandoned.as_mut()).await;
         let broken = &reporter.broken_crds.clone();
         let outcomes =
             step.objects.iter().map(|&index| async move { (index, self.outcome(index, broken).await) });
         let mut outcomes = unordered(outcomes, self.options.parallel);
         let mut left: FxHashSet<usize> = step.objects.iter().copied().collect();
-        while let Either::Left((Some((index, outcome)), _)) = select(outcomes.next(), given_up.as_mut()).await
+        while let Either::Left((Some((index, outcome)), _)) =
+            select(outcomes.next(), abandoned.as_mut()).await
         {
             left.remove(&index);
             reporter.done(index, outcome);
@@ -90,30 +92,30 @@ impl ApplyRun<'_> {
         }
         let defines = step.phase == Phase::Definitions && self.options.dry_run == DryRun::None;
         if defines
-            && !self.is_over()
-            && let Either::Left((broken, _)) = select(pin!(self.establish(step)), given_up).await
+            && !self.is_finished()
+            && let Either::Left((broken, _)) = select(pin!(self.establish(step)), abandoned).await
         {
             reporter.broken(self.plan, broken);
         }
     }
 
-    /// Comes some time after the run is stopped: what is under way then is not waited for any longer.
-    async fn given_up(&self) {
+    /// Resolves some time after an interrupt, when pending requests are abandoned.
+    async fn abandoned(&self) {
         let is_set =
             |flag: &Option<Arc<AtomicBool>>| flag.as_ref().is_some_and(|f| f.load(Ordering::Relaxed));
         while !is_set(&self.options.stop) {
-            sleep(BETWEEN_LOOKS).await;
+            sleep(POLL_INTERVAL).await;
         }
-        let until = Instant::now() + LAST_ANSWERS;
+        let until = Instant::now() + PENDING_TIMEOUT;
         while Instant::now() < until && !is_set(&self.options.stop_now) {
-            sleep(BETWEEN_LOOKS).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Learns what is there of the objects that are due, where one answer tells of many. What is not learnt
-    /// here is asked for one by one, where it is also told what does not work.
+    /// Lists the live objects of a step where one list request covers many. All others are read one by one later,
+    /// where errors are reported as well.
     async fn list(&self, due: &[usize]) {
-        if self.options.dry_run == DryRun::None && !self.is_over() {
+        if self.options.dry_run == DryRun::None && !self.is_finished() {
             let targets: Vec<_> = due.iter().map(|i| &self.plan.targets[*i]).collect();
             let listed = Listed::of(self.cluster, &targets, ListForm::METADATA, |_, metadata| metadata).await;
             let listed = listed.unwrap_or_default();
@@ -121,14 +123,14 @@ impl ApplyRun<'_> {
         }
     }
 
-    /// Whether nothing more is sent.
-    fn is_over(&self) -> bool {
+    /// Returns true if no more requests are sent.
+    fn is_finished(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         is_stopped || self.unanswered.load(Ordering::Relaxed) >= GONE
     }
 
     async fn outcome(&self, index: usize, broken: &Broken) -> ApplyOutcome {
-        if self.is_over() {
+        if self.is_finished() {
             return ApplyOutcome::Skipped;
         }
         let target = &self.plan.targets[index];
@@ -143,7 +145,7 @@ impl ApplyRun<'_> {
             is_replaceable: self.replaceable.has(&target.object.gvk),
         };
         if let Some((crd, reason)) = crd.and_then(|crd| broken.get_key_value(crd)) {
-            let message = format!("not sent, since its CustomResourceDefinition {crd} cannot be used");
+            let message = format!("not sent: its CustomResourceDefinition {crd} is not established");
             return one.failed(Diagnostic::error(Code::Remote, message).note(reason.message()));
         }
         lock(&self.sent).insert(index);
@@ -156,7 +158,7 @@ impl ApplyRun<'_> {
         outcome
     }
 
-    /// Waits for the CRDs of a step. Returns those that did not come up.
+    /// Waits for the CRDs of a step. Returns those that were not established.
     async fn establish(&self, step: &ApplyStep) -> Broken {
         let names: FxHashSet<&SmolStr> =
             step.objects.iter().map(|&index| &self.plan.targets[index].object.name).collect();

@@ -1,11 +1,11 @@
-//! The order in which objects are sent: what they ask for themselves, then what others need of them.
+//! The order in which objects are sent: by wave, then by phase.
 
 use std::collections::BTreeMap;
 
 use crate::plan::{ObjectPlan, Phase, PlannedObject, nothing_sent};
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 
-/// Objects that are sent side by side, by their index.
+/// Objects that are sent in parallel, by index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ApplyStep {
     pub(crate) wave: i32,
@@ -13,10 +13,10 @@ pub(crate) struct ApplyStep {
     pub(crate) objects: Vec<usize>,
 }
 
-/// All objects; the wave of each is a number that the first of the annotations has that it has.
+/// Groups all objects by wave and phase. The wave is the value of the first of `annotations` that an object has.
 ///
 /// # Errors
-/// What is no whole number.
+/// An annotation is not an integer.
 pub(crate) fn steps(plan: &ObjectPlan<'_>, annotations: &[String]) -> Result<Vec<ApplyStep>> {
     let mut problems = Problems::default();
     let waves = plan.targets.iter().map(|target| wave(target, annotations));
@@ -37,10 +37,10 @@ fn wave(target: &PlannedObject<'_>, annotations: &[String]) -> Result<i32> {
     let Some((name, value)) = found else { return Ok(0) };
     let number = value.scalar_text().and_then(|text| text.trim().parse().ok());
     number.ok_or_else(|| {
-        let message = format!("the annotation {name} must have a whole number");
+        let message = format!("annotation {name} must be an integer");
         Diagnostic::error(Code::InvalidValue, message)
             .resource(target.resource.id())
             .at(value.span())
-            .help("such as \"-1\" or \"5\"; what has none is in wave 0")
+            .help("for example \"-1\" or \"5\"; objects without the annotation are in wave 0")
     })
 }

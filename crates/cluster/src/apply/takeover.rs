@@ -1,4 +1,4 @@
-//! Taking fields over as `kubectl apply --server-side` does, of an object that was applied client-side before.
+//! Ownership transfer as in `kubectl apply --server-side`, for objects that were applied client-side before.
 
 use super::options::{DryRun, FieldValidation};
 use super::request::{ApplyRequest, Force};
@@ -6,9 +6,11 @@ use crate::client::Cluster;
 use crate::conflict::ApplyConflict;
 use crate::plan::{KUBECTL, PlannedObject};
 
-/// Whether kubectl would get the fields of a conflict. To its manager the server gives, whoever owns it, what still has
-/// the value that the annotation of client-side apply says, such as fields that `kubectl create` set before. A dry run
-/// tells: only the server compares as it does. What kubectl itself applies server-side is not taken from it.
+/// Returns true if kubectl could take the conflicting fields without force.
+///
+/// The server lets kubectl's manager take fields whose live value equals that of the last-applied annotation,
+/// regardless of their owner, such as fields that `kubectl create` set. Only the server compares as it does, so a
+/// dry run decides. Fields that kubectl itself applies server-side are not taken from it.
 pub(crate) async fn kubectl_would_get(
     cluster: &Cluster,
     target: &PlannedObject<'_>,

@@ -1,4 +1,4 @@
-//! Taking objects that are there already into a set.
+//! Adding existing objects to an ApplySet.
 
 use futures::StreamExt as _;
 use serde_json::{Value, json};
@@ -18,13 +18,13 @@ use crate::plan::{Object, ObjectFailure, ObjectPlan};
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Labels the objects that the resources name, as members of a set, and changes nothing else of them. The next apply of
-/// the set prunes those that it does not have.
+/// Labels existing objects as members of an ApplySet, without changing anything else. The next apply of the set
+/// prunes those that are not among its objects.
 ///
-/// Returns those that could not be labelled, such as objects that are not there.
+/// Returns the objects that could not be labelled, such as objects that do not exist.
 ///
 /// # Errors
-/// The parent cannot be used; an object belongs to another set. Nothing was sent then.
+/// The parent cannot be used, or an object belongs to another set. Nothing was sent.
 pub fn adopt(
     cluster: &Cluster,
     options: &ApplySetOptions,
@@ -32,8 +32,8 @@ pub fn adopt(
     report: SetReport<'_>,
 ) -> Result<Vec<ObjectFailure>> {
     cluster.wait(async {
-        let at = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
-        let parent = SetParent { at, tooling: options.tooling };
+        let parent_ref = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
+        let parent = SetParent { at: parent_ref, tooling: options.tooling };
         let (id, plan) = (parent.at.id(), ObjectPlan::make(cluster, resources).await?);
         plan.require_mappings(cluster)?;
         refuse_members_of_others(cluster, &plan, &id, options.parallel).await?;
@@ -68,17 +68,19 @@ struct Adopter<'a> {
 }
 
 impl Adopter<'_> {
-    /// Labels an object that is there, unless another set has taken it.
+    /// Labels an existing object, unless another set has taken it.
     async fn label(&self, mapping: &Mapping, object: &Object) -> Result<()> {
         let path = mapping.path(&object.namespace, &object.name);
         let ask = Ask::metadata(path.as_str());
         for _ in 0..5 {
             let now: Option<Value> = self.cluster.find_json(&ask).await?;
-            let now = now.ok_or_else(|| not_there(object))?;
+            let now = now.ok_or_else(|| not_found(object))?;
             let text = |pointer: &str| now.pointer(pointer).and_then(Value::as_str);
             match now.pointer("/metadata/labels").and_then(|labels| labels.get(PART_OF)) {
                 Some(own) if own == self.id => return Ok(()),
-                Some(_) => return Err(Diagnostic::error(Code::Conflict, "it belongs to another ApplySet")),
+                Some(_) => {
+                    return Err(Diagnostic::error(Code::Conflict, "the object belongs to another ApplySet"));
+                }
                 None => {}
             }
             let body = json!({"metadata": {
@@ -89,14 +91,15 @@ impl Adopter<'_> {
             match self.cluster.ask(&patch).await?.accepted() {
                 Ok(_) => return Ok(()),
                 Err(refusal) if refusal.http == 409 => {}
-                Err(refusal) if refusal.is_not_found() => return Err(not_there(object)),
+                Err(refusal) if refusal.is_not_found() => return Err(not_found(object)),
                 Err(refusal) => return Err(refusal.diagnostic(&self.cluster.endpoint)),
             }
         }
-        Err(Diagnostic::error(Code::Conflict, "others keep changing it").help("try again"))
+        Err(Diagnostic::error(Code::Conflict, "the object keeps changing").help("try again"))
     }
 }
 
-fn not_there(object: &Object) -> Diagnostic {
-    Diagnostic::error(Code::NoMatch, format!("{object} is not there")).help("apply it with the set instead")
+fn not_found(object: &Object) -> Diagnostic {
+    Diagnostic::error(Code::NoMatch, format!("{object} does not exist"))
+        .help("create it by applying it with the set")
 }

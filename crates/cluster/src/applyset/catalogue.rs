@@ -1,4 +1,4 @@
-//! Which sets there are, and what is in one.
+//! Listing ApplySets and their members.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,53 +22,56 @@ use crate::mapping::{DEFINITIONS, Mapping, encode};
 use crate::plan::Object;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// In which namespaces parents are looked for. Those without namespaces are always found.
+/// Namespaces in which parents are searched. Cluster-scoped parents are always included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetsOf {
-    /// The connection's.
+    /// The namespace of the connection.
     Namespace,
-    /// All.
+    /// All namespaces.
     AllNamespaces,
 }
 
-/// A set, as its parent has it.
+/// An ApplySet as described by its parent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApplySetListing {
     /// The parent.
     pub parent: Object,
-    /// The tool that keeps it; empty where the parent does not say.
+    /// The tool that manages the set; empty if the parent does not name one.
     pub tooling: String,
-    /// The kinds, or for older parents the resources, of its members.
+    /// The kinds of its members; for older parents the resources.
     pub kinds: Vec<String>,
-    /// The namespaces of its members, that of the parent first.
+    /// The namespaces of its members, the parent's first.
     pub namespaces: Vec<String>,
 }
 
-/// A set with its members.
+/// An ApplySet with its members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApplySetView {
     /// The parent.
     pub parent: Object,
-    /// The tool that keeps it.
+    /// The tool that manages the set.
     pub tooling: String,
-    /// The members, by kind, namespace and name, and whether each is being deleted.
+    /// The members by kind, namespace and name. The flag is true for objects that are being deleted.
     pub members: Vec<(Object, bool)>,
-    /// Kinds that the parent names, of which there are no members.
+    /// Kinds of the parent's annotation that have no members.
     pub unused_kinds: Vec<GroupKind>,
-    /// Kinds that the parent names and the server does not have.
+    /// Kinds of the parent's annotation that the server does not serve.
     pub missing_kinds: Vec<GroupKind>,
-    /// Namespaces that the parent names and that are not there.
+    /// Namespaces of the parent's annotation that do not exist.
     pub missing_namespaces: Vec<String>,
 }
 
-/// The sets of a cluster, by the labels of their parents.
+/// Lists the ApplySets of a cluster by the labels of their parents.
 ///
-/// # Errors
-/// Secrets, ConfigMaps or the custom resources that may be parents cannot be listed. That CRDs cannot be, so that parents
-/// of custom kinds are not found, is reported.
-pub fn applysets(cluster: &Cluster, of: SetsOf, report: SetReport<'_>) -> Result<Vec<ApplySetListing>> {
+/// # Errors Secrets, ConfigMaps or custom resources that may be parents cannot be listed. If CRDs cannot be
+/// listed, parents of custom kinds are missing and a warning is reported.
+pub fn applysets(
+    cluster: &Cluster,
+    namespaces: SetsOf,
+    report: SetReport<'_>,
+) -> Result<Vec<ApplySetListing>> {
     cluster.wait(async {
         cluster.discover_all().await?;
         let mut kinds: Vec<Mapping> =
@@ -76,18 +79,18 @@ pub fn applysets(cluster: &Cluster, of: SetsOf, report: SetReport<'_>) -> Result
         match custom_parents(cluster).await {
             Ok(custom) => kinds.extend(custom),
             Err(problem) => {
-                let text = format!("no custom resources are looked for: {}", problem.message());
+                let text = format!("custom resources are not searched for parents: {}", problem.message());
                 report(ApplySetEvent::Warning(&text));
             }
         }
         let mut found = Vec::new();
         for mapping in kinds {
-            let place = match of {
-                // Without a namespace in the path that is all of them.
+            let searched = match namespaces {
+                // Without a namespace in the path, all namespaces are searched.
                 SetsOf::AllNamespaces => Mapping { namespaced: false, ..mapping.clone() },
                 SetsOf::Namespace => mapping.clone(),
             };
-            let items = labelled(cluster, &place.collection(cluster.namespace()), ID).await?;
+            let items = labelled(cluster, &searched.collection(cluster.namespace()), ID).await?;
             found.extend(items.iter().filter_map(|item| listing(&mapping, item)));
         }
         found.sort_by_cached_key(|one| {
@@ -98,7 +101,7 @@ pub fn applysets(cluster: &Cluster, of: SetsOf, report: SetReport<'_>) -> Result
     })
 }
 
-/// What has a label; a server that does not have the kind has none.
+/// Lists objects with a label. Returns none if the server does not serve the kind.
 async fn labelled(cluster: &Cluster, path: &str, label: &str) -> Result<Vec<Value>> {
     match metadata_of(cluster, path, label).await? {
         Ok(items) => Ok(items),
@@ -107,7 +110,7 @@ async fn labelled(cluster: &Cluster, path: &str, label: &str) -> Result<Vec<Valu
     }
 }
 
-/// The kinds whose CRDs say that they may be parents.
+/// Returns the kinds whose CRDs are labelled as parent types.
 async fn custom_parents(cluster: &Cluster) -> Result<Vec<Mapping>> {
     let items = labelled(cluster, DEFINITIONS, IS_PARENT_TYPE).await?;
     let known = cluster.known_mappings();
@@ -119,24 +122,24 @@ async fn custom_parents(cluster: &Cluster) -> Result<Vec<Mapping>> {
     Ok(kinds.collect())
 }
 
-/// The parent of the set with an id, as far as it can be seen: it is looked for in a namespace first, then in all.
+/// Returns the parent of the set with an ID if it is readable. Searches the given namespace first, then all.
 #[must_use]
 pub fn parent_of(cluster: &Cluster, id: &str, namespace: &str) -> Option<Object> {
-    cluster.wait(async { Ok(seen_parent(cluster, id, namespace).await) }).ok().flatten()
+    cluster.wait(async { Ok(find_parent(cluster, id, namespace).await) }).ok().flatten()
 }
 
-async fn seen_parent(cluster: &Cluster, id: &str, namespace: &str) -> Option<Object> {
+async fn find_parent(cluster: &Cluster, id: &str, namespace: &str) -> Option<Object> {
     cluster.discover_all().await.ok()?;
     let built_in = ["Secret", "ConfigMap"].into_iter().filter_map(|kind| cluster.mapping_of("", kind));
     let built_in: Vec<Mapping> = built_in.collect();
     let anywhere = |mapping: &Mapping| Mapping { namespaced: false, ..mapping.clone() };
     let near = built_in.iter().filter(|_| !namespace.is_empty()).cloned().map(|own| (own.clone(), own));
-    let mut places: Vec<(Mapping, Mapping)> = near.collect();
+    let mut searches: Vec<(Mapping, Mapping)> = near.collect();
     let custom = custom_parents(cluster).await.unwrap_or_default();
-    places.extend(built_in.iter().chain(&custom).map(|own| (own.clone(), anywhere(own))));
-    for (mapping, place) in places {
+    searches.extend(built_in.iter().chain(&custom).map(|own| (own.clone(), anywhere(own))));
+    for (mapping, searched) in searches {
         let selector = format!("{ID}={id}");
-        let items = labelled(cluster, &place.collection(namespace), &selector).await.unwrap_or_default();
+        let items = labelled(cluster, &searched.collection(namespace), &selector).await.unwrap_or_default();
         if let Some(found) = items.iter().find_map(|item| listing(&mapping, item)) {
             return Some(found.parent);
         }
@@ -160,15 +163,14 @@ fn listing(mapping: &Mapping, item: &Value) -> Option<ApplySetListing> {
     })
 }
 
-/// What is in the set of a parent, whatever tool keeps it.
+/// Returns the members of a parent's ApplySet, whichever tool manages it.
 ///
-/// # Errors
-/// There is no such set; its members cannot be listed.
+/// # Errors There is no such set, or its members cannot be listed.
 pub fn view(cluster: &Cluster, parent: &str) -> Result<ApplySetView> {
     cluster.wait(async {
-        let at = ParentRef::resolve(cluster, parent).await?;
-        let (mapping, id, object) = (at.mapping.clone(), at.id(), at.object());
-        let parent = SetParent { at, tooling: ApplySetTooling::default() };
+        let parent_ref = ParentRef::resolve(cluster, parent).await?;
+        let (mapping, id, object) = (parent_ref.mapping.clone(), parent_ref.id(), parent_ref.object());
+        let parent = SetParent { at: parent_ref, tooling: ApplySetTooling::default() };
         let missing = || no_set(&object);
         let answer = parent.look(cluster).await?.ok_or_else(missing)?;
         let item: Value = cluster.read_with(json::decode, &answer)?;
@@ -179,8 +181,8 @@ pub fn view(cluster: &Cluster, parent: &str) -> Result<ApplySetView> {
 }
 
 pub(super) fn no_set(parent: &Object) -> Diagnostic {
-    Diagnostic::error(Code::NoMatch, format!("{parent} is no parent of an ApplySet, or is not there"))
-        .help("see `kubectl smp applyset list --all-namespaces`")
+    Diagnostic::error(Code::NoMatch, format!("{parent} does not exist or is not the parent of an ApplySet"))
+        .help("list ApplySets with `kubectl smp applyset list --all-namespaces`")
 }
 
 async fn contents(cluster: &Cluster, listing: ApplySetListing, id: &str) -> Result<ApplySetView> {
@@ -199,24 +201,24 @@ async fn contents(cluster: &Cluster, listing: ApplySetListing, id: &str) -> Resu
     let scope = SetScope { namespaces, ..SetScope::default() };
     let found = members(cluster, &collections(&served, &scope), MemberQuery::Of(id), PARALLEL).await?;
     let members = found.iter().map(|member| {
-        let place = object_key(&member.object);
-        (place, (member.object.clone(), member.is_being_deleted()))
+        let key = object_key(&member.object);
+        (key, (member.object.clone(), member.is_being_deleted()))
     });
-    let by_place: BTreeMap<_, _> = members.collect();
+    let by_key: BTreeMap<_, _> = members.collect();
     let used: BTreeSet<GroupKind> = found.iter().map(SetMember::group_kind).collect();
     let unused = served.iter().map(|one| GroupKind::of(&one.gvk)).filter(|kind| !used.contains(kind));
     let missing_namespaces = missing(cluster, &listing.namespaces).await?;
     Ok(ApplySetView {
         parent: listing.parent,
         tooling: listing.tooling,
-        members: by_place.into_values().collect(),
+        members: by_key.into_values().collect(),
         unused_kinds: unused.collect(),
         missing_kinds,
         missing_namespaces,
     })
 }
 
-/// Those of the namespaces that are not there.
+/// Returns the namespaces that do not exist.
 async fn missing(cluster: &Cluster, namespaces: &[String]) -> Result<Vec<String>> {
     let mut missing = Vec::new();
     for namespace in namespaces {

@@ -1,4 +1,4 @@
-//! How sets are worked on, and what happens then, as data.
+//! Options, progress events and results of ApplySet operations.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -9,21 +9,21 @@ use crate::cascade::Cascade;
 use crate::delete::{DoneWhen, RemainingObject};
 use crate::plan::{Object, ObjectFailure};
 
-/// Which set, and under which name it is kept.
+/// Options of an ApplySet operation.
 #[derive(Debug, Clone)]
 pub struct ApplySetOptions {
     /// The parent: `[RESOURCE[.GROUP]/]NAME`, without a resource a Secret.
     pub parent: String,
     /// The tool that the parent names.
     pub tooling: ApplySetTooling,
-    /// What is done with objects that left the set.
+    /// Prune options.
     pub prune: PruneOptions,
-    /// The most requests at a time; at least one.
+    /// Maximum number of parallel requests; at least one.
     pub parallel: usize,
 }
 
 impl ApplySetOptions {
-    /// For a parent.
+    /// Returns the default options for a parent.
     #[must_use]
     pub fn new(parent: impl Into<String>) -> Self {
         let (tooling, prune) = (ApplySetTooling::default(), PruneOptions::default());
@@ -31,97 +31,97 @@ impl ApplySetOptions {
     }
 }
 
-/// Whether what left the set is deleted.
+/// Prune mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PruneMode {
-    /// It is deleted.
+    /// Deletes the objects.
     #[default]
     Delete,
-    /// The server does everything but delete it, and says what it would refuse; it stays in the set.
+    /// Server-side dry run: the server validates each deletion. The objects stay in the set.
     ServerDryRun,
-    /// It is only told; it stays in the set.
+    /// Reports the objects only. They stay in the set.
     Show,
 }
 
-/// How to prune.
+/// Prune options.
 #[derive(Debug, Clone, Default)]
 pub struct PruneOptions {
-    /// Whether anything is deleted.
+    /// Prune mode.
     pub mode: PruneMode,
-    /// Kinds whose objects go even when they still hold things: Namespace, CustomResourceDefinition,
-    /// PersistentVolumeClaim, PersistentVolume, or what kubectl calls them.
+    /// Kinds that are pruned although their objects may still contain others or data: Namespace,
+    /// CustomResourceDefinition, PersistentVolumeClaim, PersistentVolume, or their plural or short names.
     pub holding: Vec<String>,
-    /// What becomes of objects that a deleted one owns.
+    /// Deletion propagation to dependent objects.
     pub cascade: Cascade,
-    /// When a step is done. What is only [accepted](DoneWhen::Accepted) is looked at for a moment all the same: what is
-    /// still there then stays in the set, and holds what it is in.
+    /// Condition for completing a step. With [accepted](DoneWhen::Accepted), deleted objects are still watched for
+    /// a moment: those that still exist stay in the set, and so do the objects that contain them.
     pub done_when: DoneWhen,
-    /// When it is set, what is under way is still waited for, and nothing more is deleted.
+    /// Interrupt: pending deletions may still finish, and nothing else is deleted.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
-/// Receives the events of a run.
+/// Callback that receives the events of a run.
 pub(crate) type SetReport<'r> = &'r mut (dyn FnMut(ApplySetEvent<'_>) + Send);
 
-/// Something that happened.
+/// A progress event.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ApplySetEvent<'e> {
-    /// An object that is no longer in the set is gone, or would be deleted.
+    /// An object that left the set is gone, or would be deleted in a dry run.
     Pruned(&'e Object),
-    /// An object is being deleted and still there; nobody waits for it. It stays in the set until it is gone.
+    /// An object is terminating and not waited for. It stays in the set until it is gone.
     Ending(&'e RemainingObject),
-    /// The same, and it was waited for.
+    /// An object is still terminating after the wait timed out.
     Remaining(&'e RemainingObject),
-    /// About a second has passed; these are still there.
+    /// Sent about once a second: the objects that are still terminating.
     Waiting(&'e [RemainingObject]),
-    /// An object that was there already is in the set now.
+    /// An existing object was added to the set.
     Adopted(&'e Object),
-    /// An object is in no set any more, and stays.
+    /// An object was removed from its set without being deleted.
     Orphaned(&'e Object),
-    /// An object that is no longer among those that are applied stays, and in the set.
+    /// An object is no longer among the applied objects but was not deleted. It stays in the set.
     Kept(&'e KeptObject),
     /// An object could not be deleted.
     Failed(&'e ObjectFailure),
-    /// Something worth knowing.
+    /// A warning.
     Warning(&'e str),
-    /// Something for those who want to know all.
+    /// Verbose output.
     Detail(&'e str),
 }
 
-/// An object that stays.
+/// An object that was not pruned.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct KeptObject {
     /// The object.
     pub object: Object,
-    /// Why, as in `it still holds configmap/a`.
+    /// The reason, such as `still contains configmap/a`.
     pub reason: String,
-    /// What lets it go the next time, if anything does.
+    /// A way to prune it the next time, if there is one.
     pub way_out: Option<String>,
 }
 
-/// What came of pruning.
+/// Result of a prune.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct PruneSummary {
-    /// The objects that are gone, or would be deleted.
+    /// Objects that are gone, or would be deleted in a dry run.
     pub pruned: Vec<Object>,
-    /// Those that are being deleted and still there, where nobody waits for them. They stay in the set until they are gone.
+    /// Objects that are terminating and not waited for. They stay in the set until they are gone.
     pub ending: Vec<RemainingObject>,
-    /// Those that were still there when the time was over.
+    /// Objects that were still terminating when the wait timed out.
     pub remaining: Vec<RemainingObject>,
-    /// Those that stay.
+    /// Objects that were not pruned.
     pub kept: Vec<KeptObject>,
-    /// Those that could not be deleted.
+    /// Objects that could not be deleted.
     pub failures: Vec<ObjectFailure>,
-    /// Those that were not tried: something before them failed, or the run was stopped.
+    /// Objects that were not tried: an earlier deletion failed, or the run was interrupted.
     pub skipped: Vec<Object>,
 }
 
 impl PruneSummary {
-    /// Whether everything was done that was to be done.
+    /// Returns true if everything that should be pruned was deleted.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.failures.is_empty() && self.skipped.is_empty() && self.remaining.is_empty()

@@ -1,4 +1,4 @@
-//! Holding a set for the time of a run: taking it, renewing the mark, letting it go.
+//! The ApplySet lock: acquiring it, renewing it, releasing it.
 
 use tokio::time::{Instant, sleep};
 
@@ -9,34 +9,34 @@ use super::scope::SetScope;
 use crate::client::Cluster;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// A set that a run works on.
+/// An ApplySet locked by this run.
 #[derive(Debug)]
 pub(super) struct SetHold<'c> {
     cluster: &'c Cluster,
     parent: SetParent,
     claim: SetClaim,
     basis: LiveParent,
-    /// What the parent said when the set was taken.
+    /// The scope in the parent when the lock was acquired.
     taken: SetScope,
-    /// When the mark was written last, at the latest.
+    /// Time just before the last write of the lock annotation.
     renewed: Instant,
 }
 
-/// Whether the set is still this run's.
+/// Reports whether this run still has the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StillHeld {
     Yes,
-    /// Another run, or another tool, works on it.
+    /// Another run, or another tool, works on the set.
     No,
 }
 
-/// How often a write is tried again that met another one.
+/// Maximum attempts of a write that conflicts with other writes.
 const ATTEMPTS: usize = 10;
 
-const BETWEEN_LOOKS: std::time::Duration = std::time::Duration::from_millis(250);
+const POLL_INTERVAL: std::time::Duration = std::time::Duration::from_millis(250);
 
 impl<'c> SetHold<'c> {
-    /// Takes the set, and has the parent say what it had and `scope`. Waits while another run prunes.
+    /// Acquires the lock and adds `scope` to the scope in the parent. Waits while another run prunes.
     pub(super) async fn take(
         cluster: &'c Cluster,
         parent: &SetParent,
@@ -58,12 +58,12 @@ impl<'c> SetHold<'c> {
         Err(busy())
     }
 
-    /// Where the parent says that members are.
+    /// The kinds and namespaces of members in the parent's annotations.
     pub(super) fn scope(&self) -> &SetScope {
         &self.basis.state.scope
     }
 
-    /// What others added to that since.
+    /// The part of the scope that others added after the lock was acquired.
     pub(super) fn added(&self) -> SetScope {
         self.scope().beyond(&self.taken)
     }
@@ -72,10 +72,10 @@ impl<'c> SetHold<'c> {
         &self.basis.uid
     }
 
-    /// Renews the mark of a run that prunes, if it is old.
+    /// Renews the lock of a pruning run if a renewal is due.
     ///
     /// # Errors
-    /// The set is not this run's any more.
+    /// The lock was lost.
     pub(super) async fn keep(&mut self) -> Result<()> {
         if self.renewed.elapsed() >= RENEW && self.renew(SetWork::Pruning).await? == StillHeld::No {
             return Err(taken());
@@ -83,7 +83,7 @@ impl<'c> SetHold<'c> {
         Ok(())
     }
 
-    /// Says that the run still works, and at what. What others added to the scope meanwhile stays in it.
+    /// Renews the lock and records the current step. Additions of others to the scope are kept.
     pub(super) async fn renew(&mut self, work: SetWork) -> Result<StillHeld> {
         for _ in 0..ATTEMPTS {
             let claim = self.claim.next(work);
@@ -101,7 +101,7 @@ impl<'c> SetHold<'c> {
         Err(busy())
     }
 
-    /// Ends the run: the parent keeps what it says.
+    /// Releases the lock and keeps the scope in the parent.
     pub(super) async fn end(self) -> Result<StillHeld> {
         let scope = self.scope().clone();
         self.release(&scope).await
@@ -111,7 +111,7 @@ impl<'c> SetHold<'c> {
         self.parent.write(self.cluster, Some(&self.basis), state).await
     }
 
-    /// Ends the run: the parent says `scope`, and what others added meanwhile.
+    /// Releases the lock and writes `scope` to the parent, with additions that others made meanwhile.
     pub(super) async fn release(mut self, scope: &SetScope) -> Result<StillHeld> {
         let mut scope = scope.clone();
         for _ in 0..ATTEMPTS {
@@ -131,10 +131,10 @@ impl<'c> SetHold<'c> {
     }
 }
 
-/// Has the parent name `scope`, too, whoever works on the set: what is labelled must be found again.
+/// Adds `scope` to the parent, even without the lock: later runs must find all labelled objects.
 pub(super) async fn cover(cluster: &Cluster, parent: &SetParent, scope: &SetScope) -> Result<()> {
     for _ in 0..ATTEMPTS {
-        // Without a parent there is no set any more.
+        // Without a parent, the set no longer exists.
         let Some(live) = parent.read(cluster).await? else { return Ok(()) };
         if scope.beyond(&live.state.scope).is_empty() {
             return Ok(());
@@ -147,14 +147,14 @@ pub(super) async fn cover(cluster: &Cluster, parent: &SetParent, scope: &SetScop
     Err(busy())
 }
 
-/// The parent, when no other run prunes any more. One that was killed does not renew its mark.
+/// Returns the parent once no other run prunes. A killed run does not renew its lock.
 async fn until_free(
     cluster: &Cluster,
     parent: &SetParent,
     report: SetReport<'_>,
 ) -> Result<Option<LiveParent>> {
     let mut seen: Option<(SetClaim, Instant)> = None;
-    let mut is_told = false;
+    let mut is_reported = false;
     loop {
         let live = parent.read(cluster).await?;
         let pruning = live.as_ref().and_then(|live| live.state.claim.as_ref());
@@ -167,27 +167,29 @@ async fn until_free(
             }
             _ => seen = Some((claim.clone(), Instant::now())),
         }
-        if !std::mem::replace(&mut is_told, true) {
-            let text =
-                format!("another run prunes the ApplySet {}: waiting until it ends", parent.at.object());
+        if !std::mem::replace(&mut is_reported, true) {
+            let text = format!(
+                "another run is pruning the ApplySet {}: waiting for it to finish",
+                parent.at.object()
+            );
             report(ApplySetEvent::Warning(&text));
         }
         if cluster.is_stopped() {
-            return Err(Diagnostic::error(Code::Conflict, "stopped while another run prunes the ApplySet"));
+            return Err(Diagnostic::error(
+                Code::Conflict,
+                "interrupted while waiting for another run to prune the ApplySet",
+            ));
         }
-        sleep(BETWEEN_LOOKS).await;
+        sleep(POLL_INTERVAL).await;
     }
 }
 
-/// The error of a run that may not prune any more.
+/// The error of a run that lost the lock.
 pub(super) fn taken() -> Diagnostic {
-    Diagnostic::error(
-        Code::Conflict,
-        "another run began to work on the ApplySet: nothing more is pruned by this one",
-    )
-    .help("see what the other run applied, then apply again what shall be there")
+    Diagnostic::error(Code::Conflict, "another run has locked the ApplySet: this run stops pruning")
+        .help("check what the other run applied, then apply again")
 }
 
 fn busy() -> Diagnostic {
-    Diagnostic::error(Code::Conflict, "others keep changing the parent of the ApplySet").help("apply again")
+    Diagnostic::error(Code::Conflict, "the parent of the ApplySet keeps changing").help("apply again")
 }

@@ -1,4 +1,5 @@
-//! Objects that hold others, which go with them: namespaces, CRDs, volumes and their claims. Which of them stay.
+//! Objects whose deletion removes others or releases data: namespaces, CRDs, PersistentVolumes and their claims.
+//! Decides which of them must not be pruned.
 
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use crate::plan::ObjectPlan;
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// A kind whose objects hold others.
+/// A kind whose objects contain others or data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum HoldingKind {
     Namespace,
@@ -24,7 +25,7 @@ pub(super) enum HoldingKind {
     Volume,
 }
 
-/// The kinds, with their groups and the words for them.
+/// The kinds with their groups and names.
 const KINDS: [(HoldingKind, &str, [&str; 4]); 4] = [
     (HoldingKind::Namespace, "", ["Namespace", "namespaces", "ns", "ns"]),
     (
@@ -42,42 +43,41 @@ impl HoldingKind {
         found.map(|(kind, ..)| *kind)
     }
 
-    /// The kinds that words mean.
+    /// Parses kind names.
     ///
-    /// # Errors
-    /// A word that means none of them.
+    /// # Errors A name denotes none of the kinds.
     pub(super) fn named(words: &[String]) -> Result<Vec<Self>> {
-        words.iter().map(|word| Self::called(word)).collect()
+        words.iter().map(|word| Self::parse(word)).collect()
     }
 
-    fn called(word: &str) -> Result<Self> {
+    fn parse(word: &str) -> Result<Self> {
         let (name, group) = word.split_once('.').unwrap_or((word, ""));
         let is_meant = |(_, own, words): &&(Self, &str, [&str; 4])| {
             words.iter().any(|word| word.eq_ignore_ascii_case(name)) && (group.is_empty() || group == *own)
         };
         KINDS.iter().find(is_meant).map(|(kind, ..)| *kind).ok_or_else(|| {
-            Diagnostic::error(Code::InvalidValue, format!("objects of the kind `{word}` hold no others")).help(
-                "those of Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume do; all \
-                 others are pruned anyway",
+            let message = format!("not a kind that contains other objects or data: `{word}`");
+            Diagnostic::error(Code::InvalidValue, message).help(
+                "use Namespace, CustomResourceDefinition, PersistentVolumeClaim or PersistentVolume; objects of \
+                 all other kinds are always pruned",
             )
         })
     }
 
-    /// The word for it in `--prune-holding`.
+    /// The kind's name for `--prune-holding`.
     pub(super) fn word(self) -> &'static str {
         KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, _, words)| words[0])
     }
 }
 
-/// Makes sure that a word means a kind whose objects may hold others.
+/// Checks that a name denotes a kind whose objects contain others or data.
 ///
-/// # Errors
-/// It does not.
+/// # Errors It does not.
 pub fn check_holding_kind(word: &str) -> Result<()> {
-    HoldingKind::called(word).map(drop)
+    HoldingKind::parse(word).map(drop)
 }
 
-/// The namespaces and CRDs that hold the objects of a run, or the parent of their set: these never go.
+/// The namespaces and CRDs that contain objects of the run or the parent of their set. They are never pruned.
 #[derive(Debug, Default)]
 pub(super) struct Needed(FxHashMap<(HoldingKind, SmolStr), String>);
 
@@ -88,7 +88,7 @@ impl Needed {
         needed.add(&parent.mapping, &parent.namespace, &text);
         for target in &plan.targets {
             if let Some(mapping) = &target.mapping {
-                let text = format!("{}, which is among the objects", target.object);
+                let text = format!("{}, which is among the applied objects", target.object);
                 needed.add(mapping, &target.object.namespace, &text);
             }
         }
@@ -103,13 +103,14 @@ impl Needed {
         }
     }
 
-    /// What is needed of an object that holds others.
+    /// Returns the object that requires a namespace or CRD, if any.
     pub(super) fn within(&self, kind: HoldingKind, name: &SmolStr) -> Option<&str> {
         self.0.get(&(kind, name.clone())).map(String::as_str)
     }
 }
 
-/// Why an object must stay; none when it holds nothing. What is in `gone` was pruned before.
+/// Returns the reason why an object must not be pruned, or none if it is empty. Objects in `gone` were pruned
+/// before.
 pub(super) async fn reason_to_stay(
     cluster: &Cluster,
     member: &SetMember,
@@ -132,7 +133,7 @@ pub(super) async fn reason_to_stay(
     Ok(match contents {
         Err(why) => Some(why),
         Ok(held) if held.is_empty() => None,
-        Ok(held) => Some(format!("it still holds {}", held.named())),
+        Ok(held) => Some(format!("it still contains {}", held.named())),
     })
 }
 
@@ -140,22 +141,24 @@ fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Why a volume may hold what a claim wrote: bound, or retained when its claim was deleted, or kept for one.
+/// Returns the reason why a volume may contain data of a claim: it is bound, retained after its claim was deleted,
+/// or reserved for one.
 fn claimed(volume: &Value) -> Option<String> {
     let (namespace, name) = (text(volume, "/spec/claimRef/namespace"), text(volume, "/spec/claimRef/name"));
     let phase = text(volume, "/status/phase");
     if name.is_empty() {
         return (phase == "Bound").then(|| "it is bound".into());
     }
-    let claim = format!("the claim {name} in {namespace}");
+    let claim = format!("claim {namespace}/{name}");
     Some(match phase {
         "Bound" => format!("it is bound to {claim}"),
-        "Released" | "Failed" => format!("it is {phase}, and has what {claim} wrote"),
-        _ => format!("it is kept for {claim}"),
+        "Released" | "Failed" => format!("it is {phase} and still contains the data of {claim}"),
+        _ => format!("it is reserved for {claim}"),
     })
 }
 
-/// Why a claim may hold something: it is bound or about to be, or a Pod that stays uses it.
+/// Returns the reason why a claim may contain data: it is bound or about to be, or used by a Pod that is not
+/// pruned.
 async fn used(cluster: &Cluster, member: &SetMember, gone: &Leaving) -> Result<Option<String>> {
     let claim: Option<Value> = cluster.find_json(&Ask::object(member.path())).await?;
     let Some(claim) = claim else { return Ok(None) };
@@ -164,15 +167,17 @@ async fn used(cluster: &Cluster, member: &SetMember, gone: &Leaving) -> Result<O
         return Ok(Some("it is bound".into()));
     }
     if !volume.is_empty() {
-        return Ok(Some(format!("it names the volume {volume}")));
+        return Ok(Some(format!("it requests volume {volume}")));
     }
     let Some(pods) = cluster.mapping_of("", "Pod") else { return Ok(None) };
     let path = pods.collection(&member.object.namespace);
     let pods = match items_of(cluster, &path, "", ListForm::WHOLE).await? {
         Ok(pods) => pods,
-        Err(refusal) => return Ok(Some(format!("it cannot be told which Pods use it: {}", refusal.message))),
+        Err(refusal) => {
+            return Ok(Some(format!("cannot list the Pods that may use it: {}", refusal.message)));
+        }
     };
-    let user = pods.iter().find(|pod| uses(pod, &member.object.name) && !is_over(pod, gone));
+    let user = pods.iter().find(|pod| uses(pod, &member.object.name) && !is_finished(pod, gone));
     Ok(user.map(|pod| format!("pod/{} uses it", text(pod, "/metadata/name"))))
 }
 
@@ -181,8 +186,8 @@ fn uses(pod: &Value, claim: &str) -> bool {
     volumes.into_iter().flatten().any(|one| text(one, "/persistentVolumeClaim/claimName") == claim)
 }
 
-/// Whether a Pod has ended, or was pruned.
-fn is_over(pod: &Value, gone: &Leaving) -> bool {
+/// Returns true if a Pod has completed or was pruned.
+fn is_finished(pod: &Value, gone: &Leaving) -> bool {
     matches!(text(pod, "/status/phase"), "Succeeded" | "Failed")
         || gone.uids.contains(text(pod, "/metadata/uid"))
 }
@@ -192,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn volumes_with_a_claim_are_kept() {
+    fn volumes_with_a_claim_are_not_pruned() {
         use serde_json::json;
 
         let volume = |phase: &str, claim: Value| {
@@ -200,11 +205,11 @@ mod tests {
         };
         let claim = || json!({"namespace": "shop", "name": "data"});
         for (phase, want) in [
-            ("Bound", "it is bound to the claim data in shop"),
-            ("Released", "it is Released, and has what the claim data in shop wrote"),
-            ("Failed", "it is Failed, and has what the claim data in shop wrote"),
-            ("Available", "it is kept for the claim data in shop"),
-            ("", "it is kept for the claim data in shop"),
+            ("Bound", "it is bound to claim shop/data"),
+            ("Released", "it is Released and still contains the data of claim shop/data"),
+            ("Failed", "it is Failed and still contains the data of claim shop/data"),
+            ("Available", "it is reserved for claim shop/data"),
+            ("", "it is reserved for claim shop/data"),
         ] {
             assert_eq!(volume(phase, claim()).as_deref(), Some(want));
         }
@@ -213,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_called_as_people_call_them() {
+    fn kinds_are_parsed_by_kind_plural_and_short_name() {
         use HoldingKind::{Definition, Namespace, Volume, VolumeClaim};
 
         let words = ["ns", "CRD", "persistentvolumeclaims", "PersistentVolume", "crd.apiextensions.k8s.io"];

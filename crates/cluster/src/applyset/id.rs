@@ -1,31 +1,31 @@
-//! The names that the specification of ApplySets (KEP-3659) gives to labels and annotations, and the ids of sets.
+//! Labels, annotations and IDs of ApplySets, as specified in KEP-3659.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-/// The label of a parent, with the id of its set.
+/// The label of a parent with the ID of its set.
 pub(super) const ID: &str = "applyset.kubernetes.io/id";
 
-/// The label of a member, with the id of its set.
+/// The label of a member with the ID of its set.
 pub(crate) const PART_OF: &str = "applyset.kubernetes.io/part-of";
 
-/// The label of a CRD whose objects may be parents.
+/// The label of a CRD whose custom resources may be parents.
 pub(super) const IS_PARENT_TYPE: &str = "applyset.kubernetes.io/is-parent-type";
 
-/// The annotation of a parent that says which tool keeps the set.
+/// The annotation of a parent with the tool that manages the set.
 pub(super) const TOOLING: &str = "applyset.kubernetes.io/tooling";
 
 /// The annotation of a parent with the kinds of its members: `ConfigMap,Deployment.apps`.
 pub(super) const GROUP_KINDS: &str = "applyset.kubernetes.io/contains-group-kinds";
 
-/// What older parents have in its place: `configmaps,deployments.apps`.
+/// The annotation of older parents instead of that: `configmaps,deployments.apps`.
 pub(super) const GROUP_RESOURCES: &str = "applyset.kubernetes.io/contains-group-resources";
 
-/// The annotation of a parent with the namespaces of members other than its own.
+/// The annotation of a parent with the namespaces of members outside its own.
 pub(super) const NAMESPACES: &str = "applyset.kubernetes.io/additional-namespaces";
 
-/// The id of the set of a parent. The namespace and the group may be empty.
+/// Returns the ID of a parent's set. The namespace and the group may be empty.
 pub(super) fn set_id(name: &str, namespace: &str, kind: &str, group: &str) -> String {
     let hash = Sha256::digest(format!("{name}.{namespace}.{kind}.{group}"));
     format!("applyset-{}-v1", URL_SAFE_NO_PAD.encode(hash))
@@ -36,12 +36,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_those_of_kubectl() {
-        // As `kubectl apply --prune --applyset=[configmaps/]set1 -n a` of 1.36.3 wrote them.
+    fn ids_match_kubectl() {
+        // Written by `kubectl apply --prune --applyset=[configmaps/]set1 -n a` of 1.36.3.
         let secret = set_id("set1", "a", "Secret", "");
         assert_eq!(secret, "applyset-fWABoIUcOV5TuCpCvPitNq36PbnnQ6UDjwpMKuWxd1Q-v1");
         let map = set_id("set1", "a", "ConfigMap", "");
         assert_eq!(map, "applyset-8c4AGmI1nHpxqxp0u-3tR0AMWyDVk4LPPlpRYhXviX0-v1");
-        assert!(map.len() <= 63, "it fits into a label");
+        assert!(map.len() <= 63, "fits into a label value");
     }
 }

@@ -1,4 +1,4 @@
-//! The members of a set: what has its label, looked for in the kinds and namespaces that are known to have some.
+//! The members of a set: objects with its label, searched in the kinds and namespaces of the set's scope.
 
 use futures::TryStreamExt as _;
 use rustc_hash::FxHashSet;
@@ -17,13 +17,13 @@ use smp_text::diagnostic::Result;
 
 const API_SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
 
-/// An object that has the label of a set.
+/// An object with the label of a set.
 #[derive(Debug, Clone)]
 pub(super) struct SetMember {
     pub(super) object: Object,
     pub(super) mapping: Mapping,
     pub(super) uid: String,
-    /// All of its metadata.
+    /// The object's whole metadata.
     pub(super) metadata: Value,
 }
 
@@ -36,19 +36,19 @@ impl SetMember {
         GroupKind::of(&self.object.gvk)
     }
 
-    /// The name that the CRD of its kind has, if it is one of a CRD.
+    /// The name of the CRD of its kind, if the kind is a custom one.
     pub(super) fn definition(&self) -> String {
         format!("{}.{}", self.mapping.plural, self.mapping.gvk.group)
     }
 
-    /// The identity of the controller that made it, or took it over.
+    /// The UID of the controller that owns it.
     pub(super) fn controller(&self) -> Option<&str> {
         let owners = self.metadata.get("ownerReferences")?.as_array()?;
         let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
         controller.get("uid")?.as_str()
     }
 
-    /// Whether somebody applied it as a member, so that its label is no copy.
+    /// Returns true if the object was applied as a member, so its label is not a copy.
     pub(super) fn was_applied(&self) -> bool {
         let entries = self.metadata.get("managedFields").and_then(Value::as_array).into_iter().flatten();
         let owns = |entry: &Value, map: &str, name: &str| {
@@ -62,17 +62,17 @@ impl SetMember {
         appliers.next().is_some()
     }
 
-    /// The id of its set.
+    /// The ID of its set.
     pub(super) fn set(&self) -> &str {
         label(&self.metadata).unwrap_or_default()
     }
 
-    /// Whether it is on its way out.
+    /// Returns true if the object has a deletion timestamp.
     pub(super) fn is_being_deleted(&self) -> bool {
         self.metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null())
     }
 
-    /// Where it is.
+    /// The object's kind and namespace.
     pub(super) fn scope(&self) -> SetScope {
         let namespace = Some(self.object.namespace.clone()).filter(|namespace| !namespace.is_empty());
         SetScope { kinds: [self.group_kind()].into(), namespaces: namespace.into_iter().collect() }
@@ -91,12 +91,12 @@ impl SetMember {
     }
 }
 
-/// The id of the set that metadata says that its object is in.
+/// Returns the ID of the set in an object's metadata.
 pub(super) fn label(metadata: &Value) -> Option<&str> {
     metadata.get("labels")?.get(PART_OF)?.as_str()
 }
 
-/// Which of the objects of a collection are looked for.
+/// Label query for members.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum MemberQuery<'q> {
     /// The members of one set.
@@ -114,10 +114,10 @@ impl MemberQuery<'_> {
     }
 }
 
-/// The objects of a kind in a namespace; for kinds without namespaces it is empty.
+/// The objects of a kind in a namespace. The namespace is empty for cluster-scoped kinds.
 pub(super) type SetCollection = (Mapping, SmolStr);
 
-/// The collections of a scope, by the kinds that are served.
+/// Returns the collections of a scope for the kinds that are served.
 pub(super) fn collections(mappings: &[Mapping], namespaces: &SetScope) -> Vec<SetCollection> {
     let mut all = Vec::new();
     for mapping in mappings {
@@ -130,10 +130,10 @@ pub(super) fn collections(mappings: &[Mapping], namespaces: &SetScope) -> Vec<Se
     all
 }
 
-/// Lists members, each once, whatever groups serve it.
+/// Lists members, each once, even if several API groups serve it.
 ///
 /// # Errors
-/// A collection cannot be listed: what is not seen must not count as empty.
+/// A collection cannot be listed: unknown members must not count as absent.
 pub(super) async fn members(
     cluster: &Cluster,
     collections: &[SetCollection],
@@ -146,7 +146,8 @@ pub(super) async fn members(
         async move {
             match metadata_of(cluster, &path, selector).await? {
                 Ok(items) => Ok(items.into_iter().filter_map(|item| SetMember::of(mapping, item)).collect()),
-                // The kind went away since it was found, and its objects with it: or a part of the server did.
+                // The kind is no longer served because it was removed with its objects, or because a part of the
+                // server is down.
                 Err(refusal)
                     if refusal.http == 404
                         && cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind).await? =>
@@ -155,7 +156,7 @@ pub(super) async fn members(
                 }
                 Err(refusal) => Err(refusal
                     .diagnostic(&cluster.endpoint)
-                    .note("the members of an ApplySet are found by listing them")),
+                    .note("ApplySet members are found by listing their kinds")),
             }
         }
     });
@@ -164,15 +165,15 @@ pub(super) async fn members(
     Ok(found.into_iter().flatten().filter(|member| seen.insert(member.uid.clone())).collect())
 }
 
-/// Those of kinds that nothing serves of which nothing defines the group, either: their objects went with their CRD, and
-/// cannot come back.
+/// Returns the unserved kinds whose API group is no longer defined by any CRD or APIService. Their objects were
+/// removed with the CRD and cannot return.
 pub(super) async fn undefined(cluster: &Cluster, lost: &[GroupKind]) -> Vec<GroupKind> {
     if lost.is_empty() {
         return Vec::new();
     }
     let mut names: Vec<String> = Vec::new();
     for path in [DEFINITIONS, API_SERVICES] {
-        // What cannot be read may define any.
+        // Definitions that cannot be read may define any group.
         let Ok(Ok(items)) = metadata_of(cluster, path, "").await else { return Vec::new() };
         let name = |item: &Value| item.pointer("/metadata/name")?.as_str().map(String::from);
         names.extend(items.iter().filter_map(name));

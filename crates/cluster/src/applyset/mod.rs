@@ -1,11 +1,15 @@
-//! ApplySets (KEP-3659): objects that were applied together, so that what is left out the next time is deleted.
+//! ApplySets (KEP-3659): objects that are applied together, so that objects missing from the next apply are
+//! pruned.
 //!
-//! A set has a parent, an object that says where its members are; each member has a label that names the set. All is
-//! written as kubectl writes it, so that either tool can work on a set: the parent names the kinds and namespaces that
-//! are about to come, then objects are applied, then what left is deleted, then the parent names what is left. So a run
-//! that ends anywhere leaves nothing that is not found again. What kubectl has not: a mark keeps runs apart (`claim`),
-//! each deletion names the object that was seen, what still holds others stays (`holding`), and what is not gone yet
-//! stays a member.
+//! A set has a parent, an object whose annotations list the kinds and namespaces of the members. Each member has a
+//! label with the set's ID. Both are written as kubectl writes them, so that both tools can work on a set. A run
+//! adds the kinds and namespaces of its objects to the parent, applies the objects, prunes the others, and then
+//! removes unused kinds and namespaces from the parent. A run that is killed at any point leaves no member that a
+//! later run cannot find.
+//!
+//! Unlike kubectl, a lock annotation separates runs (`claim`), each deletion is conditional on the object that was
+//! listed, objects that still contain others are kept (`holding`), and objects that are still terminating stay
+//! members.
 
 mod adopt;
 mod catalogue;

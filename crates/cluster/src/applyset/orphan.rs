@@ -1,4 +1,4 @@
-//! Giving a set up: its members stay, and are in no set any more.
+//! Dissolving an ApplySet: its members keep existing without it.
 
 use serde_json::{Value, json};
 
@@ -20,20 +20,21 @@ use crate::plan::ObjectFailure;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::path::push_step;
 
-/// What becomes of the parent of a set that is given up.
+/// Handling of the parent when a set is dissolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrphanedParent {
-    /// It is deleted if it is a Secret or ConfigMap that holds nothing; otherwise it stays and is no parent any more.
+    /// Deletes it if it is a Secret or ConfigMap without data. Otherwise only its ApplySet label and annotations
+    /// are removed.
     Removed,
-    /// It stays, as the parent of an empty set.
+    /// Keeps it as the parent of an empty set.
     Kept,
 }
 
-/// Takes the label of a set off its members, and deletes none of them. Returns those that could not be changed; the
-/// parent stays as it is then.
+/// Removes the label of a set from its members without deleting them. Returns the objects that could not be
+/// changed; the parent is then left as it is.
 ///
 /// # Errors
-/// There is no such set, or it is another tool's; its members cannot be listed.
+/// There is no such set, it belongs to another tool, or its members cannot be listed.
 pub fn orphan(
     cluster: &Cluster,
     options: &ApplySetOptions,
@@ -41,8 +42,8 @@ pub fn orphan(
     report: SetReport<'_>,
 ) -> Result<Vec<ObjectFailure>> {
     cluster.wait(async {
-        let at = ParentRef::resolve(cluster, &options.parent).await?;
-        let parent = SetParent { at, tooling: options.tooling };
+        let parent_ref = ParentRef::resolve(cluster, &options.parent).await?;
+        let parent = SetParent { at: parent_ref, tooling: options.tooling };
         let live = parent.read(cluster).await?.ok_or_else(|| no_set(&parent.at.object()))?;
         refuse_unserved(cluster, &parent, &live.state.scope).await?;
         let mut hold =
@@ -74,12 +75,12 @@ async fn unlabelled(
     let mappings: Vec<Mapping> =
         kinds.filter_map(|kind| cluster.mapping_of(&kind.group, &kind.kind)).collect();
     let id = parent.at.id();
-    let places = collections(&mappings, hold.scope());
-    let found = members(cluster, &places, MemberQuery::Of(&id), options.parallel).await?;
+    let searched = collections(&mappings, hold.scope());
+    let found = members(cluster, &searched, MemberQuery::Of(&id), options.parallel).await?;
     let mut failures = Vec::new();
     for member in &found {
         hold.keep().await?;
-        match take_label_off(cluster, member, &id, options.tooling.field_manager()).await {
+        match remove_label(cluster, member, &id, options.tooling.field_manager()).await {
             Ok(()) => report(ApplySetEvent::Orphaned(&member.object)),
             Err(problem) => {
                 let failure = ObjectFailure { object: member.object.clone(), problem };
@@ -91,7 +92,8 @@ async fn unlabelled(
     Ok(failures)
 }
 
-/// Members of a kind that nothing serves for now would keep the label of a set that is no more.
+/// Returns an error if members may be of a kind that is currently not served: they would keep the label of a
+/// dissolved set.
 async fn refuse_unserved(cluster: &Cluster, parent: &SetParent, scope: &SetScope) -> Result<()> {
     let mut lost = Vec::new();
     for kind in &scope.kinds {
@@ -105,9 +107,9 @@ async fn refuse_unserved(cluster: &Cluster, parent: &SetParent, scope: &SetScope
     let mut problems = Problems::default();
     for kind in lost.iter().filter(|kind| !gone.contains(kind)) {
         let message =
-            format!("the server does not serve the kind {kind}, of which the ApplySet may have members");
+            format!("the server does not serve the kind {kind}, but the ApplySet may have members of it");
         let help = format!(
-            "run it again when it is served; if there are none, take it out of the annotation {GROUP_KINDS} of {}",
+            "retry once it is served; if it has no members, remove it from the annotation {GROUP_KINDS} of {}",
             parent.at.object()
         );
         problems.add(Diagnostic::error(Code::ApplySet, message).help(help));
@@ -115,8 +117,8 @@ async fn refuse_unserved(cluster: &Cluster, parent: &SetParent, scope: &SetScope
     problems.or(()).map_err(unsent)
 }
 
-/// Takes the label off an object, if it is still that one and still in the set.
-async fn take_label_off(cluster: &Cluster, member: &SetMember, id: &str, manager: &str) -> Result<()> {
+/// Removes the label from an object if it still has the same UID and is still in the set.
+async fn remove_label(cluster: &Cluster, member: &SetMember, id: &str, manager: &str) -> Result<()> {
     let mut pointer = "/metadata/labels".to_string();
     push_step(&mut pointer, PART_OF);
     let patch = json!([
@@ -131,7 +133,7 @@ async fn take_label_off(cluster: &Cluster, member: &SetMember, id: &str, manager
         Err(refusal) if refusal.is_not_found() => return Ok(()),
         Err(refusal) => refusal,
     };
-    // Sent again after its answer was lost, the patch finds no label.
+    // A patch that is repeated because its response was lost finds no label.
     let now: Option<Value> = cluster.find_json(&Ask::object(path)).await?;
     let labels = now.as_ref().and_then(|now| now.pointer("/metadata/labels"));
     match labels.and_then(|labels| labels.get(PART_OF)) {
@@ -140,7 +142,7 @@ async fn take_label_off(cluster: &Cluster, member: &SetMember, id: &str, manager
     }
 }
 
-/// Deletes the parent, or, where it is of use beyond that, makes it no parent.
+/// Deletes the parent. A parent with other uses only loses its ApplySet label and annotations.
 async fn remove(
     cluster: &Cluster,
     parent: &SetParent,
@@ -151,7 +153,10 @@ async fn remove(
     let object: Option<Value> = cluster.find_json(&Ask::object(path.as_str())).await?;
     let Some(object) = object else { return Ok(()) };
     if object.pointer("/metadata/uid").and_then(Value::as_str) != Some(hold.parent_uid()) {
-        return Err(Diagnostic::error(Code::Conflict, "the parent of the ApplySet was made anew meanwhile"));
+        return Err(Diagnostic::error(
+            Code::Conflict,
+            "the parent of the ApplySet was deleted and recreated meanwhile",
+        ));
     }
     let holds = |field: &str| object.get(field).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
     let version = &object["metadata"]["resourceVersion"];
@@ -159,17 +164,16 @@ async fn remove(
         let preconditions = json!({"uid": hold.parent_uid(), "resourceVersion": version});
         Ask::delete(path, json!({"preconditions": preconditions}))
     } else {
-        let text =
-            format!("{} is no parent of an ApplySet any more, and stays for what it is", parent.at.object());
+        let text = format!("{} is kept, but is no longer the parent of an ApplySet", parent.at.object());
         report(ApplySetEvent::Warning(&text));
-        no_parent(parent, hold, version)
+        clear_parent(parent, hold, version)
     };
-    let help = "run it again: the members are in no set any more";
+    let help = "retry: the members have already left the set";
     cluster.find(&ask).await.map(drop).map_err(|problem| problem.help(help))
 }
 
-/// The request that takes what makes it a parent off an object.
-fn no_parent(parent: &SetParent, hold: &SetHold<'_>, version: &Value) -> Ask {
+/// Returns the request that removes the ApplySet label and annotations from the parent.
+fn clear_parent(parent: &SetParent, hold: &SetHold<'_>, version: &Value) -> Ask {
     let nothing = Value::Null;
     let body = json!({"metadata": {
         "uid": hold.parent_uid(), "resourceVersion": version, "labels": {ID: nothing},

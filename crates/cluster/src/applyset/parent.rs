@@ -1,7 +1,7 @@
-//! The parent as the server has it: reading, checking and writing what it says of its set.
+//! The parent on the server: reading, validating and writing its ApplySet label and annotations.
 //!
-//! It is written as kubectl writes it: server-side applied with its labels and annotations alone, without force first.
-//! Each write names the version that it is based on.
+//! The parent is written as kubectl writes it: by server-side apply of its label and annotations alone, first
+//! without force. Each write is conditional on the resource version that it is based on.
 
 use std::collections::BTreeSet;
 
@@ -23,21 +23,21 @@ use crate::json;
 use crate::mapping::encode;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// A parent, and who works on its set.
+/// A parent, and the tool that works on its set.
 #[derive(Debug, Clone)]
 pub(super) struct SetParent {
     pub(super) at: ParentRef,
     pub(super) tooling: ApplySetTooling,
 }
 
-/// What a parent says of its set.
+/// State of a set in its parent's annotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ParentState {
     pub(super) scope: SetScope,
     pub(super) claim: Option<SetClaim>,
 }
 
-/// A parent that is there.
+/// An existing parent.
 #[derive(Debug, Clone)]
 pub(super) struct LiveParent {
     pub(super) uid: String,
@@ -45,52 +45,52 @@ pub(super) struct LiveParent {
     pub(super) state: ParentState,
 }
 
-/// What became of a write.
+/// Result of a write.
 #[derive(Debug)]
 pub(super) enum ParentWrite {
     Done(LiveParent),
-    /// It is another one than the write was based on.
+    /// The parent has changed since it was read.
     Changed,
 }
 
 impl SetParent {
-    /// What is there of it.
+    /// Reads the parent.
     ///
-    /// # Errors
-    /// It cannot be read; it is missing and cannot be made; it is another tool's, or no parent of this set.
+    /// # Errors It cannot be read, is missing and cannot be created, belongs to another tool, or is not the parent
+    /// of this set.
     pub(super) async fn read(&self, cluster: &Cluster) -> Result<Option<LiveParent>> {
         match self.look(cluster).await? {
-            Some(answer) => self.understood(cluster, &answer).map(Some),
+            Some(answer) => self.parse(cluster, &answer).map(Some),
             None => Ok(None),
         }
     }
 
-    /// The parent as it stands, whose ever it is.
+    /// Reads the parent without validating it.
     pub(super) async fn look(&self, cluster: &Cluster) -> Result<Option<Answer>> {
         match cluster.ask(&Ask::metadata(self.at.path())).await?.accepted() {
             Ok(answer) => Ok(Some(answer)),
             Err(refusal) if refusal.is_not_found() && self.at.is_built_in() => Ok(None),
             Err(refusal) if refusal.is_not_found() => {
-                let message = format!("the parent {} of the ApplySet is not there", self.at.object());
-                let what = "create it: a custom resource may need more than a name";
-                Err(Diagnostic::error(Code::NoMatch, message).help(format!("{what}, and {}", self.needed())))
+                let message = format!("the parent {} of the ApplySet does not exist", self.at.object());
+                let what = "create it first, since a custom resource may require more than a name";
+                Err(Diagnostic::error(Code::NoMatch, message)
+                    .help(format!("{what}, and {}", self.required_metadata())))
             }
             Err(refusal) => Err(self.refused(cluster, &refusal)),
         }
     }
 
-    /// What somebody must write who makes a parent himself.
-    fn needed(&self) -> String {
+    /// Describes the label and annotations of a parent that the user creates.
+    fn required_metadata(&self) -> String {
         let (id, tooling) = (self.at.id(), self.tooling.text());
         format!(
             "a parent has the label {ID}: {id} and the annotations {TOOLING}: {tooling} and {GROUP_KINDS}: \"\""
         )
     }
 
-    /// Writes what the set is now, based on what was there.
+    /// Writes the state of the set, conditional on the parent that was read.
     ///
-    /// # Errors
-    /// The server refuses.
+    /// # Errors The server rejects the write.
     pub(super) async fn write(
         &self,
         cluster: &Cluster,
@@ -106,31 +106,32 @@ impl SetParent {
                 encode(self.tooling.field_manager())
             );
             match cluster.ask(&Ask::change(Method::PATCH, path, APPLY, &body)).await?.accepted() {
-                Ok(answer) => return self.understood(cluster, &answer).map(ParentWrite::Done),
-                // As kubectl, which warns and takes the fields: they are of nobody else.
+                Ok(answer) => return self.parse(cluster, &answer).map(ParentWrite::Done),
+                // kubectl also takes ownership, with a warning: no other manager needs these fields.
                 Err(other) if ApplyConflict::read(&self.at.object(), &other).is_some() => {
                     refusal = Some(other);
                 }
-                Err(other) if other.http == 409 => return self.meanwhile(cluster, state).await,
+                Err(other) if other.http == 409 => return self.after_conflict(cluster, state).await,
                 Err(other) => return Err(self.refused(cluster, &other)),
             }
         }
         Err(refusal
-            .map_or_else(|| Diagnostic::error(Code::Remote, "no answer"), |r| self.refused(cluster, &r)))
+            .map_or_else(|| Diagnostic::error(Code::Remote, "no response"), |r| self.refused(cluster, &r)))
     }
 
-    /// What is there after a conflict: a write whose answer was lost has done what it should.
-    async fn meanwhile(&self, cluster: &Cluster, wanted: &ParentState) -> Result<ParentWrite> {
+    /// Reads the parent after a conflict. A write whose response was lost has succeeded if the state is as
+    /// intended.
+    async fn after_conflict(&self, cluster: &Cluster, intended: &ParentState) -> Result<ParentWrite> {
         let now = self.read(cluster).await?;
         let own = self.at.namespace.as_str();
         let said = |state: &ParentState| {
             (state.scope.kinds_text(), state.scope.namespaces_text(own), state.claim.clone())
         };
-        let is_done = now.filter(|now| said(&now.state) == said(wanted));
+        let is_done = now.filter(|now| said(&now.state) == said(intended));
         Ok(is_done.map_or(ParentWrite::Changed, ParentWrite::Done))
     }
 
-    /// The labels and annotations, as kubectl applies them, and the mark of a run.
+    /// Returns the label and annotations as kubectl applies them, and the lock annotation.
     fn manifest(&self, basis: Option<&LiveParent>, state: &ParentState) -> Value {
         let gvk = &self.at.mapping.gvk;
         let mut annotations = Map::new();
@@ -154,34 +155,35 @@ impl SetParent {
         json!({"apiVersion": gvk.api_version().as_str(), "kind": gvk.kind.as_str(), "metadata": metadata})
     }
 
-    fn understood(&self, cluster: &Cluster, answer: &Answer) -> Result<LiveParent> {
-        let strange =
+    fn parse(&self, cluster: &Cluster, answer: &Answer) -> Result<LiveParent> {
+        let invalid =
             |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, &self.at.path(), error);
-        let object: Value = json::decode(&answer.body).map_err(|error| strange(&error))?;
+        let object: Value = json::decode(&answer.body).map_err(|error| invalid(&error))?;
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_string);
         let (Some(uid), Some(version)) = (text("/metadata/uid"), text("/metadata/resourceVersion")) else {
-            return Err(strange(&"it is no object"));
+            return Err(invalid(&"the response is not an object"));
         };
         if text("/metadata/name").as_deref() != Some(self.at.name.as_str()) {
-            return Err(strange(&"it is another object"));
+            return Err(invalid(&"the response contains another object"));
         }
         let state = self.state(cluster, &object)?;
         Ok(LiveParent { uid, version, state })
     }
 
-    /// What the parent says of its set, if it is one that may be worked on.
+    /// Validates the parent and parses its annotations.
     fn state(&self, cluster: &Cluster, object: &Value) -> Result<ParentState> {
-        let annotation = |key: &str| part(object, "annotations", key);
-        self.check(annotation(TOOLING), part(object, "labels", ID))?;
+        let annotation = |key: &str| metadata_entry(object, "annotations", key);
+        self.check(annotation(TOOLING), metadata_entry(object, "labels", ID))?;
         let kinds = match (annotation(GROUP_KINDS), annotation(GROUP_RESOURCES)) {
             (Some(kinds), _) => entries(kinds).map(GroupKind::read).collect(),
             (None, Some(resources)) if !resources.is_empty() => {
                 entries(resources).map(|one| self.kind_of(cluster, one)).collect::<Result<_>>()?
             }
             _ => {
-                let problem = self.wrong(&format!("lacks the annotation {GROUP_KINDS}"));
-                let way_out = "without it nobody knows where to look for members: write the kinds of all members into it";
-                return Err(problem.help(way_out));
+                let problem = self.invalid_parent(&format!("lacks the annotation {GROUP_KINDS}"));
+                let help =
+                    "the annotation lists the kinds of the members: set it to the kinds of all members";
+                return Err(problem.help(help));
             }
         };
         let mut namespaces: BTreeSet<_> =
@@ -191,19 +193,23 @@ impl SetParent {
         Ok(ParentState { scope: SetScope { kinds, namespaces }, claim })
     }
 
-    /// Whether it is the parent of this set, and this tool's.
+    /// Checks that this is the parent of the set, and that it belongs to this tool.
     fn check(&self, tooling: Option<&str>, id: Option<&str>) -> Result<()> {
         let Some(tooling) = tooling else {
-            let problem = self.wrong(&format!("is there already, and lacks the annotation {TOOLING}"));
-            let choose = || "choose another name: it is no parent of an ApplySet".to_string();
-            return Err(problem.help(if self.at.is_built_in() { choose() } else { self.needed() }));
+            let problem = self.invalid_parent(&format!("already exists and lacks the annotation {TOOLING}"));
+            let choose = || "choose another name: the object is not the parent of an ApplySet".to_string();
+            return Err(problem.help(if self.at.is_built_in() {
+                choose()
+            } else {
+                self.required_metadata()
+            }));
         };
         if tool_name(tooling) != self.tooling.name() {
             let (its, ours) = (tool_name(tooling), self.tooling.name());
-            let problem = self.wrong(&format!("is managed by the tooling `{its}` and not by `{ours}`"));
+            let problem = self.invalid_parent(&format!("is managed by the tool `{its}`, not by `{ours}`"));
             return Err(problem.help(match its {
-                "kubectl-smp" => "give --applyset-tooling=smp",
-                "kubectl" => "leave --applyset-tooling out",
+                "kubectl-smp" => "use --applyset-tooling=smp",
+                "kubectl" => "omit --applyset-tooling",
                 _ => "use that tool, or choose another name",
             }));
         }
@@ -211,40 +217,44 @@ impl SetParent {
             Some(id) if id == self.at.id() => Ok(()),
             Some(id) => {
                 let want = self.at.id();
-                Err(self.wrong(&format!("has another value of the label {ID}: {id} and not {want}")).help(
-                    "it was copied or renamed: choose another name, or take its labels and annotations off",
+                Err(self.invalid_parent(&format!("has the label {ID}: {id} instead of {want}")).help(
+                    "it was copied or renamed: choose another name, or remove its ApplySet label and annotations",
                 ))
             }
-            None => Err(self.wrong(&format!("lacks the label {ID}")).help(self.needed())),
+            None => Err(self.invalid_parent(&format!("lacks the label {ID}")).help(self.required_metadata())),
         }
     }
 
-    /// The kind of a resource such as `deployments.apps`, as older parents name them.
+    /// Returns the kind of a resource such as `deployments.apps`, as older parents list them.
     fn kind_of(&self, cluster: &Cluster, resource: &str) -> Result<GroupKind> {
         let (plural, group) = resource.split_once('.').unwrap_or((resource, ""));
         let known = cluster.known_mappings();
         let found = known.iter().find(|one| one.plural == plural && one.gvk.group == group);
         found.map(|one| GroupKind { kind: one.gvk.kind.clone(), group: group.into() }).ok_or_else(|| {
-            self.wrong(&format!("names the resource {resource} in the annotation {GROUP_RESOURCES}, which the server does not have"))
-                .help(format!("write the kinds of all members into the annotation {GROUP_KINDS}"))
+            let problem = format!(
+                "lists the resource {resource} in its annotation {GROUP_RESOURCES}, but the server does not serve it"
+            );
+            self.invalid_parent(&problem)
+                .help(format!("set the annotation {GROUP_KINDS} to the kinds of all members"))
         })
     }
 
-    fn wrong(&self, what: &str) -> Diagnostic {
+    fn invalid_parent(&self, what: &str) -> Diagnostic {
         Diagnostic::error(Code::Conflict, format!("the parent {} of the ApplySet {what}", self.at.object()))
     }
 
     fn refused(&self, cluster: &Cluster, refusal: &Refusal) -> Diagnostic {
-        let problem =
-            refusal.diagnostic(&cluster.endpoint).note(format!("asked of the parent {}", self.at.object()));
+        let problem = refusal
+            .diagnostic(&cluster.endpoint)
+            .note(format!("the request was for the parent {}", self.at.object()));
         if refusal.lacks_namespace(&self.at.namespace) {
-            return problem.help("create the namespace first: the parent of the ApplySet is in it");
+            return problem.help("create the namespace of the ApplySet's parent first");
         }
         problem
     }
 }
 
-/// A label or annotation of an object.
-fn part<'v>(object: &'v Value, part: &str, key: &str) -> Option<&'v str> {
-    object.get("metadata")?.get(part)?.get(key)?.as_str()
+/// Returns a label or annotation of an object.
+fn metadata_entry<'v>(object: &'v Value, metadata_entry: &str, key: &str) -> Option<&'v str> {
+    object.get("metadata")?.get(metadata_entry)?.get(key)?.as_str()
 }

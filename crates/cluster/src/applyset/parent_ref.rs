@@ -1,4 +1,4 @@
-//! Which object is the parent of a set: `[RESOURCE[.GROUP]/]NAME`, and which kinds may be parents.
+//! References to the parent of a set, `[RESOURCE[.GROUP]/]NAME`, and the kinds that may be parents.
 
 use std::collections::BTreeSet;
 
@@ -17,26 +17,28 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 #[derive(Debug, Clone)]
 pub(super) struct ParentRef {
     pub(super) mapping: Mapping,
-    /// Empty for a kind without namespaces.
+    /// Empty for a cluster-scoped kind.
     pub(super) namespace: SmolStr,
     pub(super) name: SmolStr,
 }
 
 impl ParentRef {
-    /// Finds the kind that is named; without one it is a Secret. The namespace must be asked for, as for kubectl: a
-    /// default could make a second set where somebody works elsewhere by default.
+    /// Resolves the kind; the default is Secret. The namespace must be set explicitly, as for kubectl: with a
+    /// default namespace, users with different defaults would create different sets.
     ///
-    /// # Errors
-    /// Nothing or several things are called so, objects of the kind are no parents, the namespace is missing.
+    /// # Errors The kind is unknown, ambiguous, or not allowed for parents, or the namespace is missing.
     pub(super) async fn resolve(cluster: &Cluster, text: &str) -> Result<Self> {
         check_parent_name(text)?;
         let (word, name) = text.split_once('/').unwrap_or(("secrets", text));
         cluster.discover_all().await?;
         let mapping = named(cluster, word)?;
         if mapping.namespaced && !cluster.namespace_is_enforced() {
-            let message = format!("the parent {text} of the ApplySet needs a namespace");
+            let message = format!("the parent {text} of the ApplySet requires a namespace");
             return Err(Diagnostic::error(Code::InvalidValue, message)
-                .help("give it with --namespace, which objects in other namespaces are refused for then; a set over several namespaces has a parent without one: a custom resource whose CRD has the label applyset.kubernetes.io/is-parent-type"));
+                .help(format!(
+                    "set --namespace, which then rejects objects of other namespaces; a set over several namespaces \
+                     requires a cluster-scoped parent: a custom resource whose CRD has the label {IS_PARENT_TYPE}"
+                )));
         }
         let namespace = if mapping.namespaced { cluster.namespace().into() } else { SmolStr::default() };
         let parent = Self { mapping, namespace, name: name.into() };
@@ -56,7 +58,7 @@ impl ParentRef {
         Object { gvk: self.mapping.gvk.clone(), namespace: self.namespace.clone(), name: self.name.clone() }
     }
 
-    /// Whether it is a Secret or ConfigMap, which are made where they are missing.
+    /// Returns true for Secrets and ConfigMaps, which are created if missing.
     pub(super) fn is_built_in(&self) -> bool {
         is_built_in(&self.mapping)
     }
@@ -68,38 +70,37 @@ impl ParentRef {
         let definition: Option<Value> = cluster.find_json(&Ask::get(self.mapping.definition_path())).await?;
         let labels = definition.as_ref().and_then(|definition| definition.pointer("/metadata/labels"));
         let label = labels.and_then(|labels| labels.get(IS_PARENT_TYPE));
-        if label.is_some() { Ok(()) } else { Err(self.is_no_parent()) }
+        if label.is_some() { Ok(()) } else { Err(self.invalid_kind()) }
     }
 
-    fn is_no_parent(&self) -> Diagnostic {
+    fn invalid_kind(&self) -> Diagnostic {
         let kind = GroupKind::of(&self.mapping.gvk);
         Diagnostic::error(Code::InvalidValue, format!("a {kind} cannot be the parent of an ApplySet")).help(
             format!(
-                "Secrets and ConfigMaps can, and custom resources whose CRD has the label {IS_PARENT_TYPE}"
+                "use a Secret, a ConfigMap, or a custom resource whose CRD has the label {IS_PARENT_TYPE}"
             ),
         )
     }
 }
 
-/// Makes sure that a text names a parent: `[RESOURCE[.GROUP]/]NAME`.
+/// Checks the syntax of a parent reference: `[RESOURCE[.GROUP]/]NAME`.
 ///
-/// # Errors
-/// It does not.
+/// # Errors It is invalid.
 pub fn check_parent_name(text: &str) -> Result<()> {
     let parts: Vec<&str> = text.split('/').collect();
     if parts.len() <= 2 && !parts.contains(&"") {
         return Ok(());
     }
-    let message = format!("`{text}` names no parent of an ApplySet");
+    let message = format!("invalid ApplySet parent `{text}`");
     Err(Diagnostic::error(Code::InvalidValue, message)
-        .help("it is NAME for a Secret, or RESOURCE[.GROUP]/NAME, such as configmaps/shop"))
+        .help("use NAME for a Secret, or RESOURCE[.GROUP]/NAME, such as configmaps/shop"))
 }
 
 pub(super) fn is_built_in(mapping: &Mapping) -> bool {
     mapping.gvk.group.is_empty() && matches!(mapping.gvk.kind.as_str(), "Secret" | "ConfigMap")
 }
 
-/// The resource that a word means, in its most stable version. Without a group, that of the core comes first.
+/// Finds a resource by name, in its most stable version. Without a group, the core group takes precedence.
 fn named(cluster: &Cluster, word: &str) -> Result<Mapping> {
     let (name, group) = word.split_once('.').map_or((word, None), |(name, group)| (name, Some(group)));
     let known = cluster.known_mappings().into_iter().filter(|mapping| {
@@ -116,11 +117,11 @@ fn named(cluster: &Cluster, word: &str) -> Result<Mapping> {
     }
     .ok_or_else(|| {
         let message = match found.len() {
-            0 => format!("the server has no resource `{word}`, which the parent of the ApplySet shall be"),
-            _ => format!("several resources are called `{word}`"),
+            0 => format!("the server has no resource `{word}` for the parent of the ApplySet"),
+            _ => format!("several resources are named `{word}`"),
         };
         let groups: Vec<_> = found.iter().map(|(group, _)| format!("{name}.{group}")).collect();
         let problem = Diagnostic::error(Code::NoMatch, message);
-        if groups.is_empty() { problem } else { problem.help(format!("say which: {}", groups.join(", "))) }
+        if groups.is_empty() { problem } else { problem.help(format!("use one of: {}", groups.join(", "))) }
     })
 }

@@ -1,4 +1,4 @@
-//! Deleting what left a set: in which order, and one object at a time.
+//! Deleting objects that left a set: the order, and each deletion.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -25,8 +25,9 @@ use crate::json;
 use crate::plan::{Object, ObjectFailure, Phase};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Members in the order in which they are deleted: those of one step side by side. Custom resources go before the
-/// others of their step when their CRD goes, too: what takes their finalizers away may be among these.
+/// Groups members into steps in the order of deletion. The members of a step are deleted in parallel. Custom
+/// resources whose CRD is deleted as well go before the others of their step, which may include the controller
+/// that removes their finalizers.
 pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMember>> {
     let definitions = definitions(&members);
     let mut steps: BTreeMap<Reverse<(i32, Phase, bool)>, Vec<SetMember>> = BTreeMap::new();
@@ -44,77 +45,76 @@ pub(super) fn steps(members: Vec<SetMember>, waves: &[String]) -> Vec<Vec<SetMem
     steps.into_values().collect()
 }
 
-/// The names of the CRDs among members.
+/// Returns the names of the CRDs among members.
 fn definitions(members: &[SetMember]) -> FxHashSet<String> {
     let crds = members.iter().filter(|member| member.object.gvk.is_crd());
     crds.map(|member| member.object.name.to_string()).collect()
 }
 
-/// The wave in which an object was applied.
+/// Returns the wave in which an object was applied.
 fn wave(metadata: &Value, annotations: &[String]) -> i32 {
     let own = metadata.get("annotations");
     let text = annotations.iter().find_map(|name| own?.get(name)?.as_str());
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Those of objects that are being deleted which do not go by themselves.
-fn held_back(mut dying: Vec<SetMember>) -> Vec<SetMember> {
-    let has_finalizers = |member: &SetMember| {
+/// Returns the terminating objects that have finalizers.
+fn with_finalizers(mut dying: Vec<SetMember>) -> Vec<SetMember> {
+    let is_blocked = |member: &SetMember| {
         member.metadata.get("finalizers").and_then(Value::as_array).is_some_and(|all| !all.is_empty())
     };
-    dying.retain(has_finalizers);
+    dying.retain(is_blocked);
     dying
 }
 
-/// What becomes of one object.
+/// Result of deleting one object.
 #[derive(Debug)]
 enum PruneDeletion {
-    /// It is gone, or would be deleted.
+    /// The object is gone, or would be deleted in a dry run.
     Done,
-    /// The server took it; something may hold the object.
+    /// The server accepted the deletion; finalizers may keep the object.
     Taken,
-    /// It stays for a reason.
+    /// The object was not deleted, for the given reason.
     Stays(String),
     Failed(Diagnostic),
-    /// The server did not answer.
+    /// The server did not respond.
     Unanswered(Diagnostic),
 }
 
-/// How often a deletion begins anew when others change the object meanwhile.
+/// Maximum attempts of a deletion when others change the object meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// How long is looked whether objects go, where nobody waits for them.
-const GLANCE: Duration = Duration::from_secs(2);
+/// Time for which deleted objects are watched if the run does not wait for them.
+const SHORT_WATCH: Duration = Duration::from_secs(2);
 
 /// A prune of a set.
 pub(super) struct PruneRun<'p, 'c> {
     pub(super) cluster: &'p Cluster,
     pub(super) options: &'p PruneOptions,
     pub(super) holding: Vec<HoldingKind>,
-    /// What holds objects of the run.
+    /// The containers of the run's objects.
     pub(super) needed: &'p Needed,
     pub(super) parallel: usize,
-    /// None where nothing is deleted.
+    /// The ApplySet lock; none for dry runs.
     pub(super) hold: Option<&'p mut SetHold<'c>>,
     pub(super) summary: PruneSummary,
-    /// What is gone, or would be.
+    /// Objects that are gone, or would be in a dry run.
     pub(super) gone: Leaving,
-    /// A custom resource that is still there and whose CRD is to go: what comes after it may be what it waits for.
+    /// A terminating custom resource whose CRD is to be deleted. Objects of later steps may include the controller
+    /// that it needs.
     pub(super) hanging: Option<Object>,
-    /// Whether something was waited for in vain.
+    /// True if a wait timed out.
     pub(super) is_late: bool,
 }
 
 impl PruneRun<'_, '_> {
-    /// Takes one step after the other; what comes after a failure stays. What a step deleted is gone before the next
-    /// begins, where that is waited for.
+    /// Deletes step by step, and stops after a failure. With waiting, each step ends when its objects are gone.
     ///
-    /// # Errors
-    /// The set is not this run's any more.
+    /// # Errors The lock was lost.
     pub(super) async fn all(&mut self, steps: Vec<Vec<SetMember>>, report: SetReport<'_>) -> Result<()> {
         let definitions: FxHashSet<String> = steps.iter().flat_map(|step| definitions(step)).collect();
         let until = match self.options.done_when {
-            DoneWhen::Gone(limit) => Some(Instant::now() + limit.max(GLANCE)),
+            DoneWhen::Gone(limit) => Some(Instant::now() + limit.max(SHORT_WATCH)),
             DoneWhen::Accepted => None,
         };
         for step in steps {
@@ -122,9 +122,9 @@ impl PruneRun<'_, '_> {
             for member in step {
                 if member.is_being_deleted() {
                     dying.push(member);
-                } else if self.is_over() {
+                } else if self.is_finished() {
                     self.summary.skipped.push(member.object);
-                } else if self.goes(&member, report).await {
+                } else if self.may_be_pruned(&member, report).await {
                     due.push(member);
                 }
             }
@@ -137,7 +137,8 @@ impl PruneRun<'_, '_> {
         Ok(())
     }
 
-    /// Deletes what is due beside what is being deleted already, or only tells it. Returns what is still there.
+    /// Deletes objects, or only reports them, and watches those that are already terminating. Returns those that
+    /// still exist.
     async fn taken(
         &mut self,
         (due, mut dying): (Vec<SetMember>, Vec<SetMember>),
@@ -158,24 +159,24 @@ impl PruneRun<'_, '_> {
                 }
             }
         }
-        Ok(held_back(dying))
+        Ok(with_finalizers(dying))
     }
 
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         is_stopped || self.is_late || !self.summary.failures.is_empty()
     }
 
-    /// Whether an object holds nothing that would go with it, or may go with it.
-    async fn goes(&mut self, member: &SetMember, report: SetReport<'_>) -> bool {
+    /// Returns true if an object may be pruned: it contains no others, or its kind is allowed.
+    async fn may_be_pruned(&mut self, member: &SetMember, report: SetReport<'_>) -> bool {
         if let Some(hanging) = &self.hanging {
-            let reason = format!("{hanging} is still there, and may need it until it is gone");
-            self.keep(member, reason, Some("apply again when that is gone".into()), report);
+            let reason = format!("{hanging} is still terminating and may need it");
+            self.keep(member, reason, Some("apply again when that object is gone".into()), report);
             return false;
         }
         let Some(kind) = HoldingKind::of(&member.object.gvk) else { return true };
         if let Some(what) = self.needed.within(kind, &member.object.name) {
-            self.keep(member, format!("it holds {what}"), None, report);
+            self.keep(member, format!("it contains {what}"), None, report);
             return false;
         }
         if self.holding.contains(&kind) {
@@ -184,7 +185,7 @@ impl PruneRun<'_, '_> {
         match reason_to_stay(self.cluster, member, kind, &self.gone).await {
             Ok(None) => return true,
             Ok(Some(reason)) => {
-                let way_out = Some(format!("let it go with --prune-holding={}", kind.word()));
+                let way_out = Some(format!("allow it with --prune-holding={}", kind.word()));
                 self.keep(member, reason, way_out, report);
             }
             Err(problem) => self.fail(member, problem, report),
@@ -192,15 +193,15 @@ impl PruneRun<'_, '_> {
         false
     }
 
-    /// Deletes what is due, side by side, while the set is this run's. Returns what may still be there.
+    /// Deletes objects in parallel while the run has the lock. Returns those that may still exist.
     async fn delete(&mut self, mut due: Vec<SetMember>, report: SetReport<'_>) -> Result<Vec<SetMember>> {
         let mut dying = Vec::new();
         while !due.is_empty() {
-            if self.is_over() {
+            if self.is_finished() {
                 self.summary.skipped.extend(due.into_iter().map(|member| member.object));
                 break;
             }
-            self.renewed().await?;
+            self.renew_lock().await?;
             let now = due.drain(..due.len().min(4 * self.parallel.max(1))).collect::<Vec<_>>();
             let deleter = MemberDeleter { cluster: self.cluster, options: self.options };
             let tried = now.into_iter().map(|member| async move {
@@ -208,7 +209,7 @@ impl PruneRun<'_, '_> {
                 (member, deletion)
             });
             let tried = in_order(tried, self.parallel).collect::<Vec<_>>();
-            for (member, deletion) in self.kept_while(tried).await? {
+            for (member, deletion) in self.while_renewing(tried).await? {
                 match deletion {
                     PruneDeletion::Taken => dying.push(member),
                     deletion => self.done(member, deletion, report),
@@ -218,8 +219,7 @@ impl PruneRun<'_, '_> {
         Ok(dying)
     }
 
-    /// Sees what becomes of objects that are being deleted, for a moment or as long as that is waited for. Returns those
-    /// that are still there.
+    /// Watches terminating objects, for a short time or until the wait times out. Returns those that still exist.
     async fn watch(
         &mut self,
         dying: Vec<SetMember>,
@@ -230,8 +230,8 @@ impl PruneRun<'_, '_> {
             let (object, mapping) = (member.object.clone(), member.mapping.clone());
             DyingObject { object, mapping, uid: member.uid.as_str().into() }
         });
-        let glance = Instant::now() + GLANCE;
-        let remaining = self.until_gone(followed.collect(), until.unwrap_or(glance), report).await?;
+        let short_watch = Instant::now() + SHORT_WATCH;
+        let remaining = self.until_gone(followed.collect(), until.unwrap_or(short_watch), report).await?;
         let mut left = Vec::new();
         for member in dying {
             let Some(one) = remaining.iter().find(|one| one.object == member.object) else {
@@ -250,7 +250,7 @@ impl PruneRun<'_, '_> {
         Ok(left)
     }
 
-    /// Waits until objects are gone, and keeps the set meanwhile. Returns those that are still there.
+    /// Waits until objects are gone while renewing the lock. Returns those that still exist.
     async fn until_gone(
         &mut self,
         dying: Vec<DyingObject>,
@@ -259,28 +259,28 @@ impl PruneRun<'_, '_> {
     ) -> Result<Vec<RemainingObject>> {
         let (cluster, options) = (self.cluster, self.options);
         let patient = Patient { until, stop: options.stop.as_deref() };
-        let mut tell = |event: DeleteEvent<'_>| match event {
+        let mut forward = |event: DeleteEvent<'_>| match event {
             DeleteEvent::Waiting(remaining) => report(ApplySetEvent::Waiting(remaining)),
             DeleteEvent::Warning(text) => report(ApplySetEvent::Warning(text)),
             _ => {}
         };
-        self.kept_while(gone(cluster, dying, &patient, &mut tell)).await
+        self.while_renewing(gone(cluster, dying, &patient, &mut forward)).await
     }
 
-    /// Does something, and keeps the set meanwhile.
-    async fn kept_while<T>(&mut self, work: impl Future<Output = T>) -> Result<T> {
+    /// Awaits a future while renewing the lock.
+    async fn while_renewing<T>(&mut self, work: impl Future<Output = T>) -> Result<T> {
         let mut work = pin!(work);
         loop {
             match select(work.as_mut(), pin!(sleep(RENEW))).await {
                 Either::Left((done, _)) => return Ok(done),
-                Either::Right(_) => self.renewed().await?,
+                Either::Right(_) => self.renew_lock().await?,
             }
         }
     }
 
-    /// Says that the run still prunes.
-    async fn renewed(&mut self) -> Result<()> {
-        // A dry run holds nothing.
+    /// Renews the lock if a renewal is due.
+    async fn renew_lock(&mut self) -> Result<()> {
+        // A dry run has no lock.
         let Some(hold) = &mut self.hold else { return Ok(()) };
         hold.keep().await
     }
@@ -313,7 +313,7 @@ impl PruneRun<'_, '_> {
     }
 }
 
-/// Deletes members of a set, one at a time.
+/// Deletes single members of a set.
 #[derive(Clone, Copy)]
 struct MemberDeleter<'d> {
     cluster: &'d Cluster,
@@ -321,7 +321,7 @@ struct MemberDeleter<'d> {
 }
 
 impl MemberDeleter<'_> {
-    /// Deletes an object as it was seen: it must be the same one, and in the set.
+    /// Deletes an object if it is still the one that was listed and still in the set.
     async fn delete(&self, member: &SetMember) -> PruneDeletion {
         let mut metadata = member.metadata.clone();
         for _ in 0..ATTEMPTS {
@@ -329,7 +329,7 @@ impl MemberDeleter<'_> {
             match answer.map(crate::exchange::Answer::accepted) {
                 Err(problem) => return PruneDeletion::Unanswered(problem),
                 Ok(Ok(_)) if self.options.mode == PruneMode::ServerDryRun => return PruneDeletion::Done,
-                // An object is what is still there, or was; a status says that it is gone.
+                // A response with the object means that it may still exist; a Status means that it is gone.
                 Ok(Ok(answer)) if identity(&answer).is_some_and(|uid| uid == member.uid) => {
                     return PruneDeletion::Taken;
                 }
@@ -344,7 +344,7 @@ impl MemberDeleter<'_> {
             };
         }
         PruneDeletion::Failed(
-            Diagnostic::error(Code::Conflict, "others keep changing it").help("apply again"),
+            Diagnostic::error(Code::Conflict, "the object keeps changing").help("apply again"),
         )
     }
 
@@ -359,7 +359,7 @@ impl MemberDeleter<'_> {
         Ask::delete(member.path(), options)
     }
 
-    /// The object as it is now, if it is still to be deleted; otherwise what has become of it.
+    /// Returns the current metadata if the object is still to be deleted, otherwise the result.
     async fn metadata_now(&self, member: &SetMember) -> std::result::Result<Value, PruneDeletion> {
         let ask = Ask::metadata(member.path());
         let answer = match self.cluster.ask(&ask).await.map_err(PruneDeletion::Unanswered)?.accepted() {
@@ -371,10 +371,10 @@ impl MemberDeleter<'_> {
         let mut object: Value = object.map_err(PruneDeletion::Failed)?;
         let metadata = object.get_mut("metadata").map(Value::take).unwrap_or_default();
         if metadata.get("uid").and_then(Value::as_str) != Some(&member.uid) {
-            return Err(PruneDeletion::Stays("it was made anew meanwhile".into()));
+            return Err(PruneDeletion::Stays("it was deleted and recreated meanwhile".into()));
         }
         if label(&metadata) != Some(member.set()) {
-            return Err(PruneDeletion::Stays("it was taken out of the set meanwhile".into()));
+            return Err(PruneDeletion::Stays("it was removed from the set meanwhile".into()));
         }
         if metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null()) {
             return Err(PruneDeletion::Taken);
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_applied_last_goes_first() {
+    fn pruning_reverses_the_apply_order() {
         let members = vec![
             member("v1", "Namespace", "n", None),
             member("apiextensions.k8s.io/v1", "CustomResourceDefinition", "widgets.example.com", None),

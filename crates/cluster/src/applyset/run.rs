@@ -1,4 +1,4 @@
-//! An apply of a set, from the first look at the parent to its last write.
+//! An apply of a set, from reading the parent to its last write.
 
 use std::collections::BTreeSet;
 
@@ -25,40 +25,40 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::{Map, Node};
 
-/// An object, whatever version of its kind is used.
+/// Identity of an object, regardless of the API version.
 type ObjectKey = (GroupKind, SmolStr, SmolStr);
 
 /// An apply of an ApplySet, as [`deploy`](crate::deploy()) runs it, or a preview of one.
 ///
-/// `begin` labels the resources, and extends the scope in the parent to all that is about to come. Then they are applied,
-/// and `saw` gets each event. If all of them were applied, the run ends with `prune`, otherwise with `give_up`. A killed run
-/// leaves a parent with a scope that is too large, which the next run corrects.
+/// `begin` labels the resources and adds their kinds and namespaces to the parent. The caller then applies the
+/// resources and passes each event to `saw`. If all of them were applied, the run ends with `prune`, otherwise
+/// with `give_up`. A killed run leaves a parent with more kinds and namespaces than needed, which the next run
+/// corrects.
 #[derive(Debug)]
 pub struct ApplySetRun<'c> {
     cluster: &'c Cluster,
     options: ApplySetOptions,
     parent: SetParent,
-    /// Where the resources are.
+    /// Kinds and namespaces of the resources.
     new: SetScope,
     keys: FxHashSet<ObjectKey>,
-    /// The identities that the server gave to what was applied.
+    /// UIDs of the applied objects.
     uids: FxHashSet<String>,
     waves: Vec<String>,
     holding: Vec<HoldingKind>,
     needed: Needed,
-    /// Where the members are, as the parent said at first.
+    /// The parent's scope before the run.
     before: SetScope,
-    /// None for a dry run.
+    /// The ApplySet lock; none for a dry run.
     hold: Option<SetHold<'c>>,
 }
 
 impl<'c> ApplySetRun<'c> {
-    /// Labels the resources, looks at the set, and takes it, unless it is a dry run. `apply` says how the resources
-    /// will be applied.
+    /// Labels the resources, lists the set, and locks it unless this is a dry run. `apply` has the options with
+    /// which the resources will be applied.
     ///
-    /// # Errors
-    /// All that would stop the apply before it begins. The parent cannot be used, or belongs to another tool; an object
-    /// belongs to another set; the members cannot be listed. Nothing was sent then.
+    /// # Errors The parent cannot be used or belongs to another tool; an object belongs to another set; the
+    /// members cannot be listed; or any error that would stop the apply before it begins. Nothing was sent.
     pub(crate) fn begin(
         cluster: &'c Cluster,
         options: ApplySetOptions,
@@ -68,7 +68,7 @@ impl<'c> ApplySetRun<'c> {
     ) -> Result<Self> {
         apply.stop.iter().for_each(|stop| cluster.stop_when(stop));
         cluster.wait(async {
-            let mut run = Self::looked_at(cluster, options, &mut *resources, apply.waves.clone()).await?;
+            let mut run = Self::list_set(cluster, options, &mut *resources, apply.waves.clone()).await?;
             if apply.dry_run == DryRun::None {
                 let plan = ObjectPlan::make(cluster, resources).await?;
                 checked(cluster, &plan, apply).await?;
@@ -81,31 +81,31 @@ impl<'c> ApplySetRun<'c> {
         })
     }
 
-    /// Labels the resources and looks at the set, only to see what would be pruned: nothing is written.
+    /// Labels the resources and lists the set, to preview a prune without writing anything.
     ///
-    /// # Errors
-    /// The parent cannot be used, or belongs to another tool; an object belongs to another set; the members cannot be listed.
+    /// # Errors The parent cannot be used or belongs to another tool; an object belongs to another set; the
+    /// members cannot be listed.
     pub fn look(
         cluster: &'c Cluster,
         options: ApplySetOptions,
         resources: &mut [Resource],
         waves: &[String],
     ) -> Result<Self> {
-        cluster.wait(Self::looked_at(cluster, options, resources, waves.to_vec()))
+        cluster.wait(Self::list_set(cluster, options, resources, waves.to_vec()))
     }
 
-    async fn looked_at(
+    async fn list_set(
         cluster: &'c Cluster,
         options: ApplySetOptions,
         resources: &mut [Resource],
         waves: Vec<String>,
     ) -> Result<Self> {
         let holding = HoldingKind::named(&options.prune.holding)?;
-        let at = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
-        let parent = SetParent { at, tooling: options.tooling };
+        let parent_ref = ParentRef::resolve(cluster, &options.parent).await.map_err(unsent)?;
+        let parent = SetParent { at: parent_ref, tooling: options.tooling };
         add_label(resources, &parent.at.id())?;
         let plan = ObjectPlan::make(cluster, resources).await?;
-        refuse_parent(&plan, &parent.at.object())?;
+        reject_parent(&plan, &parent.at.object())?;
         let new = scope_of(&plan);
         let keys = plan.targets.iter().map(|target| object_key(&target.object)).collect();
         let needed = Needed::of(&plan, &parent.at);
@@ -125,19 +125,19 @@ impl<'c> ApplySetRun<'c> {
             before,
             hold: None,
         };
-        // What cannot be listed later would be found out when it is too late.
+        // Members must be listable before the apply; afterwards an error would come too late.
         let (mappings, _) = run.served(&run.before).await.map_err(unsent)?;
         let members = run.listed(&mappings, &run.before).await.map_err(unsent)?;
-        run.refuse_what_is_needed(&members)?;
+        run.reject_required(&members)?;
         Ok(run)
     }
 
-    /// What would be deleted with what it holds must not hold the objects of the run.
-    fn refuse_what_is_needed(&self, members: &[SetMember]) -> Result<()> {
+    /// Returns an error if an object that would be pruned together with its contents contains objects of the run.
+    fn reject_required(&self, members: &[SetMember]) -> Result<()> {
         let mut problems = Problems::default();
-        let is_leaver =
+        let is_pruned =
             |one: &&SetMember| !self.keys.contains(&object_key(&one.object)) && !one.is_being_deleted();
-        for member in members.iter().filter(is_leaver) {
+        for member in members.iter().filter(is_pruned) {
             let kind = HoldingKind::of(&member.object.gvk).filter(|kind| self.holding.contains(kind));
             let Some((kind, what)) =
                 kind.and_then(|kind| Some((kind, self.needed.within(kind, &member.object.name)?)))
@@ -145,15 +145,15 @@ impl<'c> ApplySetRun<'c> {
                 continue;
             };
             let message =
-                format!("{} left the ApplySet, and cannot be pruned: it holds {what}", member.object);
-            let way_out = "add it to the objects, or leave out";
+                format!("{} left the ApplySet but cannot be pruned: it contains {what}", member.object);
+            let help = "add it to the manifests, or omit";
             let problem = Diagnostic::error(Code::ApplySet, message);
-            problems.add(problem.help(format!("{way_out} --prune-holding={}", kind.word())));
+            problems.add(problem.help(format!("{help} --prune-holding={}", kind.word())));
         }
         problems.or(()).map_err(unsent)
     }
 
-    /// Notes what was applied: it is not pruned.
+    /// Records an applied object, so that it is not pruned.
     pub(crate) fn saw(&mut self, event: &Event<'_>) {
         if let Event::Applied(applied) = event {
             let uid = applied.live.get_path(&["metadata", "uid"]).and_then(Node::as_str);
@@ -161,19 +161,19 @@ impl<'c> ApplySetRun<'c> {
         }
     }
 
-    /// Ends the run without pruning: not all was applied. What was may be found again.
+    /// Ends the run without pruning because not all objects were applied. A later run finds those that were.
     pub(crate) fn give_up(self) {
         let Some(hold) = self.hold else { return };
         let ended = self.cluster.wait(hold.end());
-        // The parent names all that it must already; the mark that stays there stops nobody.
+        // The parent already lists all kinds and namespaces, and a leftover lock annotation blocks no other run.
         drop(ended);
     }
 
-    /// Deletes what left the set, in the reverse of the order in which it was applied, and has the parent name what is
-    /// left. A dry run of the server asks it for each deletion as one; what was only looked at tells what would be deleted.
+    /// Deletes objects that left the set, in the reverse of the apply order, and updates the parent's scope. A
+    /// server-side dry run sends each deletion as a dry run; a preview reports what would be deleted.
     ///
-    /// # Errors
-    /// Another run took the set over; the members cannot be listed. What was deleted until then was reported.
+    /// # Errors Another run took the lock, or the members cannot be listed. Objects that were deleted before were
+    /// reported.
     pub fn prune(mut self, report: SetReport<'_>) -> Result<PruneSummary> {
         let cluster = self.cluster;
         cluster.wait(async {
@@ -201,7 +201,7 @@ impl<'c> ApplySetRun<'c> {
                 let left = self.new.with(&rest).with(&hold.added());
                 hold.release(&left).await.map_err(|problem| {
                     problem.note(
-                        "all was applied and pruned; the parent of the ApplySet names more than there is",
+                        "applying and pruning succeeded, but the parent of the ApplySet lists unused kinds or namespaces",
                     )
                 })?;
                 Ok(summary)
@@ -213,27 +213,29 @@ impl<'c> ApplySetRun<'c> {
         }
     }
 
-    /// Prunes within a scope. Returns also where members are left that are not among the resources.
+    /// Prunes within a scope. Also returns the scope of members that remain although they are not among the
+    /// resources.
     async fn pruned(
         &self,
         scope: &SetScope,
         hold: Option<&mut SetHold<'c>>,
         report: SetReport<'_>,
     ) -> Result<(PruneSummary, SetScope)> {
-        // CRDs of this run may have brought kinds.
+        // CRDs of this run may have added kinds.
         self.cluster.discover_all().await?;
         let (mappings, lost) = self.served(scope).await?;
         let lost = self.kept_kinds(lost, report).await;
         let parent_uid = hold.as_ref().map(|hold| hold.parent_uid().to_string());
         let found = self.listed(&mappings, scope).await?;
-        let leavers = found.into_iter().filter(|member| {
+        let pruned_members = found.into_iter().filter(|member| {
             let is_applied =
                 self.uids.contains(&member.uid) || self.keys.contains(&object_key(&member.object));
             !is_applied && Some(&member.uid) != parent_uid.as_ref()
         });
-        let leavers = without_controlled(leavers.collect(), self.options.prune.cascade, report);
+        let pruned_members =
+            without_controller_owned(pruned_members.collect(), self.options.prune.cascade, report);
         let scopes: FxHashMap<Object, SetScope> =
-            leavers.iter().map(|member| (member.object.clone(), member.scope())).collect();
+            pruned_members.iter().map(|member| (member.object.clone(), member.scope())).collect();
         let mut run = PruneRun {
             cluster: self.cluster,
             options: &self.options.prune,
@@ -246,40 +248,40 @@ impl<'c> ApplySetRun<'c> {
             hanging: None,
             is_late: false,
         };
-        run.all(steps(leavers, &self.waves), report).await?;
+        run.all(steps(pruned_members, &self.waves), report).await?;
         let summary = run.summary;
         let kept = summary.kept.iter().map(|kept| &kept.object);
         let left = kept.chain(summary.failures.iter().map(|failure| &failure.object)).chain(&summary.skipped);
         let left = left.chain(summary.ending.iter().chain(&summary.remaining).map(|one| &one.object));
-        // Where the objects of a kind are that nothing serves, nobody tells.
+        // The namespaces of objects of unserved kinds are unknown.
         let namespaces = if lost.is_empty() { BTreeSet::new() } else { scope.namespaces.clone() };
         let lost = SetScope { kinds: lost.into_iter().collect(), namespaces };
         let rest = left.filter_map(|object| scopes.get(object)).fold(lost, |all, one| all.with(one));
         Ok((summary, rest))
     }
 
-    /// Those of kinds that nothing serves which stay in the annotation. Tells of all.
+    /// Returns the unserved kinds that stay in the annotation, and reports all of them.
     async fn kept_kinds(&self, mut lost: Vec<GroupKind>, report: SetReport<'_>) -> Vec<GroupKind> {
         let gone = undefined(self.cluster, &lost).await;
         for kind in &lost {
-            let told = if gone.contains(kind) { gone_with_group(kind) } else { self.lost(kind) };
-            report(ApplySetEvent::Warning(&told));
+            let warning = if gone.contains(kind) { gone_with_group(kind) } else { self.lost(kind) };
+            report(ApplySetEvent::Warning(&warning));
         }
         lost.retain(|kind| !gone.contains(kind));
         lost
     }
 
-    /// What is said of a kind that nothing serves any more. It stays in the annotation: it may be served again, with its
-    /// objects.
+    /// Returns the warning for a kind that is no longer served. It stays in the annotation, because it may be
+    /// served again with its objects.
     fn lost(&self, kind: &GroupKind) -> String {
         let parent = self.parent.at.object();
         format!(
-            "the server has no kind {kind} any more, of which the ApplySet had members: it is looked for again each \
-             time, until it is taken out of the annotation {GROUP_KINDS} of {parent}"
+            "the server no longer serves the kind {kind}, which had members in the ApplySet: each run searches for \
+             it until it is removed from the annotation {GROUP_KINDS} of {parent}"
         )
     }
 
-    /// The resources that serve the kinds of a scope, and the kinds that nothing serves any more.
+    /// Returns the resources that serve the kinds of a scope, and the kinds that are no longer served.
     async fn served(&self, scope: &SetScope) -> Result<(Vec<Mapping>, Vec<GroupKind>)> {
         let (mut mappings, mut lost) = (Vec::new(), Vec::new());
         for kind in &scope.kinds {
@@ -299,17 +301,17 @@ impl<'c> ApplySetRun<'c> {
     }
 }
 
-/// What is said of a kind whose group nothing defines any more.
+/// Returns the warning for a kind whose API group no longer exists.
 fn gone_with_group(kind: &GroupKind) -> String {
     format!(
-        "nothing defines the kind {kind} any more, of which the ApplySet had members: its objects are gone, and it is \
-         taken out of the annotation {GROUP_KINDS}"
+        "no CRD or APIService defines the kind {kind} any more, which had members in the ApplySet: its objects \
+         are gone, and it is removed from the annotation {GROUP_KINDS}"
     )
 }
 
-/// The members that are nobody's but the set's. What a controller made has a copy of the label of what it was made for,
-/// such as the slices of a Service, and goes when its owner does.
-fn without_controlled(
+/// Removes members that belong to a controller. Controllers copy labels to the objects that they create, such as
+/// the EndpointSlices of a Service; these are deleted with their owner.
+fn without_controller_owned(
     mut members: Vec<SetMember>,
     cascade: Cascade,
     report: SetReport<'_>,
@@ -328,7 +330,7 @@ fn without_controlled(
         members.retain(|member| {
             let is_controlled = stays.next().unwrap_or_default();
             if is_controlled {
-                let text = format!("{} is not pruned: its controller has it", member.object);
+                let text = format!("{} is not pruned: it belongs to a controller", member.object);
                 report(ApplySetEvent::Detail(&text));
             }
             !is_controlled
@@ -344,7 +346,7 @@ pub(super) fn unsent(problem: Diagnostic) -> Diagnostic {
     problem.note("nothing was sent to the cluster")
 }
 
-/// Where objects are.
+/// Returns the kinds and namespaces of objects.
 pub(super) fn scope_of(plan: &ObjectPlan<'_>) -> SetScope {
     let mut scope = SetScope::default();
     for PlannedObject { object, .. } in &plan.targets {
@@ -355,15 +357,15 @@ pub(super) fn scope_of(plan: &ObjectPlan<'_>) -> SetScope {
     scope
 }
 
-/// Labels resources as members.
+/// Adds the ApplySet label to resources.
 fn add_label(resources: &mut [Resource], id: &str) -> Result<()> {
     let mut problems = Problems::default();
     for resource in resources {
         if let Some(label) = resource.node().get_path(&["metadata", "labels", PART_OF]) {
-            let message = format!("the label {PART_OF} stands in the manifest");
+            let message = format!("the manifest has the label {PART_OF}");
             let problem =
                 Diagnostic::error(Code::InvalidValue, message).resource(resource.id()).at(label.span());
-            problems.add(problem.help("remove it: applying a set writes it"));
+            problems.add(problem.help("remove it: applying an ApplySet adds it"));
             continue;
         }
         let empty = || Node::map(Map::new());
@@ -381,20 +383,20 @@ fn add_label(resources: &mut [Resource], id: &str) -> Result<()> {
     problems.or(()).map_err(unsent)
 }
 
-/// A parent that is a member of its own set would be pruned with it.
-fn refuse_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
+/// Returns an error if the parent is a member of its own set, since it would be pruned with it.
+fn reject_parent(plan: &ObjectPlan<'_>, parent: &Object) -> Result<()> {
     let own = object_key(parent);
     match plan.targets.iter().find(|target| object_key(&target.object) == own) {
         None => Ok(()),
         Some(target) => {
-            let message = format!("{parent} is the parent of the ApplySet and among its objects");
+            let message = format!("{parent} is the parent of the ApplySet and cannot be one of its members");
             let problem = target.located(Diagnostic::error(Code::InvalidValue, message));
-            Err(unsent(problem.help("leave it out, or choose another parent")))
+            Err(unsent(problem.help("remove it from the manifests, or choose another parent")))
         }
     }
 }
 
-/// Objects that are members of other sets would be pruned there.
+/// Returns an error if objects are members of other sets, which would prune them.
 pub(super) async fn refuse_members_of_others(
     cluster: &Cluster,
     plan: &ObjectPlan<'_>,
@@ -402,11 +404,11 @@ pub(super) async fn refuse_members_of_others(
     parallel: usize,
 ) -> Result<()> {
     let targets = plan.targets.iter().filter(|target| target.served);
-    let places: FxHashSet<SetCollection> = targets
+    let collections: FxHashSet<SetCollection> = targets
         .filter_map(|target| Some((target.mapping.clone()?, target.object.namespace.clone())))
         .collect();
-    let places: Vec<SetCollection> = places.into_iter().collect();
-    let found = members(cluster, &places, MemberQuery::Any, parallel).await.map_err(unsent)?;
+    let collections: Vec<SetCollection> = collections.into_iter().collect();
+    let found = members(cluster, &collections, MemberQuery::Any, parallel).await.map_err(unsent)?;
     let others: FxHashMap<ObjectKey, SetMember> = found
         .into_iter()
         .filter(|member| member.set() != id)
@@ -423,7 +425,7 @@ pub(super) async fn refuse_members_of_others(
         };
         let help = format!("kubectl label{namespace} {} {PART_OF}-", target.object);
         let problem = problem.note(format!("its label {PART_OF} is {}", other.set()));
-        problems.add(problem.help(format!("apply it with that set, or take the label off: {help}")));
+        problems.add(problem.help(format!("apply it with that ApplySet, or remove the label: {help}")));
     }
     problems.or(()).map_err(unsent)
 }

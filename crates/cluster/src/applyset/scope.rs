@@ -1,4 +1,4 @@
-//! Where the members of a set are: their kinds and namespaces, as parents have them in annotations.
+//! The scope of a set: the kinds and namespaces of its members, as stored in the parent's annotations.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use smp_merge::schema::Gvk;
 
-/// A kind, whatever its version.
+/// A kind regardless of its version.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupKind {
     /// The kind.
@@ -29,14 +29,14 @@ impl GroupKind {
         Self { kind: gvk.kind.clone(), group: gvk.group.clone() }
     }
 
-    /// From `Deployment.apps`.
+    /// Parses `Deployment.apps`.
     pub(super) fn read(text: &str) -> Self {
         let (kind, group) = text.split_once('.').unwrap_or((text, ""));
         Self { kind: kind.into(), group: group.into() }
     }
 }
 
-/// Where members are.
+/// Kinds and namespaces of members.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct SetScope {
     pub(super) kinds: BTreeSet<GroupKind>,
@@ -49,14 +49,14 @@ impl SetScope {
         self.namespaces.extend(other.namespaces.iter().cloned());
     }
 
-    /// Both together.
+    /// Returns the union.
     pub(super) fn with(&self, other: &Self) -> Self {
         let mut all = self.clone();
         all.extend(other);
         all
     }
 
-    /// What this has and the other has not.
+    /// Returns the difference: what `self` has and `other` lacks.
     pub(super) fn beyond(&self, other: &Self) -> Self {
         Self {
             kinds: self.kinds.difference(&other.kinds).cloned().collect(),
@@ -68,20 +68,20 @@ impl SetScope {
         self.kinds.is_empty() && self.namespaces.is_empty()
     }
 
-    /// The annotation with the kinds: sorted as texts.
+    /// The value of the annotation with the kinds, sorted as text.
     pub(super) fn kinds_text(&self) -> String {
         let texts: BTreeSet<String> = self.kinds.iter().map(ToString::to_string).collect();
         texts.into_iter().collect::<Vec<_>>().join(",")
     }
 
-    /// The annotation with the namespaces but that of the parent.
+    /// The value of the annotation with the namespaces, without that of the parent.
     pub(super) fn namespaces_text(&self, own: &str) -> String {
         let others = self.namespaces.iter().map(SmolStr::as_str).filter(|namespace| *namespace != own);
         others.collect::<Vec<_>>().join(",")
     }
 }
 
-/// The entries of such an annotation; an empty one has none.
+/// Splits the value of such an annotation. An empty value has no entries.
 pub(super) fn entries(annotation: &str) -> impl Iterator<Item = &str> {
     annotation.split(',').map(str::trim).filter(|entry| !entry.is_empty())
 }
@@ -98,18 +98,18 @@ mod tests {
     }
 
     #[test]
-    fn annotations_are_sorted_and_leave_the_own_namespace_out() {
+    fn annotations_are_sorted_and_omit_the_parents_namespace() {
         let all = scope("Ingress.networking.k8s.io,Deployment.apps,ConfigMap,ConfigMap", "shop,a,b");
         assert_eq!(all.kinds_text(), "ConfigMap,Deployment.apps,Ingress.networking.k8s.io");
         assert_eq!(all.namespaces_text("a"), "b,shop");
         assert_eq!(all.namespaces_text(""), "a,b,shop");
         assert_eq!(scope("", "").kinds_text(), "");
-        // As texts: by kind and then group the first two would change places.
+        // Sorted as text: sorting by kind and then group would swap the first two.
         assert_eq!(scope("Foo.z,Foo,Foo-a.b", "").kinds_text(), "Foo,Foo-a.b,Foo.z");
     }
 
     #[test]
-    fn scopes_are_joined_and_compared() {
+    fn scopes_have_union_and_difference() {
         let (old, new) = (scope("ConfigMap,Secret", "a"), scope("ConfigMap,Role.rbac.x", "b"));
         assert_eq!(old.with(&new), scope("ConfigMap,Secret,Role.rbac.x", "a,b"));
         assert_eq!(old.beyond(&new), scope("Secret", "a"));

@@ -1,4 +1,4 @@
-//! Runs that meet each other, with a server that answers as a test says.
+//! Concurrent runs, with a fake server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -14,13 +14,13 @@ const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"v
     {"resource":"configmaps","scope":"Namespaced","responseKind":{"kind":"ConfigMap"}},
     {"resource":"secrets","scope":"Namespaced","responseKind":{"kind":"Secret"}}]}]}]}"#;
 
-/// The parent of a set of ConfigMaps, with a mark.
-fn parent(version: usize, claim: &str) -> Reply {
+/// The parent of a set of ConfigMaps, with a lock annotation.
+fn parent(version: usize, lock: &str) -> Reply {
     let (id, prefix) = (set_id("s", "shop", "Secret", ""), "applyset.kubernetes.io");
     let annotations = serde_json::json!({
         format!("{prefix}/tooling"): "kubectl/v1.36",
         format!("{prefix}/contains-group-kinds"): "ConfigMap",
-        "smp.kubectl.dev/applyset-run": claim,
+        "smp.kubectl.dev/applyset-run": lock,
     });
     let metadata = serde_json::json!({
         "name": "s", "uid": "u", "resourceVersion": version.to_string(),
@@ -29,7 +29,7 @@ fn parent(version: usize, claim: &str) -> Reply {
     ok(serde_json::json!({"kind": "Secret", "metadata": metadata}).to_string())
 }
 
-/// A member that nobody applies any more.
+/// A member that is no longer applied.
 fn members() -> Reply {
     let id = set_id("s", "shop", "Secret", "");
     let labels = serde_json::json!({"applyset.kubernetes.io/part-of": id});
@@ -39,7 +39,7 @@ fn members() -> Reply {
     ok(serde_json::json!({"items": [{"metadata": metadata}]}).to_string())
 }
 
-/// Begins a run and prunes at once; the requests that change something, and what came of it.
+/// Begins a run and prunes at once. Returns the requests that change something, and the result.
 fn run(write: impl Fn(usize) -> Reply + Send + Sync + 'static) -> (Vec<String>, Result<usize, Code>) {
     let writes = AtomicUsize::new(0);
     let mut fake = Fake::start(move |request| {
@@ -64,7 +64,7 @@ fn run(write: impl Fn(usize) -> Reply + Send + Sync + 'static) -> (Vec<String>, 
     let set = ApplySetRun::begin(&cluster, ApplySetOptions::new("s"), &mut resources, &apply, &mut report);
     let outcome = set.expect("it begins").prune(&mut report);
     let labels = resources[0].labels().count();
-    assert_eq!(labels, 1, "what is applied has the label");
+    assert_eq!(labels, 1, "applied objects have the label");
     let changes = fake.take().into_iter().filter(|request| !request.starts_with("GET "));
     let changes =
         changes.filter_map(|request| request.split(['?', ' ']).next().map(str::to_string)).collect();
@@ -72,16 +72,16 @@ fn run(write: impl Fn(usize) -> Reply + Send + Sync + 'static) -> (Vec<String>, 
 }
 
 #[test]
-fn the_parent_is_written_before_and_after_what_is_deleted() {
+fn parent_is_written_before_and_after_deletions() {
     let (changes, outcome) = run(|write| parent(2 + write, ""));
     assert_eq!(changes, ["PATCH", "PATCH", "DELETE", "PATCH"]);
     assert_eq!(outcome, Ok(1));
 }
 
 #[test]
-fn nothing_is_deleted_when_another_run_took_the_set() {
+fn nothing_is_deleted_if_another_run_has_the_lock() {
     let conflict = || (409, "", r#"{"message":"modified","reason":"Conflict"}"#.to_string());
     let (changes, outcome) = run(move |write| if write == 0 { parent(2, "") } else { conflict() });
-    assert_eq!(changes, ["PATCH", "PATCH"], "that it prunes was refused");
+    assert_eq!(changes, ["PATCH", "PATCH"], "the lock could not be renewed");
     assert_eq!(outcome, Err(Code::Conflict));
 }

@@ -1,7 +1,7 @@
-//! Which tool a set says that it is kept by. Tools leave sets of others alone.
+//! The tool that manages a set. Tools do not modify sets of other tools.
 //!
-//! A tool is known by its name alone, to kubectl, too. kubectl writes its whole version behind it, such as
-//! `kubectl/v1.36.3`, and takes any other for its own, as this program does.
+//! kubectl compares only the name of the tool. It writes its full version as well, such as `kubectl/v1.36.3`, and
+//! accepts any other version, as this program does.
 
 use crate::apply::LastApplied;
 
@@ -9,11 +9,11 @@ use crate::apply::LastApplied;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ApplySetTooling {
-    /// `kubectl/v1.36`: kubectl and this program write sets alike and refuse those of other tools, so that only under
-    /// kubectl's name both can work on one set.
+    /// `kubectl/v1.36`. kubectl and this program reject sets of other tools, so both can work on a set only under
+    /// kubectl's name.
     #[default]
     Kubectl,
-    /// `kubectl-smp/v` and the version of this program: kubectl refuses such a set.
+    /// `kubectl-smp/v` and the version of this program. kubectl rejects such a set.
     Smp,
 }
 
@@ -27,7 +27,7 @@ impl ApplySetTooling {
         }
     }
 
-    /// What the annotation says.
+    /// The value of the tooling annotation.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -36,8 +36,8 @@ impl ApplySetTooling {
         }
     }
 
-    /// What becomes of the annotation in which `kubectl apply` keeps what it applied last: where kubectl works on the set,
-    /// too, its next apply goes by that.
+    /// Handling of the last-applied annotation. It is kept where kubectl works on the set as well, since kubectl's
+    /// next client-side apply relies on it.
     #[must_use]
     pub fn last_applied(self) -> LastApplied {
         match self {
@@ -46,7 +46,7 @@ impl ApplySetTooling {
         }
     }
 
-    /// Who owns what is written of sets.
+    /// The field manager of parents and labels.
     #[must_use]
     pub fn field_manager(self) -> &'static str {
         match self {
@@ -56,7 +56,7 @@ impl ApplySetTooling {
     }
 }
 
-/// The name of a tool, without its version, as kubectl reads it: all before the last slash.
+/// Returns the name of a tool without its version: the part before the last slash, as in kubectl.
 pub(super) fn tool_name(annotation: &str) -> &str {
     annotation.rsplit_once('/').map_or(annotation, |(name, _)| name)
 }
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_are_known_by_name() {
+    fn tools_are_compared_by_name() {
         for tooling in [ApplySetTooling::Kubectl, ApplySetTooling::Smp] {
             assert_eq!(tool_name(tooling.text()), tooling.name());
             assert_eq!(tooling.field_manager(), format!("{}-applyset", tooling.name()));

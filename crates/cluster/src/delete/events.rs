@@ -1,67 +1,67 @@
-//! What happens when objects are deleted, as data.
+//! Progress events and results of a deletion.
 
 use crate::plan::{Object, ObjectFailure};
 
-/// Receives the events of a run.
+/// Callback that receives the events of a run.
 pub(crate) type DeleteReport<'r> = &'r mut (dyn FnMut(DeleteEvent<'_>) + Send);
 
-/// Something that happened.
+/// A progress event of a deletion.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum DeleteEvent<'e> {
-    /// The server took the deletion of an object, or would take it.
+    /// The server accepted the deletion of an object, or would accept it in a dry run.
     Deleted(&'e Object),
     /// An object was not deleted.
     Failed(&'e ObjectFailure),
-    /// About a second has passed; these are still there.
+    /// Sent about once a second: the objects that still exist.
     Waiting(&'e [RemainingObject]),
-    /// Objects that are not to be deleted go with one that is about to be.
+    /// Objects that are not in the manifests will be deleted with one that is about to be deleted.
     TakesAlong(&'e TakenAlong),
-    /// Something that makes the wait longer, or less telling.
+    /// A warning, for example that waiting takes longer.
     Warning(&'e str),
 }
 
-/// What goes with a namespace, or with a CRD, beside the objects of a run.
+/// Objects beyond those of the run that are deleted with a namespace or CRD.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TakenAlong {
-    /// What it goes with.
+    /// The namespace or CRD.
     pub object: Object,
-    /// How many objects go; none where that is not known.
+    /// Number of objects; none if unknown.
     pub count: Option<usize>,
-    /// The names of some of them, or why they are not known.
+    /// Names of some of the objects, or the reason why they are unknown.
     pub what: String,
 }
 
-/// An object whose deletion was taken, and that is still there.
+/// An object whose deletion was accepted and that still exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemainingObject {
     /// The object.
     pub object: Object,
-    /// What holds it: its finalizers with who set them, what a namespace still has. May hold anything.
+    /// Blockers of its deletion: finalizers with their owners, and the remaining contents of a namespace.
     pub held_by: Vec<String>,
 }
 
-/// What came of deleting.
+/// Result of a deletion.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DeleteSummary {
-    /// How many objects were deleted, or would be.
+    /// Number of objects that were deleted, or would be in a dry run.
     pub deleted: usize,
-    /// Those that were not there, where that is no failure.
+    /// Objects that did not exist, if that is not an error.
     pub absent: Vec<Object>,
-    /// Those that were not deleted.
+    /// Objects that were not deleted.
     pub failures: Vec<ObjectFailure>,
-    /// Those that were still there when the time was over.
+    /// Objects that still existed when the wait timed out.
     pub remaining: Vec<RemainingObject>,
-    /// Those that were not tried: the run was stopped, the server did not answer any more, or something that may need them
-    /// was waited for in vain.
+    /// Objects that were not tried: the run was interrupted, the server stopped responding, or the wait for
+    /// objects that may need them timed out.
     pub skipped: Vec<Object>,
 }
 
 impl DeleteSummary {
-    /// Whether everything was deleted.
+    /// Returns true if all objects were deleted.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.failures.is_empty() && self.remaining.is_empty() && self.skipped.is_empty()

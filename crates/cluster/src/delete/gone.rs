@@ -1,4 +1,4 @@
-//! Waiting until objects are gone, by one list and one watch for each kind and namespace.
+//! Waiting until objects are gone, with one list and one watch request for each kind and namespace.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,62 +17,62 @@ use crate::plan::Object;
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
 
-/// An object whose deletion was taken.
+/// An object whose deletion was accepted.
 pub(crate) struct DyingObject {
     pub(crate) object: Object,
     pub(crate) mapping: Mapping,
     pub(crate) uid: SmolStr,
 }
 
-/// How long it is waited.
+/// Time limit and interrupt flag of a wait.
 pub(crate) struct Patient<'a> {
     pub(crate) until: Instant,
     pub(crate) stop: Option<&'a AtomicBool>,
 }
 
-/// How often time is looked at, and how often is told what is still there.
-const TICK: Duration = Duration::from_millis(250);
-const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// Interval for polling the time and the interrupt flag, and interval of `Waiting` events.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Those that are still there at the end.
+/// Waits until objects are gone. Returns those that still exist at the end.
 pub(crate) async fn gone(
     cluster: &Cluster,
     dying: Vec<DyingObject>,
     patient: &Patient<'_>,
     report: DeleteReport<'_>,
 ) -> Vec<RemainingObject> {
-    let mut deathbed = Deathbed::of(dying);
-    if deathbed.there.is_empty() {
+    let mut deletions = Deletions::of(dying);
+    if deletions.there.is_empty() {
         return Vec::new();
     }
-    let collections = std::mem::take(&mut deathbed.collections);
-    follow(cluster, &collections, |seen| deathbed.wait(seen, patient, report)).await
+    let collections = std::mem::take(&mut deletions.collections);
+    follow(cluster, &collections, |seen| deletions.wait(seen, patient, report)).await
 }
 
-/// The objects that are still there.
-struct Deathbed {
+/// State of a wait: the objects that still exist.
+struct Deletions {
     collections: Vec<Collection>,
     /// By collection and name.
-    there: FxHashMap<(usize, SmolStr), DyingAs>,
+    there: FxHashMap<(usize, SmolStr), TerminatingState>,
     warned: FxHashSet<String>,
 }
 
-/// An object, and how it was seen last.
-struct DyingAs {
+/// An object and its last known state.
+struct TerminatingState {
     dying: DyingObject,
     held_by: Vec<String>,
-    /// Nobody tells whether it is there.
+    /// True if the server does not show whether the object still exists.
     is_hidden: bool,
 }
 
-impl Deathbed {
+impl Deletions {
     fn of(dying: Vec<DyingObject>) -> Self {
-        let mut places: FxHashMap<(Gvk, SmolStr), usize> = FxHashMap::default();
+        let mut indices: FxHashMap<(Gvk, SmolStr), usize> = FxHashMap::default();
         let mut all =
             Self { collections: Vec::new(), there: FxHashMap::default(), warned: FxHashSet::default() };
         for one in dying {
             let (object, mapping) = (&one.object, &one.mapping);
-            let place = *places.entry((object.gvk.clone(), object.namespace.clone())).or_insert_with(|| {
+            let index = *indices.entry((object.gvk.clone(), object.namespace.clone())).or_insert_with(|| {
                 let is_namespace = object.gvk.group.is_empty() && object.gvk.kind == "Namespace";
                 let content = if is_namespace { ObjectContent::Whole } else { ObjectContent::Metadata };
                 let (mapping, namespace) = (mapping.clone(), object.namespace.clone());
@@ -87,11 +87,14 @@ impl Deathbed {
                 });
                 all.collections.len() - 1
             });
-            if all.collections[place].name.as_ref().is_some_and(|name| *name != object.name) {
-                all.collections[place].name = None;
+            if all.collections[index].name.as_ref().is_some_and(|name| *name != object.name) {
+                all.collections[index].name = None;
             }
             let name = object.name.clone();
-            all.there.insert((place, name), DyingAs { dying: one, held_by: Vec::new(), is_hidden: false });
+            all.there.insert(
+                (index, name),
+                TerminatingState { dying: one, held_by: Vec::new(), is_hidden: false },
+            );
         }
         all
     }
@@ -102,9 +105,9 @@ impl Deathbed {
         patient: &Patient<'_>,
         report: DeleteReport<'_>,
     ) -> Vec<RemainingObject> {
-        let mut told = Instant::now();
+        let mut last_report = Instant::now();
         loop {
-            let tick = (Instant::now() + TICK).min(patient.until);
+            let tick = (Instant::now() + POLL_INTERVAL).min(patient.until);
             if let Ok(Some((collection, sight))) = timeout_at(tick, seen.recv()).await {
                 self.see(collection, sight, report);
             }
@@ -113,8 +116,8 @@ impl Deathbed {
             if is_over || self.there.values().all(|one| one.is_hidden) {
                 return self.remaining();
             }
-            if told.elapsed() >= TOLD_EVERY {
-                told = Instant::now();
+            if last_report.elapsed() >= REPORT_INTERVAL {
+                last_report = Instant::now();
                 report(DeleteEvent::Waiting(&self.remaining()));
             }
         }
@@ -134,7 +137,7 @@ impl Deathbed {
         match sight {
             Sight::Listed(objects) => {
                 let names: FxHashSet<SmolStr> = objects.iter().filter_map(name).collect();
-                self.there.retain(|(place, name), _| *place != collection || names.contains(name));
+                self.there.retain(|(index, name), _| *index != collection || names.contains(name));
                 for object in &objects {
                     self.now(collection, object);
                 }
@@ -145,24 +148,24 @@ impl Deathbed {
                     self.there.remove(&(collection, name));
                 }
             }
-            // What serves it is gone, and with it the objects.
-            Sight::Unserved => self.there.retain(|(place, _), _| *place != collection),
+            // The kind is no longer served, so its objects are gone.
+            Sight::Unserved => self.there.retain(|(index, _), _| *index != collection),
             Sight::Lost(problem) => {
                 if self.warned.insert(problem.message().to_string()) {
                     report(DeleteEvent::Warning(problem.message()));
                 }
             }
             Sight::Refused(problem) => {
-                let of = self.there.iter_mut().filter(|((place, _), _)| *place == collection);
-                for (_, one) in of {
+                let affected = self.there.iter_mut().filter(|((index, _), _)| *index == collection);
+                for (_, one) in affected {
                     one.is_hidden = true;
-                    one.held_by = vec![format!("nobody tells whether it is gone: {}", problem.message())];
+                    one.held_by = vec![format!("cannot check whether it is gone: {}", problem.message())];
                 }
             }
         }
     }
 
-    /// Takes in how an object is. Another one of its name is not it.
+    /// Updates the state of an object. An object with another UID is a new one.
     fn now(&mut self, collection: usize, object: &Node) {
         let Some(name) = name(object) else { return };
         let key = (collection, name);

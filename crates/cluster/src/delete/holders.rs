@@ -1,20 +1,20 @@
-//! What keeps an object there that is to be gone.
+//! Finalizers and namespace contents that block the deletion of an object.
 
 use smp_text::yaml::Node;
 
-/// Finalizers that Kubernetes itself sets, and until when.
+/// Finalizers that Kubernetes itself sets, and when they are removed.
 const KNOWN: [(&str, &str); 8] = [
-    ("batch.kubernetes.io/job-tracking", "until its Job has counted it"),
+    ("batch.kubernetes.io/job-tracking", "until its Job has tracked it"),
     ("customresourcecleanup.apiextensions.k8s.io", "until its custom resources are gone"),
-    ("foregroundDeletion", "until what belongs to it is gone"),
-    ("kubernetes", "until all that is in it is gone"),
+    ("foregroundDeletion", "until its dependents are deleted"),
+    ("kubernetes", "until its contents are deleted"),
     ("kubernetes.io/pv-protection", "until no claim is bound to it"),
     ("kubernetes.io/pvc-protection", "until no Pod uses it"),
-    ("orphan", "until what belongs to it is let go"),
+    ("orphan", "until its dependents are orphaned"),
     ("service.kubernetes.io/load-balancer-cleanup", "until its load balancer is gone"),
 ];
 
-/// What holds a live object, in sentences.
+/// Describes what blocks the deletion of a live object.
 pub(super) fn holders(object: &Node) -> Vec<String> {
     let metadata = texts(object, &["metadata", "finalizers"]).map(|name| finalizer(object, name));
     let spec = texts(object, &["spec", "finalizers"]).map(|name| finalizer(object, name));
@@ -37,17 +37,17 @@ fn finalizer(object: &Node, name: &str) -> String {
     };
     let owners = managers.into_iter().flatten().filter(owns);
     let owners: Vec<&str> = owners.filter_map(|manager| manager.get("manager")?.as_str()).collect();
-    let by = if owners.is_empty() { "nobody that is known".to_string() } else { owners.join(", ") };
+    let by = if owners.is_empty() { "an unknown manager".to_string() } else { owners.join(", ") };
     format!("finalizer {name}, set by {by}")
 }
 
-/// What a namespace says of what is still in it.
+/// Returns the messages of a namespace's conditions about its remaining contents.
 fn conditions(object: &Node) -> impl Iterator<Item = String> {
     let conditions = object.get_path(&["status", "conditions"]).and_then(Node::as_list);
     conditions.into_iter().flatten().filter_map(|condition| {
         let text = |field| condition.get(field).and_then(Node::as_str);
-        let is_said = text("type")?.starts_with("Namespace") && text("status")? == "True";
-        is_said.then(|| text("message").unwrap_or_default().to_string())
+        let is_reported = text("type")?.starts_with("Namespace") && text("status")? == "True";
+        is_reported.then(|| text("message").unwrap_or_default().to_string())
     })
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finalizers_are_named_with_who_set_them() {
+    fn finalizers_are_reported_with_their_manager() {
         let object: Node = "{metadata: {finalizers: [example.com/hold, foregroundDeletion, lost], managedFields: [\
              {manager: other, fieldsV1: {'f:metadata': {'f:labels': {}}}}, \
              {manager: holder, fieldsV1: {'f:metadata': {'f:finalizers': {'v:\"example.com/hold\"': {}}}}}]}, \
@@ -67,9 +67,9 @@ mod tests {
             .expect("YAML");
         let want = [
             "finalizer example.com/hold, set by holder",
-            "finalizer foregroundDeletion, until what belongs to it is gone",
-            "finalizer lost, set by nobody that is known",
-            "finalizer kubernetes, until all that is in it is gone",
+            "finalizer foregroundDeletion, until its dependents are deleted",
+            "finalizer lost, set by an unknown manager",
+            "finalizer kubernetes, until its contents are deleted",
             "2 Pods",
         ];
         assert_eq!(holders(&object), want);

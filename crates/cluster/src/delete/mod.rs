@@ -1,8 +1,9 @@
-//! Deleting objects, in the reverse of the order in which they are applied.
+//! Deletes objects in the reverse of the apply order.
 //!
-//! What one step deletes is gone before the next begins, where that is waited for; what is waited for in vain may need
-//! what comes after it, which then stays. What fails stops nothing, but for one thing: a CRD stays while custom resources
-//! of the same run do, which would go with it.
+//! When waiting, each step starts after the objects of the step before are gone. If a wait times out, the objects
+//! of later steps are kept, because the remaining objects may need them. Errors do not stop the run, with one
+//! exception: a CRD is kept while custom resources of the same run still exist, because deleting it would delete
+//! them.
 
 mod events;
 mod gone;
@@ -35,13 +36,13 @@ use taken_along::taken_along;
 
 /// Deletes objects.
 ///
-/// Each is looked for first, and deleted only as the one that was found. Waves and phases are those of
-/// [`apply`](super::apply()), in reverse: what changes how others are admitted goes first, then custom resources whose
-/// CRD goes, too, workloads and all that is not named here, what these need, CRDs, and last namespaces that are among the
-/// objects.
+/// Each object is read first, and deleted only if it still has the same UID. Waves and phases are those of
+/// [`apply`](super::apply()) in reverse: first objects that affect admission, then custom resources whose CRD is
+/// deleted as well, workloads and everything else, then their dependencies, then CRDs, and last namespaces that
+/// are among the objects.
 ///
 /// # Errors
-/// What stops the run before anything is sent.
+/// Returns the error that stops the run before anything is sent.
 pub fn delete(
     cluster: &Cluster,
     resources: &[Resource],
@@ -74,10 +75,11 @@ pub fn delete(
     })
 }
 
-/// The objects in the order in which they would be deleted, as far as that is known without a server.
+/// Returns the objects in the order of deletion, as far as it is known without a server.
 ///
 /// # Errors
-/// As for applying: objects without version or name, of another namespace than the one asked for, or there twice.
+/// As for an apply: objects without API version or name, in another namespace than the explicit one, or
+/// duplicates.
 pub fn deletion_order(
     resources: &[Resource],
     options: &ConnectOptions,
@@ -88,36 +90,36 @@ pub fn deletion_order(
     Ok(order.map(|index| plan.targets[index].object.clone()).collect())
 }
 
-/// The steps of an apply in reverse. Custom resources whose CRD is among the objects go before the others of their step:
-/// what takes their finalizers away may be among these.
+/// Returns the steps of an apply in reverse. Custom resources whose CRD is among the objects go before the others
+/// of their step, which may include the controller that removes their finalizers.
 fn deletion_steps(plan: &ObjectPlan<'_>, waves: &[String]) -> Result<Vec<ApplyStep>> {
     let loses_kind = |index: &usize| plan.defined.contains_key(&plan.targets[*index].object.gvk);
-    let parted = steps(plan, waves)?.into_iter().rev().flat_map(|step| {
+    let split = steps(plan, waves)?.into_iter().rev().flat_map(|step| {
         let (first, then) = step.objects.into_iter().partition(loses_kind);
         [first, then].map(|objects| ApplyStep { objects, wave: step.wave, phase: step.phase })
     });
-    Ok(parted.filter(|step| !step.objects.is_empty()).collect())
+    Ok(split.filter(|step| !step.objects.is_empty()).collect())
 }
 
-/// A run over all objects.
+/// A deletion of all objects.
 struct DeleteRun<'a> {
     cluster: &'a Cluster,
     options: &'a DeleteOptions,
     plan: &'a ObjectPlan<'a>,
-    /// Until when it is waited, if it is.
+    /// Deadline of the wait, if any.
     until: Option<Instant>,
-    /// How many requests in a row were not answered.
+    /// Number of consecutive requests without response.
     unanswered: AtomicUsize,
-    /// Whether something was waited for in vain.
+    /// True if a wait timed out.
     is_late: bool,
     summary: DeleteSummary,
-    /// The CRDs of which custom resources were not deleted.
+    /// CRDs that are kept because some of their custom resources were not deleted.
     kept: FxHashSet<SmolStr>,
 }
 
 impl DeleteRun<'_> {
     async fn step(&mut self, step: &ApplyStep, report: DeleteReport<'_>) {
-        if matches!(step.phase, Phase::Definitions | Phase::Namespaces) && !self.is_over() {
+        if matches!(step.phase, Phase::Definitions | Phase::Namespaces) && !self.is_finished() {
             let targets = step.objects.iter().map(|&index| &self.plan.targets[index]);
             for taken in taken_along(self.cluster, self.plan, targets).await {
                 report(DeleteEvent::TakesAlong(&taken));
@@ -134,7 +136,7 @@ impl DeleteRun<'_> {
                 let (object, mapping) = (target.object.clone(), mapping.clone());
                 dying.push(DyingObject { object, mapping, uid: uid.clone() });
             }
-            self.tell(index, outcome, report);
+            self.report_outcome(index, outcome, report);
         }
         let Some(until) = self.until else { return };
         let patient = Patient { until, stop: self.options.stop.as_deref() };
@@ -143,21 +145,21 @@ impl DeleteRun<'_> {
         self.summary.remaining.extend(remaining);
     }
 
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         let is_stopped = self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed));
         is_stopped || self.is_late || self.unanswered.load(Ordering::Relaxed) >= GONE
     }
 
     async fn outcome(&self, step: &ApplyStep, index: usize) -> Deletion {
         let target = &self.plan.targets[index];
-        if self.is_over() {
+        if self.is_finished() {
             return Deletion::Skipped;
         }
         if step.phase == Phase::Definitions && self.kept.contains(&target.object.name) {
-            let message = "not deleted: custom resources of it are among the objects and still there";
+            let message = "not deleted: some of its custom resources still exist";
             return Deletion::Failed(
                 Diagnostic::error(Code::Remote, message)
-                    .help("they would go with it; delete again when they are gone"),
+                    .help("they would be deleted with it: delete it again when they are gone"),
             );
         }
         let outcome = delete_one(self.cluster, target, self.options).await;
@@ -169,7 +171,7 @@ impl DeleteRun<'_> {
         outcome
     }
 
-    fn tell(&mut self, index: usize, outcome: Deletion, report: DeleteReport<'_>) {
+    fn report_outcome(&mut self, index: usize, outcome: Deletion, report: DeleteReport<'_>) {
         let target = &self.plan.targets[index];
         let object = &target.object;
         match outcome {

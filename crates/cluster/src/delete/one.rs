@@ -1,4 +1,4 @@
-//! Deleting one object: the one that is there, and no other of its name.
+//! Deleting one object, provided that it still has the UID that was read.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -13,18 +13,18 @@ use crate::json;
 use crate::plan::PlannedObject;
 use smp_text::diagnostic::{Code, Diagnostic};
 
-/// What came of one object.
+/// Result of deleting one object.
 #[derive(Debug)]
 pub(super) enum Deletion {
-    /// It is gone.
+    /// The object is gone.
     Gone,
-    /// The server took it; something may hold the object of this identity.
+    /// The server accepted the deletion of the object with this UID; finalizers may keep it.
     Taken(SmolStr),
     Absent,
     Failed(Diagnostic),
-    /// There was no answer.
+    /// The server did not respond.
     Unanswered(Diagnostic),
-    /// It was not tried.
+    /// The deletion was not tried.
     Skipped,
 }
 
@@ -39,34 +39,36 @@ pub(super) async fn delete_one(
         Err(deletion) => return deletion,
         Ok(answer) => match identity(&answer) {
             Some(uid) => uid,
-            None => return Deletion::Failed(not_understood(&cluster.endpoint, &path, &"it has no identity")),
+            None => {
+                return Deletion::Failed(not_understood(&cluster.endpoint, &path, &"the object has no UID"));
+            }
         },
     };
-    let mut wanted = json!({
+    let mut options_body = json!({
         "propagationPolicy": options.cascade.policy(),
         "preconditions": {"uid": uid.as_str()},
     });
     if options.dry_run == DryRun::Server {
-        wanted["dryRun"] = json!(["All"]);
+        options_body["dryRun"] = json!(["All"]);
     }
-    match sent(cluster, &Ask::delete(path, wanted)).await {
-        // Somebody else, or a request whose answer was lost, has deleted it meanwhile.
+    match sent(cluster, &Ask::delete(path, options_body)).await {
+        // Another client, or a request whose response was lost, has deleted it meanwhile.
         Err(Deletion::Absent) => Deletion::Gone,
         Err(deletion) => deletion,
         Ok(_) if options.dry_run == DryRun::Server => Deletion::Gone,
-        // An object is what is still there, or was; a status says that it is gone.
+        // A response with the object means that it may still exist; a Status means that it is gone.
         Ok(answer) if identity(&answer) == Some(uid.clone()) => Deletion::Taken(uid),
         Ok(_) => Deletion::Gone,
     }
 }
 
-/// Of a kind that the server does not serve, there is nothing; of one that it does not tell of, nobody knows.
+/// Returns the result for a kind that is not served: absent if discovery is complete, otherwise an error.
 fn unserved(cluster: &Cluster, target: &PlannedObject<'_>) -> Deletion {
     let problem = cluster.unknown_kind(&target.object.gvk);
     if problem.code() == Code::NoMatch { Deletion::Absent } else { Deletion::Failed(problem) }
 }
 
-/// The identity of the object that a server answered with, if it did.
+/// Returns the UID of the object in a response, if any.
 pub(crate) fn identity(answer: &Answer) -> Option<SmolStr> {
     let object: Value = json::decode(&answer.body).ok()?;
     object.pointer("/metadata/uid").and_then(Value::as_str).filter(|uid| !uid.is_empty()).map(SmolStr::from)
@@ -79,17 +81,17 @@ async fn sent(cluster: &Cluster, ask: &Ask) -> Result<Answer, Deletion> {
         409 if ask.method == Method::DELETE => {
             let problem = refusal.diagnostic(&cluster.endpoint);
             Deletion::Failed(
-                problem.help("it may be another object by now: delete again if that one is meant"),
+                problem.help("the object may have been recreated: delete again to delete the new one"),
             )
         }
         _ => Deletion::Failed(refusal.diagnostic(&cluster.endpoint)),
     })
 }
 
-/// Of an object that is not there.
+/// Returns the error for an object that does not exist.
 pub(super) fn absent(target: &PlannedObject<'_>) -> Diagnostic {
     let namespace = &target.object.namespace;
-    let place = if namespace.is_empty() { String::new() } else { format!(" in namespace {namespace}") };
-    Diagnostic::error(Code::NoMatch, format!("{} is not there{place}", target.object))
-        .help("--ignore-not-found takes what is not there for deleted")
+    let location = if namespace.is_empty() { String::new() } else { format!(" in namespace {namespace}") };
+    Diagnostic::error(Code::NoMatch, format!("{} not found{location}", target.object))
+        .help("use --ignore-not-found to treat missing objects as deleted")
 }

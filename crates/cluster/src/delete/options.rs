@@ -1,4 +1,4 @@
-//! How objects are deleted.
+//! Options of a deletion.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -7,47 +7,47 @@ use std::time::Duration;
 use crate::apply::{DryRun, PARALLEL, WAVE};
 use crate::cascade::Cascade;
 
-/// How long it is waited until objects are gone when nothing else is said.
+/// Default time to wait until objects are gone.
 pub const DELETE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What is done about objects that are not there.
+/// Handling of objects that do not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Absent {
-    /// It is a failure, which stops nothing.
+    /// Report an error; other objects are still deleted.
     #[default]
     Failure,
-    /// Nothing: that is what was wanted.
+    /// Ignore them.
     Ignored,
 }
 
-/// When a deletion is done.
+/// Condition for completing a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum DoneWhen {
-    /// When the server took it.
+    /// The server accepted the deletion.
     #[default]
     Accepted,
-    /// When the object is gone, for so long; what depends on it is deleted only then.
+    /// The object is gone within the given time. Objects that it depends on are deleted afterwards.
     Gone(Duration),
 }
 
-/// How to delete.
+/// Options of [`delete`](super::delete()).
 #[derive(Debug, Clone)]
 pub struct DeleteOptions {
-    /// What becomes of what belongs to the objects.
+    /// Deletion propagation to dependent objects.
     pub cascade: Cascade,
-    /// What is done about objects that are not there.
+    /// Handling of objects that do not exist.
     pub absent: Absent,
-    /// When it is done.
+    /// Condition for completing a deletion.
     pub done_when: DoneWhen,
-    /// How much is done.
+    /// Dry run mode.
     pub dry_run: DryRun,
-    /// The most requests at a time; at least one.
+    /// Maximum number of parallel requests; at least one.
     pub parallel: usize,
-    /// The annotations with the number of the wave in which an object is applied; the first that it has counts.
+    /// Annotations with the wave of an object, in order of precedence.
     pub waves: Vec<String>,
-    /// When it is set, what is under way is still waited for, and nothing more is sent.
+    /// Interrupt: pending requests may still finish, and nothing else is sent.
     pub stop: Option<Arc<AtomicBool>>,
 }
 

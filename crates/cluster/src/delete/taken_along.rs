@@ -1,4 +1,4 @@
-//! What goes with namespaces and CRDs without being among the objects that are deleted.
+//! Objects outside the run that are deleted with its namespaces and CRDs.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::json;
 use crate::plan::{ObjectPlan, PlannedObject};
 use smp_text::diagnostic::Result;
 
-/// What goes along, to be told before the objects are deleted.
+/// Returns the objects that will be deleted as well, to report them beforehand.
 pub(super) async fn taken_along<'p>(
     cluster: &Cluster,
     plan: &ObjectPlan<'_>,
@@ -33,7 +33,7 @@ pub(super) async fn taken_along<'p>(
     all
 }
 
-/// What an object holds that holds others; none for any other, and for one that is not there.
+/// Returns the contents of a namespace or CRD. Returns none for other kinds and for objects that do not exist.
 async fn contents(
     cluster: &Cluster,
     target: &PlannedObject<'_>,
