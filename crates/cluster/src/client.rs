@@ -1,6 +1,4 @@
-//! The connection: one client and one small runtime.
-//!
-//! Knows nothing of requests, see `exchange`, nor of what is asked.
+//! The connection to a cluster: one client and one small runtime. Requests are in `exchange`.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,14 +17,14 @@ use super::patience::Patience;
 use smp_overlay::schema_chain::cache::ServerId;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// A handle to a cluster.
+/// A connection to a cluster.
 ///
 /// ```no_run
 /// use smp_cluster::{Cluster, ConnectOptions, DiffOptions, diff};
 /// use smp_overlay::resource::Resource;
 /// use smp_merge::schema::Schema;
 ///
-/// // As kubectl finds it: by `KUBECONFIG`, `~/.kube/config`, or from within a pod.
+/// Found as by kubectl: from `KUBECONFIG`, `~/.kube/config`, or the pod's service account.
 /// let cluster = Cluster::connect(&ConnectOptions::default())?;
 /// let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {mode: prod}}".parse()?;
 /// let report = diff(&cluster, &[Resource::new(map, &Schema::embedded())?], &DiffOptions::default())?;
@@ -34,23 +32,23 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 ///
-/// Its methods wait for the server; they may be called from any thread, from within another
-/// asynchronous runtime too. Nothing is asked before the first of them is called.
+/// Its methods block until the server responds. They may be called from any thread, including from within another
+/// asynchronous runtime. No request is sent before the first call.
 pub struct Cluster {
-    /// None only while it is being dropped.
+    /// None only while the value is dropped.
     runtime: Option<Runtime>,
     client: Mutex<LoggedIn>,
     login: Login,
-    /// Held while other credentials are got, so that many requests get them once.
+    /// Held while credentials are refreshed, so that parallel requests refresh them once.
     logging_in: tokio::sync::Mutex<()>,
     pub(super) endpoint: Endpoint,
     id: ServerId,
     namespace: String,
-    /// Whether the namespace was asked for, so that objects may name no other.
+    /// True if the namespace was set explicitly, so that objects must not use another one.
     enforced: bool,
     pub(super) patience: Patience,
     stop: OnceLock<Arc<AtomicBool>>,
-    /// Whether it ever answered; a server that did may be back in a moment.
+    /// True once the server has responded. Requests to such a server are retried longer.
     pub(super) has_answered: AtomicBool,
     pub(super) discovery: Discovery,
 }
@@ -63,7 +61,7 @@ impl std::fmt::Debug for Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // A runtime that is dropped in another one's task would wait there, which tokio forbids.
+        // Dropping a runtime within a task of another runtime would block, which tokio forbids.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -71,18 +69,18 @@ impl Drop for Cluster {
 }
 
 impl Cluster {
-    /// Finds the cluster and the credentials; sends no request yet.
+    /// Resolves the cluster and the credentials, without sending a request.
     ///
     /// # Errors
-    /// No cluster is configured, the kubeconfig cannot be read or lacks what was asked for, the
-    /// command that gets the credentials fails.
+    /// No cluster is configured, the kubeconfig cannot be read or lacks a requested entry, or the credential
+    /// plugin fails.
     pub fn connect(options: &ConnectOptions) -> Result<Self> {
         let access = options.access()?;
         let (endpoint, id) = (access.endpoint(), access.server_id());
         let runtime = Builder::new_current_thread()
             .enable_all()
             .build()
-            .map_err(|error| Diagnostic::error(Code::Io, format!("the network cannot be used: {error}")))?;
+            .map_err(|error| Diagnostic::error(Code::Io, format!("cannot initialize networking: {error}")))?;
         let patience = Patience::new(options.request_timeout);
         let login = Login { config: access.config, endpoint: endpoint.clone(), limit: patience.total() };
         let client = block_on(&runtime, login.client(Asked::Once))?;
@@ -106,97 +104,98 @@ impl Cluster {
         self.client.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Gets other credentials than those that the server refused, where a command gives them; false where none does.
-    pub(super) async fn log_in_again(&self, refused: u32) -> Result<bool> {
+    /// Replaces credentials that the server rejected. Returns false if no credential plugin is configured.
+    pub(super) async fn log_in_again(&self, rejected: u32) -> Result<bool> {
         if self.login.config.auth_info.exec.is_none() {
             return Ok(false);
         }
-        let _alone = self.logging_in.lock().await;
-        if self.logged_in().times == refused {
+        let _guard = self.logging_in.lock().await;
+        if self.logged_in().times == rejected {
             let client = self.login.client(Asked::Anew).await?;
             let mut current = self.client.lock().unwrap_or_else(PoisonError::into_inner);
-            *current = LoggedIn { client, times: refused + 1 };
+            *current = LoggedIn { client, times: rejected + 1 };
         }
         Ok(true)
     }
 
-    /// When it is set, nothing is sent again.
+    /// Sets the interrupt flag: once it is true, requests are no longer retried.
     pub(super) fn stop_when(&self, stop: &Arc<AtomicBool>) {
-        let _first_counts = self.stop.set(Arc::clone(stop));
+        let _first_wins = self.stop.set(Arc::clone(stop));
     }
 
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.get().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    /// The server's URL.
+    /// The URL of the API server.
     #[must_use]
     pub fn server(&self) -> &str {
         &self.endpoint.server
     }
 
-    /// The server as caches know it.
+    /// The identity of the server in caches.
     #[must_use]
     pub fn id(&self) -> &ServerId {
         &self.id
     }
 
-    /// The name of the kubeconfig's context, if one was used.
+    /// The name of the kubeconfig context, if one was used.
     #[must_use]
     pub fn context(&self) -> Option<&str> {
         self.endpoint.context.as_deref()
     }
 
-    /// The namespace of objects that name none.
+    /// The default namespace of objects.
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Whether that namespace was asked for, so that objects may name no other.
+    /// Returns true if the namespace was set explicitly, so that objects must not use another one.
     #[must_use]
     pub fn namespace_is_enforced(&self) -> bool {
         self.enforced
     }
 
-    /// Runs a future to its end on this cluster's runtime.
+    /// Runs a future to completion on this cluster's runtime.
     pub(super) fn wait<T: Send>(&self, future: impl Future<Output = Result<T>> + Send) -> Result<T> {
         let Some(runtime) = &self.runtime else {
-            return Err(Diagnostic::error(Code::Remote, "the connection is closed"));
+            return Err(Diagnostic::error(Code::Remote, "connection closed"));
         };
         block_on(runtime, future)
     }
 }
 
-/// Runs a future to its end, within another runtime, too.
+/// Runs a future to completion, even within another runtime.
 fn block_on<T: Send>(runtime: &Runtime, future: impl Future<Output = Result<T>> + Send) -> Result<T> {
     if Handle::try_current().is_err() {
         return runtime.block_on(future);
     }
-    // tokio does not let one runtime wait in another's thread.
+    // tokio does not allow one runtime to block in a thread of another.
     std::thread::scope(|scope| match scope.spawn(|| runtime.block_on(future)).join() {
         Ok(result) => result,
         Err(panic) => std::panic::resume_unwind(panic),
     })
 }
 
-/// A client, and how many times credentials were got so far.
+/// A client and the number of times that credentials were obtained.
 #[derive(Clone)]
 pub(super) struct LoggedIn {
     pub(super) client: Client,
     pub(super) times: u32,
 }
 
-/// How clients are made.
+/// The configuration for creating clients.
 struct Login {
     config: Config,
     endpoint: Endpoint,
-    /// How long a command for credentials may take.
+    /// Time limit of the credential plugin.
     limit: Option<Duration>,
 }
 
 impl Login {
-    /// A client with credentials; must be called within a runtime, since kube starts a task for each.
+    /// Creates a client with credentials. Must be called within a runtime, since kube spawns a task for each
+    /// client.
     async fn client(&self, asked: Asked) -> Result<Client> {
         let mut config = self.config.clone();
         config.auth_info = user_with_credentials(config.auth_info, asked, self.limit, &self.endpoint).await?;

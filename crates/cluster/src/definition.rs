@@ -1,5 +1,5 @@
-//! What a CustomResourceDefinition says now. The documents of OpenAPI follow it about a second later, and a list
-//! that is merged by what was true before loses entries.
+//! The schema of a custom resource from its CustomResourceDefinition. OpenAPI documents are updated about a second
+//! later than the CRD, and merging a list by an outdated schema loses entries.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use smp_merge::schema::openapi::read_crd;
 use smp_merge::schema::{Gvk, TypeGraph};
 use smp_text::diagnostic::Result;
 
-/// What is known of a kind by its CRD.
+/// Result of looking up the CRD of a kind.
 #[derive(Debug, Clone)]
 pub(super) enum PublishedDefinition {
     Found(Arc<TypeGraph>),
-    /// It has none, as kinds have that a server of their own serves.
+    /// The kind has no CRD, for example because an aggregated API server serves it.
     Missing,
-    /// Whoever asks may not read CRDs, or the kind is not served yet.
+    /// CRDs cannot be read, for example without permission, or the kind is not served yet.
     Hidden,
 }
 
-/// The schema of a kind by its CRD.
+/// Returns the schema of a kind from its CRD.
 pub(super) fn schema_by_definition(
     cluster: &Cluster,
     gvk: &Gvk,
@@ -31,8 +31,8 @@ pub(super) fn schema_by_definition(
     let plural = if let Some(plural) = plural {
         plural.to_string()
     } else {
-        // Where that is not told, the documents have the last word.
-        let _told = cluster.wait(cluster.discover(std::slice::from_ref(gvk)));
+        // If discovery fails, the OpenAPI documents decide.
+        let _ignored = cluster.wait(cluster.discover(std::slice::from_ref(gvk)));
         let Some(mapping) = cluster.mapping(gvk) else { return Ok(PublishedDefinition::Hidden) };
         mapping.plural.to_string()
     };
@@ -43,9 +43,9 @@ pub(super) fn schema_by_definition(
         Err(refusal) if refusal.is_not_found() => return Ok(PublishedDefinition::Missing),
         Err(_) => return Ok(PublishedDefinition::Hidden),
     };
-    let strange = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, &path, error);
-    let node = json::read_object(&answer.body).map_err(|error| strange(&error))?;
-    let graph = read_crd(&node).and_then(|model| model.compile()).map_err(|error| strange(&error))?;
+    let invalid = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, &path, error);
+    let node = json::read_object(&answer.body).map_err(|error| invalid(&error))?;
+    let graph = read_crd(&node).and_then(|model| model.compile()).map_err(|error| invalid(&error))?;
     let has_kind = graph.kind(gvk).is_some();
     Ok(if has_kind { PublishedDefinition::Found(Arc::new(graph)) } else { PublishedDefinition::Hidden })
 }

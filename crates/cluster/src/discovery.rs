@@ -1,8 +1,8 @@
-//! Which resource a kind is: its plural and scope, as the server itself says.
+//! API discovery: the resource name and scope of each kind.
 //!
-//! One request tells all groups (aggregated discovery, Kubernetes 1.26 and later), another the
-//! core group; each is sent only when a kind of it is asked for. Older servers, and groups that a
-//! server's summary does not have yet, are asked for one version at a time.
+//! With aggregated discovery (Kubernetes 1.26 and later), one request returns all groups and another the core
+//! group. Each is sent only when one of its kinds is needed. Older servers, and groups that the summary does not
+//! contain yet, are queried one version at a time.
 
 use futures::future::try_join_all;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIGroup, APIResourceList};
@@ -17,47 +17,46 @@ use super::mapping::{Mapping, encode};
 use smp_merge::schema::{Gvk, priority};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Asks for the summary of all groups, and for less from servers that have none.
+/// Requests aggregated discovery; older servers fall back to a list of groups.
 const SUMMARY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
 impl Cluster {
-    /// Learns what the server serves of these kinds; those that it does not serve stay unknown, and those of which it
-    /// does not tell.
+    /// Discovers the resources of these kinds. Kinds that are not served, or that the server does not list, stay
+    /// unknown.
     pub(super) async fn discover(&self, kinds: &[Gvk]) -> Result<()> {
         let roots = kinds.iter().map(|gvk| if gvk.group.is_empty() { "/api" } else { "/apis" });
         let roots = roots.map(String::from).collect();
-        let summaries = self.unasked(roots).into_iter().map(|path| self.summary(path));
+        let summaries = self.not_queried(roots).into_iter().map(|path| self.summary(path));
         try_join_all(summaries).await?;
         let unknown = kinds.iter().filter(|gvk| self.mapping(gvk).is_none());
         let versions = unknown.map(path_of_version).collect();
-        try_join_all(self.unasked(versions).into_iter().map(|path| self.version(path))).await?;
+        try_join_all(self.not_queried(versions).into_iter().map(|path| self.version(path))).await?;
         Ok(())
     }
 
-    /// Everything that the server serves, and tells of.
+    /// Returns all resources that the server lists.
     ///
-    /// # Errors
-    /// It cannot be asked.
+    /// # Errors The server cannot be queried.
     pub fn resources(&self) -> Result<Vec<Mapping>> {
         self.wait(self.discover_all())?;
         Ok(self.known_mappings())
     }
 
-    /// Learns everything that the server serves.
+    /// Discovers all resources that the server serves.
     pub(super) async fn discover_all(&self) -> Result<()> {
         let summaries = ["/api", "/apis"].map(|path| self.summary(path.into()));
         let old = try_join_all(summaries).await?;
-        try_join_all(self.unasked(old.concat()).into_iter().map(|path| self.version(path))).await?;
+        try_join_all(self.not_queried(old.concat()).into_iter().map(|path| self.version(path))).await?;
         Ok(())
     }
 
-    /// All that was found so far.
+    /// Returns the resources discovered so far.
     pub(super) fn known_mappings(&self) -> Vec<Mapping> {
         self.discovery.lock().mappings.values().cloned().collect()
     }
 
-    /// A part of what it serves of which the server did not tell, and why; none when it told all.
+    /// Returns a path whose discovery failed, with the error; none if discovery is complete.
     pub(super) fn untold(&self) -> Option<String> {
         let known = self.discovery.lock();
         known
@@ -67,15 +66,15 @@ impl Cluster {
             .map(|(path, why)| format!("{path}: {}", why.message()))
     }
 
-    /// The resource that serves a kind of a group in its most stable version, as far as it was found.
+    /// Returns the resource of a kind in its most stable version, if it was discovered.
     pub(super) fn mapping_of(&self, group: &str, kind: &str) -> Option<Mapping> {
         let known = self.discovery.lock();
         let same = known.mappings.values().filter(|found| found.gvk.group == group && found.gvk.kind == kind);
         same.max_by_key(|found| priority(&found.gvk.version)).cloned()
     }
 
-    /// Whether the server certainly has no such kind. A summary lacks what is only away for a moment, such as a group
-    /// that another server answers for.
+    /// Returns true if the server certainly does not serve a kind. Discovery summaries also lack groups that are
+    /// temporarily unavailable, such as those of an aggregated API server.
     pub(super) async fn has_lost(&self, group: &str, kind: &str) -> Result<bool> {
         let versions = if group.is_empty() {
             vec!["v1".to_string()]
@@ -101,24 +100,25 @@ impl Cluster {
         }
     }
 
-    /// The resource of a kind, as far as [`Cluster::discover`] found it.
+    /// Returns the resource of a kind if [`Cluster::discover`] found it.
     pub(super) fn mapping(&self, gvk: &Gvk) -> Option<Mapping> {
         self.discovery.lock().mappings.get(gvk).cloned()
     }
 
-    /// The resources of a group, as far as [`Cluster::discover`] found them.
+    /// Returns the resources of a group that [`Cluster::discover`] found.
     pub(super) fn mappings_of(&self, group: &str) -> Vec<Mapping> {
         let known = self.discovery.lock();
         known.mappings.values().filter(|mapping| mapping.gvk.group == group).cloned().collect()
     }
 
-    /// The error for a kind that the server does not have, or does not tell of.
+    /// Returns the error for a kind that the server does not serve or does not list.
     pub(super) fn unknown_kind(&self, gvk: &Gvk) -> Diagnostic {
         let known = self.discovery.lock();
         if let Some(reason) = known.refused.get(&path_of_version(gvk)) {
-            let message = format!("the server does not tell what it serves in {}", gvk.api_version());
+            let message = format!("discovery of {} failed", gvk.api_version());
             let error = Diagnostic::error(Code::Remote, message).note(reason.message());
-            return error.help("`kubectl get apiservices` says which of the servers behind it are down");
+            return error
+                .help("check with `kubectl get apiservices` whether an aggregated API server is down");
         }
         let same =
             |other: &&Gvk| other.kind == gvk.kind && (other.group == gvk.group || gvk.group.is_empty());
@@ -126,35 +126,35 @@ impl Cluster {
             known.mappings.keys().filter(same).map(|gvk| gvk.api_version().to_string()).collect();
         others.sort_unstable();
         let message = format!("the server has no kind {} in {}", gvk.kind, gvk.api_version());
-        let error = Diagnostic::error(Code::NoMatch, message).note(format!("said by {}", self.endpoint));
+        let error = Diagnostic::error(Code::NoMatch, message).note(format!("reported by {}", self.endpoint));
         if others.is_empty() {
-            return error.help("install its CustomResourceDefinition, or apply it together with this");
+            return error.help("install its CustomResourceDefinition, or apply it together with the object");
         }
-        error.help(format!("it has {} in {}", gvk.kind, others.join(", ")))
+        error.help(format!("the server has {} in {}", gvk.kind, others.join(", ")))
     }
 
-    /// The paths that were not answered yet, each once.
-    fn unasked(&self, mut paths: Vec<String>) -> Vec<String> {
+    /// Returns the paths that were not queried yet, without duplicates.
+    fn not_queried(&self, mut paths: Vec<String>) -> Vec<String> {
         paths.sort_unstable();
         paths.dedup();
         let known = self.discovery.lock();
         paths.into_iter().filter(|path| !known.answered.contains(path)).collect()
     }
 
-    /// Learns what a summary says; returns the paths of versions of which it says nothing more.
+    /// Queries a summary. Returns the paths of versions whose resources it does not contain.
     async fn summary(&self, path: String) -> Result<Vec<String>> {
         let ask = Ask { accept: SUMMARY, ..Ask::get(path.as_str()) };
         let summary: GroupDiscoveryList = self.get_json(&ask).await?;
         let groups = summary.groups.iter().flat_map(|group| &group.versions);
         let versions = groups.map(|version| &version.group_version).chain(&summary.versions);
-        let silent = versions.map(|version| format!("{path}/{version}"));
-        let stale = summary.items.iter().flat_map(GroupDiscovery::untold);
-        let silent = silent.chain(stale.map(|version| format!("{path}/{version}"))).collect();
+        let unlisted = versions.map(|version| format!("{path}/{version}"));
+        let stale = summary.items.iter().flat_map(GroupDiscovery::stale_versions);
+        let unlisted = unlisted.chain(stale.map(|version| format!("{path}/{version}"))).collect();
         self.learn(path, summary.items.into_iter().flat_map(GroupDiscovery::mappings));
-        Ok(silent)
+        Ok(unlisted)
     }
 
-    /// Records the answer of a path.
+    /// Records the response of a path.
     fn learn(&self, path: String, mappings: impl Iterator<Item = Mapping>) {
         let mut known = self.discovery.lock();
         known.mappings.extend(mappings.map(|mapping| (mapping.gvk.clone(), mapping)));
@@ -176,14 +176,14 @@ impl Cluster {
         };
         let list: APIResourceList = self.read_with(json::decode, &answer)?;
         if list.group_version.is_empty() {
-            return Err(not_understood(&self.endpoint, &path, &"it names no version"));
+            return Err(not_understood(&self.endpoint, &path, &"the group version is missing"));
         }
         self.learn(path, listed_mappings(list));
         Ok(())
     }
 }
 
-/// Where a server tells what it serves of a kind's version.
+/// The discovery path of a kind's version.
 fn path_of_version(gvk: &Gvk) -> String {
     match gvk.group.as_str() {
         "" => format!("/api/{}", encode(&gvk.version)),
@@ -191,7 +191,7 @@ fn path_of_version(gvk: &Gvk) -> String {
     }
 }
 
-/// `APIGroupDiscoveryList`, or what older servers say instead: an `APIGroupList`, or of the core group `APIVersions`.
+/// `APIGroupDiscoveryList`, or the response of older servers: `APIGroupList`, or `APIVersions` for the core group.
 #[derive(Debug, Deserialize)]
 struct GroupDiscoveryList {
     #[serde(default, deserialize_with = "or_default")]
@@ -219,7 +219,7 @@ struct DiscoveryMetadata {
 #[derive(Debug, Deserialize)]
 struct VersionDiscovery {
     version: String,
-    /// `Stale` where the server behind it did not answer when the summary was made.
+    /// `Stale` if the aggregated API server did not respond when the summary was created.
     #[serde(default)]
     freshness: String,
     #[serde(default, deserialize_with = "or_default")]
@@ -247,8 +247,8 @@ struct DiscoveredKind {
 }
 
 impl GroupDiscovery {
-    /// The versions of which the summary says nothing, since their server is down.
-    fn untold(&self) -> impl Iterator<Item = String> {
+    /// Returns the versions whose resources are missing because their server is down.
+    fn stale_versions(&self) -> impl Iterator<Item = String> {
         let stale = self.versions.iter().filter(|one| one.freshness == "Stale" && one.resources.is_empty());
         stale.map(|version| format!("{}/{}", self.metadata.name, version.version))
     }
@@ -273,7 +273,7 @@ impl GroupDiscovery {
     }
 }
 
-/// The resources of a list, without subresources.
+/// Returns the resources of a list without subresources.
 fn listed_mappings(list: APIResourceList) -> impl Iterator<Item = Mapping> {
     let resources = list.resources.into_iter().filter(|resource| !resource.name.contains('/'));
     resources.map(move |resource| {
@@ -293,12 +293,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn summaries_are_read() {
+    fn discovery_summaries_are_parsed() {
         let text = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"apps"},"versions":[{
             "version":"v1","freshness":"Current","resources":[
               {"resource":"deployments","responseKind":{"group":"","version":"","kind":"Deployment"},
                "scope":"Namespaced","verbs":["get","list"],"shortNames":["deploy"],"singularResource":"deployment","subresources":[{"subresource":"scale"}]},
-              {"resource":"odd","scope":"Cluster"}]}]}]}"#;
+              {"resource":"other","scope":"Cluster"}]}]}]}"#;
         let summary: GroupDiscoveryList = serde_json::from_str(text).expect("a summary");
         let mappings: Vec<_> = summary.items.into_iter().flat_map(GroupDiscovery::mappings).collect();
         let gvk = Gvk::from_manifest("apps/v1", "Deployment");
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_one_version_are_read_without_subresources() {
+    fn resource_lists_are_parsed_without_subresources() {
         let text = r#"{"groupVersion":"v1","resources":[
             {"name":"pods","kind":"Pod","namespaced":true},
             {"name":"pods/status","kind":"Pod","namespaced":true},

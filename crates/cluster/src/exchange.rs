@@ -1,8 +1,7 @@
-//! Requests and their answers: sent again while that may help, redirected, bounded in time and bytes.
+//! HTTP requests and responses: retries, redirects, and limits of time and size.
 //!
-//! Every request of this room may be sent twice without harm: it reads, it applies server-side, it is a dry run, it
-//! names the version that it changes, or the identity of what it deletes. Knows nothing of what is asked; the other
-//! modules do.
+//! Every request here is safe to repeat: it reads, applies server-side, is a dry run, or is conditional on the
+//! resource version or UID of its object. The content of requests is up to the other modules.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -28,7 +27,7 @@ use super::json;
 use super::patience::Patience;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Runs futures, at most `parallel` at a time. The results come in order.
+/// Runs futures, at most `parallel` at a time. Yields the results in order.
 pub(super) fn in_order<F: Future>(
     work: impl IntoIterator<Item = F>,
     parallel: usize,
@@ -36,7 +35,7 @@ pub(super) fn in_order<F: Future>(
     iter(work.into_iter().collect::<Vec<_>>()).buffered(parallel.max(1))
 }
 
-/// Runs futures, at most `parallel` at a time. The results come as they are ready.
+/// Runs futures, at most `parallel` at a time. Yields the results as they become ready.
 pub(super) fn unordered<F: Future>(
     work: impl IntoIterator<Item = F>,
     parallel: usize,
@@ -44,29 +43,30 @@ pub(super) fn unordered<F: Future>(
     iter(work.into_iter().collect::<Vec<_>>()).buffer_unordered(parallel.max(1))
 }
 
-/// How many bytes an answer may have. The largest of real servers, the OpenAPI documents of hundreds of custom
-/// resources in one, have some tens of millions.
+/// Maximum size of a response in bytes. The largest real responses, OpenAPI documents with hundreds of custom
+/// resources, have some tens of millions.
 pub(super) const MAX_ANSWER: usize = 256 << 20;
 
-/// How many bytes an answer with one object may have: etcd takes 1.5 MB of it, and many are asked for at a time.
+/// Maximum size of a response with one object in bytes. etcd accepts 1.5 MB for an object, and many are requested
+/// in parallel.
 pub(super) const MAX_OBJECT: usize = 16 << 20;
 
-/// How often a request is sent again.
+/// Maximum number of retries.
 const RETRIES: u32 = 6;
 
-/// How often a server that says when to come back is believed.
-const TOLD_RETRIES: u32 = 10;
+/// Maximum number of retries if the server sends `Retry-After`.
+const RETRY_AFTER_RETRIES: u32 = 10;
 
-/// The pause before a request is sent again for the first time; each further one is twice as long.
+/// The pause before the first retry. It doubles for each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// The longest that the server may have us wait before that.
+/// Maximum pause that a server may request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// How often a request may be sent elsewhere.
+/// Maximum number of redirects.
 const REDIRECTS: u32 = 10;
 
-/// One request.
+/// A request.
 #[derive(Debug, Clone)]
 pub(super) struct Ask {
     pub(super) method: Method,
@@ -75,28 +75,28 @@ pub(super) struct Ask {
     pub(super) accept: &'static str,
     pub(super) content_type: &'static str,
     pub(super) body: Vec<u8>,
-    /// How many bytes the answer may have.
+    /// Maximum size of the response in bytes.
     pub(super) most: usize,
 }
 
 impl Ask {
-    /// Asks for JSON.
+    /// Returns a GET request for JSON.
     pub(super) fn get(path: impl Into<String>) -> Self {
         let (path, body) = (path.into(), Vec::new());
         Self { method: Method::GET, path, accept: JSON, content_type: JSON, body, most: MAX_ANSWER }
     }
 
-    /// Asks for one object.
+    /// Returns a GET request for one object.
     pub(super) fn object(path: impl Into<String>) -> Self {
         Self { most: MAX_OBJECT, ..Self::get(path) }
     }
 
-    /// Requests the metadata of one object, which may be large otherwise.
+    /// Returns a GET request for the metadata of one object, which may be large otherwise.
     pub(super) fn metadata(path: impl Into<String>) -> Self {
         Self { accept: METADATA, ..Self::object(path) }
     }
 
-    /// Requests a change of one object.
+    /// Returns a request that changes one object.
     pub(super) fn change(
         method: Method,
         path: impl Into<String>,
@@ -106,7 +106,7 @@ impl Ask {
         Self { method, content_type, body: body.to_string().into_bytes(), ..Self::object(path) }
     }
 
-    /// Requests the deletion of one object, with the fields of `DeleteOptions`.
+    /// Returns a request that deletes one object, with the fields of `DeleteOptions`.
     pub(super) fn delete(path: impl Into<String>, mut options: Value) -> Self {
         (options["apiVersion"], options["kind"]) = ("v1".into(), "DeleteOptions".into());
         Self::change(Method::DELETE, path, JSON, &options)
@@ -117,27 +117,27 @@ pub(super) const JSON: &str = "application/json";
 pub(super) const JSON_PATCH: &str = "application/json-patch+json";
 pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
 
-/// The metadata of an object, if the server can leave out the rest.
+/// Media type for the metadata of an object. Servers without support return the whole object.
 pub(super) const METADATA: &str =
     "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
-/// The same for each object of a list.
+/// The same for the objects of a list.
 pub(super) const METADATA_LIST: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 
-/// One answer, good or bad.
+/// A response, successful or not.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: u16,
     /// The texts of its `Warning` headers.
     pub(super) warnings: Vec<String>,
     pub(super) body: Vec<u8>,
-    /// What was answered to: the path of the request, or where a redirect led.
+    /// The path that was answered: that of the request, or the target of a redirect.
     pub(super) path: String,
 }
 
 impl Answer {
-    /// The answer if it is a good one, else why not.
+    /// Returns the response if it is successful, otherwise the error in it.
     pub(super) fn accepted(self) -> std::result::Result<Self, Refusal> {
         match self.status {
             200..=299 => Ok(self),
@@ -146,49 +146,50 @@ impl Answer {
     }
 }
 
-/// What became of one attempt.
+/// Result of one attempt.
 enum RequestAttempt {
     Answered {
         answer: Answer,
         retry_after: Option<Duration>,
         location: Option<String>,
     },
-    /// No answer came; another attempt may bring one, where somebody was there.
+    /// No response arrived. A retry may help if the server was reachable.
     Lost {
         problem: Diagnostic,
-        was_there: bool,
+        was_reachable: bool,
     },
-    /// No attempt will bring one.
+    /// A retry cannot help.
     Failed(Diagnostic),
 }
 
 impl Cluster {
-    /// Sends a request: again while the server is busy or a connection breaks, elsewhere where a
-    /// read is redirected on the same server.
+    /// Sends a request. Retries while the server is busy or a connection breaks, and follows redirects of reads on
+    /// the same server.
     ///
-    /// # Errors
-    /// No answer came, or not in time. A refusal is an answer.
+    /// # Errors No response arrived, or not in time. An HTTP error is a response.
     pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer> {
         let Some(limit) = self.patience.total() else {
             let until = self.patience.again_within().map(|within| Instant::now() + within);
-            return self.ask_until(ask, until).await;
+            return self.send_until(ask, until).await;
         };
         let until = Instant::now() + limit;
-        let answer = timeout(limit, self.ask_until(ask, Some(until))).await;
+        let answer = timeout(limit, self.send_until(ask, Some(until))).await;
         answer.unwrap_or_else(|_| Err(uncertain(ask, too_late(&self.endpoint, limit))))
     }
 
-    /// No attempt begins that could not end in time: the last answer says more than that it came late.
-    async fn ask_until(&self, ask: &Ask, until: Option<Instant>) -> Result<Answer> {
+    /// Starts no attempt that could not finish in time: the last response is more useful than a timeout.
+    async fn send_until(&self, ask: &Ask, until: Option<Instant>) -> Result<Answer> {
         let (mut ask, mut redirects, mut replaced, mut pauses) = (ask.clone(), 0, false, Pauses::default());
         loop {
             let LoggedIn { client, times: credentials } = self.logged_in();
             let (pause, outcome) = match self.attempt(&client, &ask).await {
                 RequestAttempt::Failed(problem) => return Err(problem),
-                RequestAttempt::Lost { problem, was_there } => (pauses.after_loss(was_there), Err(problem)),
+                RequestAttempt::Lost { problem, was_reachable } => {
+                    (pauses.after_loss(was_reachable), Err(problem))
+                }
                 RequestAttempt::Answered { answer, retry_after, location } => {
-                    let elsewhere = location.and_then(|location| self.redirected(&ask, &location));
-                    if let Some(path) = elsewhere.filter(|_| redirects < REDIRECTS) {
+                    let redirect = location.and_then(|location| self.redirected(&ask, &location));
+                    if let Some(path) = redirect.filter(|_| redirects < REDIRECTS) {
                         redirects += 1;
                         ask.path = path;
                         continue;
@@ -208,18 +209,18 @@ impl Cluster {
         }
     }
 
-    /// An answer that did not come, or not to its end.
+    /// Returns the result for a response that did not arrive, or only in part.
     fn lost(&self, ask: &Ask, error: &kube::Error) -> RequestAttempt {
-        let (problem, is_broken) = (no_answer(&self.endpoint, error), broke_off(error));
-        let was_there = self.has_answered.load(Ordering::Relaxed) || is_broken;
-        let problem = if is_broken { uncertain(ask, problem) } else { problem };
-        RequestAttempt::Lost { problem, was_there }
+        let (problem, is_closed) = (no_answer(&self.endpoint, error), broke_off(error));
+        let was_reachable = self.has_answered.load(Ordering::Relaxed) || is_closed;
+        let problem = if is_closed { uncertain(ask, problem) } else { problem };
+        RequestAttempt::Lost { problem, was_reachable }
     }
 
-    /// An answer of which the beginning came.
-    fn cut(&self, ask: &Ask) -> RequestAttempt {
-        let problem = not_understood(&self.endpoint, &ask.path, &"it ends in the middle");
-        RequestAttempt::Lost { problem: uncertain(ask, problem), was_there: true }
+    /// Returns the result for a truncated response.
+    fn truncated(&self, ask: &Ask) -> RequestAttempt {
+        let problem = not_understood(&self.endpoint, &ask.path, &"the response is truncated");
+        RequestAttempt::Lost { problem: uncertain(ask, problem), was_reachable: true }
     }
 
     async fn attempt(&self, client: &Client, ask: &Ask) -> RequestAttempt {
@@ -233,7 +234,7 @@ impl Cluster {
         let request = match request.body(Body::from(ask.body.clone())) {
             Ok(request) => request,
             Err(error) => {
-                let message = format!("`{}` cannot be asked for: {error}", ask.path);
+                let message = format!("invalid request path `{}`: {error}", ask.path);
                 return RequestAttempt::Failed(Diagnostic::error(Code::InvalidValue, message));
             }
         };
@@ -248,7 +249,9 @@ impl Cluster {
         let body = match collect(body, ask.most, self.patience).await {
             Collected::TooMuch => return failed(too_long(&self.endpoint, &ask.path, ask.most)),
             Collected::Broken(error) => return self.lost(ask, &error),
-            Collected::All(body) if head.status.is_success() && is_cut(&head, &body) => return self.cut(ask),
+            Collected::All(body) if head.status.is_success() && is_truncated(&head, &body) => {
+                return self.truncated(ask);
+            }
             Collected::All(body) => body,
             Collected::Silent(limit) => return late(limit),
         };
@@ -261,8 +264,8 @@ impl Cluster {
         RequestAttempt::Answered { answer, retry_after: retry_after.map(Duration::from_secs), location }
     }
 
-    /// Where a read is sent on to: a path of the same server, below the path that its URL has. The
-    /// credentials are for no other.
+    /// Returns the path that a read is redirected to, relative to the path of the server's URL. Only redirects on
+    /// the same server are followed, since the credentials are for no other.
     fn redirected(&self, ask: &Ask, location: &str) -> Option<String> {
         let from_root = location.strip_prefix(origin(&self.endpoint.server)).unwrap_or(location);
         let below = &self.endpoint.server[origin(&self.endpoint.server).len()..];
@@ -271,18 +274,16 @@ impl Cluster {
         (ask.method == Method::GET && is_path).then(|| path.to_string())
     }
 
-    /// The answer to a request.
+    /// Returns the response to a request.
     ///
-    /// # Errors
-    /// No answer, a refusal.
+    /// # Errors No response, or an HTTP error.
     pub(super) async fn answer(&self, ask: &Ask) -> Result<Answer> {
         self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))
     }
 
-    /// The answer to a request; none if the server does not have the object.
+    /// Returns the response to a request, or none if the server does not have the object.
     ///
-    /// # Errors
-    /// No answer, any other refusal.
+    /// # Errors No response, or any other HTTP error.
     pub(super) async fn find(&self, ask: &Ask) -> Result<Option<Answer>> {
         match self.ask(ask).await?.accepted() {
             Ok(answer) => Ok(Some(answer)),
@@ -291,28 +292,25 @@ impl Cluster {
         }
     }
 
-    /// The JSON that a path answers with.
+    /// Returns the JSON response to a request.
     ///
-    /// # Errors
-    /// No answer, a refusal, no JSON of that shape.
+    /// # Errors No response, an HTTP error, or JSON of another shape.
     pub(super) async fn get_json<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T> {
         let answer = self.answer(ask).await?;
         self.read_with(json::decode, &answer)
     }
 
-    /// The JSON that a path answers with; none if the server does not have the object.
+    /// Returns the JSON response to a request, or none if the server does not have the object.
     ///
-    /// # Errors
-    /// No answer, any other refusal, no JSON of that shape.
+    /// # Errors No response, any other HTTP error, or JSON of another shape.
     pub(super) async fn find_json<T: DeserializeOwned>(&self, ask: &Ask) -> Result<Option<T>> {
         let answer = self.find(ask).await?;
         answer.map(|answer| self.read_with(json::decode, &answer)).transpose()
     }
 
-    /// Parses an answer.
+    /// Parses a response.
     ///
-    /// # Errors
-    /// It has another form.
+    /// # Errors The response is invalid.
     pub(super) fn read_with<T, E: fmt::Display>(
         &self,
         parse: impl FnOnce(&[u8]) -> std::result::Result<T, E>,
@@ -322,60 +320,62 @@ impl Cluster {
     }
 }
 
-/// Whether an answer whose length nobody told ended in the middle: its end is that of the connection, whatever ended it.
-fn is_cut(head: &Parts, body: &[u8]) -> bool {
-    let is_told = |name| head.headers.contains_key(name);
-    let is_counted = is_told(header::CONTENT_LENGTH) || is_told(header::TRANSFER_ENCODING);
-    let is_open = head.version <= Version::HTTP_11 && !is_counted;
-    is_open && serde_json::from_slice::<IgnoredAny>(body).is_err_and(|error| error.is_eof())
+/// Returns true if a response without known length is truncated. Such a response ends with the connection, for
+/// whatever reason that was closed.
+fn is_truncated(head: &Parts, body: &[u8]) -> bool {
+    let has_header = |name| head.headers.contains_key(name);
+    let has_length = has_header(header::CONTENT_LENGTH) || has_header(header::TRANSFER_ENCODING);
+    let is_unbounded = head.version <= Version::HTTP_11 && !has_length;
+    is_unbounded && serde_json::from_slice::<IgnoredAny>(body).is_err_and(|error| error.is_eof())
 }
 
-/// Says that what was asked for may have been done, where no answer tells.
+/// Adds a note that a change may have been made although no response arrived.
 fn uncertain(ask: &Ask, problem: Diagnostic) -> Diagnostic {
     match ask.method {
         Method::PATCH if !ask.path.contains("dryRun=All") => {
-            problem.note("it may have been applied all the same")
+            problem.note("the object may have been applied nevertheless")
         }
-        Method::DELETE => problem.note("it may have been deleted all the same"),
+        Method::DELETE => problem.note("the object may have been deleted nevertheless"),
         _ => problem,
     }
 }
 
-/// Scheme and authority of a URL.
+/// Returns the scheme and authority of a URL.
 fn origin(url: &str) -> &str {
     let start = url.find("://").map_or(0, |at| at + 3);
     let end = url[start..].find('/').map_or(url.len(), |at| start + at);
     &url[..end]
 }
 
-/// How long to wait before a request is sent again.
+/// Pauses between retries.
 #[derive(Debug, Default)]
 struct Pauses {
-    sent_again: u32,
+    retries: u32,
 }
 
 impl Pauses {
-    /// After an answer: none when it is final.
-    fn after(&mut self, status: u16, told: Option<Duration>) -> Option<Duration> {
-        match (status, told) {
-            (429 | 500.., Some(told)) => {
-                self.sent_again += 1;
-                (self.sent_again <= TOLD_RETRIES).then(|| told.min(LONGEST_PAUSE))
+    /// Returns the pause after a response; none if the response is final.
+    fn after(&mut self, status: u16, retry_after: Option<Duration>) -> Option<Duration> {
+        match (status, retry_after) {
+            (429 | 500.., Some(pause)) => {
+                self.retries += 1;
+                (self.retries <= RETRY_AFTER_RETRIES).then(|| pause.min(LONGEST_PAUSE))
             }
             (429 | 502..=504, None) => self.next(),
             _ => None,
         }
     }
 
-    /// After a broken connection. One that never stood is as likely a wrong address.
-    fn after_loss(&mut self, was_there: bool) -> Option<Duration> {
-        if was_there { self.next() } else { None }
+    /// Returns the pause after a broken connection. If none was ever established, the address is probably wrong
+    /// and there is no retry.
+    fn after_loss(&mut self, was_reachable: bool) -> Option<Duration> {
+        if was_reachable { self.next() } else { None }
     }
 
     fn next(&mut self) -> Option<Duration> {
-        let pause = FIRST_PAUSE * 2_u32.pow(self.sent_again.min(RETRIES));
-        self.sent_again += 1;
-        (self.sent_again <= RETRIES).then_some(pause)
+        let pause = FIRST_PAUSE * 2_u32.pow(self.retries.min(RETRIES));
+        self.retries += 1;
+        (self.retries <= RETRIES).then_some(pause)
     }
 }
 
@@ -383,11 +383,11 @@ enum Collected {
     All(Vec<u8>),
     TooMuch,
     Broken(kube::Error),
-    /// Nothing came for so long.
+    /// No data arrived for this time.
     Silent(Duration),
 }
 
-/// All bytes of an answer.
+/// Reads the body of a response.
 async fn collect(mut body: Body, most: usize, patience: Patience) -> Collected {
     let mut bytes = Vec::new();
     loop {
@@ -410,7 +410,7 @@ fn texts(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     headers.get_all(name).iter().filter_map(|value| value.to_str().ok())
 }
 
-/// The text of a `Warning` header: `299 - "text"`, in which quotes and backslashes are escaped.
+/// Parses a `Warning` header, `299 - "text"`. Quotes and backslashes in the text are escaped.
 fn warning_text(header: &str) -> Option<String> {
     let quoted = header.split_once('"')?.1;
     let mut text = String::new();
@@ -430,21 +430,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn warnings_are_read_from_their_header() {
+    fn warning_headers_are_parsed() {
         assert_eq!(warning_text(r#"299 - "a \"b\" \\ c" "date""#).as_deref(), Some(r#"a "b" \ c"#));
         assert_eq!(warning_text("299 - none"), None);
         assert_eq!(warning_text("299 - \"open"), None);
     }
 
     #[test]
-    fn pauses_grow_and_end() {
+    fn retry_pauses_grow_and_end() {
         let mut pauses = Pauses::default();
         let busy = std::iter::from_fn(|| pauses.after(503, None)).map(|pause| pause.as_millis());
         assert_eq!(busy.collect::<Vec<_>>(), [100, 200, 400, 800, 1600, 3200]);
         let mut pauses = Pauses::default();
         assert_eq!(pauses.after(429, Some(Duration::from_secs(3600))), Some(LONGEST_PAUSE));
-        let told = std::iter::from_fn(|| pauses.after(500, Some(Duration::ZERO))).count();
-        assert_eq!(told, 9);
+        let retries = std::iter::from_fn(|| pauses.after(500, Some(Duration::ZERO))).count();
+        assert_eq!(retries, 9);
         let finals = [200, 400, 404, 409, 500, 501];
         assert!(finals.iter().all(|status| Pauses::default().after(*status, None).is_none()));
         assert!(Pauses::default().after_loss(false).is_none());

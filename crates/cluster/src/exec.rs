@@ -1,7 +1,7 @@
-//! Credentials that a command of the kubeconfig gives, as client-go asks for them: once a process, and again when
-//! they have expired or the server does not take them any more.
+//! Credential plugins of the kubeconfig (`exec`). As in client-go, a plugin runs once per process, and again when
+//! its credentials have expired or the server rejects them.
 //!
-//! kube asks several times for one client, and without a limit of time.
+//! kube would run the plugin several times for one client, and without a timeout.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
@@ -21,12 +21,12 @@ use tokio::process::Command;
 use super::failure::Endpoint;
 use smp_text::diagnostic::{Code, Diagnostic, Result, without_quoted};
 
-/// What commands gave, by how they were asked.
-static KNOWN: Mutex<BTreeMap<String, Credentials>> = Mutex::new(BTreeMap::new());
+/// Credentials of plugins that were run, by command and environment.
+static CACHE: Mutex<BTreeMap<String, Credentials>> = Mutex::new(BTreeMap::new());
 
-/// What a command answers.
+/// The output of a plugin.
 #[derive(Debug, Clone, Deserialize)]
-struct ExecAnswer {
+struct ExecCredential {
     status: Option<Credentials>,
 }
 
@@ -46,12 +46,12 @@ impl std::fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    fn are_good(&self) -> bool {
+    fn are_valid(&self) -> bool {
         self.expiration_timestamp.as_ref().is_none_or(|time| SystemTime::from(time.0) > SystemTime::now())
     }
 
-    /// A user who has them.
-    fn of_user(self, mut user: AuthInfo) -> AuthInfo {
+    /// Returns the user with these credentials.
+    fn apply_to(self, mut user: AuthInfo) -> AuthInfo {
         user.exec = None;
         user.token = self.token.map(Into::into).or(user.token);
         if let (Some(certificate), Some(key)) = (self.client_certificate_data, self.client_key_data) {
@@ -62,63 +62,65 @@ impl Credentials {
     }
 }
 
-/// Whether what is known of a command counts.
+/// Handling of cached credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// What it gave before is used while it is good.
+    /// Use cached credentials until they expire.
     Once,
-    /// The server does not take that any more.
+    /// Ignore cached credentials, because the server rejects them.
     Anew,
 }
 
-/// The user with the credentials that the command gives; users without a command stay as they are.
+/// Returns the user with the credentials of its plugin. Users without a plugin are returned unchanged.
 ///
-/// # Errors
-/// The command cannot be run, fails, takes longer than `limit`, or answers with something else.
+/// # Errors The plugin cannot be run, fails, takes longer than `limit`, or prints something else.
 pub(super) async fn user_with_credentials(
     user: AuthInfo,
-    asked: Asked,
+    cache: Asked,
     limit: Option<Duration>,
     endpoint: &Endpoint,
 ) -> Result<AuthInfo> {
     let Some(exec) = user.exec.clone() else { return Ok(user) };
     let failed = |why: String| {
-        let message = format!("the credentials for the cluster at {endpoint} cannot be had: {why}");
+        let message = format!("cannot get credentials for the cluster at {endpoint}: {why}");
         let error = Diagnostic::error(Code::Remote, message)
-            .note(format!("the kubeconfig's command is `{}`", exec.command.as_deref().unwrap_or_default()))
-            .help("check the user in the kubeconfig, or give --user or --token");
+            .note(format!(
+                "the credential plugin of the kubeconfig is `{}`",
+                exec.command.as_deref().unwrap_or_default()
+            ))
+            .help("check the user in the kubeconfig, or use --user or --token");
         exec.install_hint.iter().fold(error, |error, hint| error.note(hint.trim()))
     };
     let info = exec_info(&exec).map_err(failed)?;
     let key = json!([exec.command, exec.args, exec.env, info]).to_string();
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if asked == Asked::Once
-        && let Some(credentials) = known().get(&key).filter(|credentials| credentials.are_good())
+    let known = || CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if cache == Asked::Once
+        && let Some(credentials) = known().get(&key).filter(|credentials| credentials.are_valid())
     {
-        return Ok(credentials.clone().of_user(user));
+        return Ok(credentials.clone().apply_to(user));
     }
     let run = run(&exec, &info);
     let credentials = match limit {
         None => run.await,
         Some(limit) => tokio::time::timeout(limit, run)
             .await
-            .unwrap_or_else(|_| Err(format!("the command for them took longer than {limit:?}"))),
+            .unwrap_or_else(|_| Err(format!("the credential plugin did not finish within {limit:?}"))),
     };
     let credentials = credentials.map_err(failed)?;
     known().insert(key, credentials.clone());
-    Ok(credentials.of_user(user))
+    Ok(credentials.apply_to(user))
 }
 
-/// Whether the command may ask the user something: there must be somebody to ask.
-fn may_ask(exec: &ExecConfig) -> bool {
+/// Returns true if the plugin may prompt the user: it supports that, and standard input is a terminal.
+fn is_interactive(exec: &ExecConfig) -> bool {
     exec.interactive_mode != Some(ExecInteractiveMode::Never) && std::io::stdin().is_terminal()
 }
 
-/// The text of `KUBERNETES_EXEC_INFO`.
+/// Returns the value of `KUBERNETES_EXEC_INFO`.
 fn exec_info(exec: &ExecConfig) -> std::result::Result<String, String> {
-    let interactive = may_ask(exec);
+    let interactive = is_interactive(exec);
     if exec.interactive_mode == Some(ExecInteractiveMode::Always) && !interactive {
-        return Err("the command for them asks the user, and standard input is no terminal".into());
+        return Err("the credential plugin is interactive, but standard input is not a terminal".into());
     }
     let mut spec = json!({ "interactive": interactive });
     if let Some(cluster) = exec.cluster.as_ref().filter(|_| exec.provide_cluster_info) {
@@ -129,39 +131,39 @@ fn exec_info(exec: &ExecConfig) -> std::result::Result<String, String> {
 
 async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, String> {
     let command = exec.command.as_deref().filter(|command| !command.is_empty());
-    let mut command = Command::new(command.ok_or("the kubeconfig names no command for them")?);
+    let mut command = Command::new(command.ok_or("the credential plugin has no command")?);
     command.args(exec.args.iter().flatten()).env("KUBERNETES_EXEC_INFO", info).kill_on_drop(true);
     for variable in exec.env.iter().flatten() {
         if let (Some(name), Some(value)) = (variable.get("name"), variable.get("value")) {
             command.env(name, value);
         }
     }
-    if may_ask(exec) {
+    if is_interactive(exec) {
         command.stdin(Stdio::inherit()).stderr(Stdio::inherit());
     } else {
         command.stdin(Stdio::null()).stderr(Stdio::piped());
     }
     let spawned = command.stdout(Stdio::piped()).spawn();
-    let mut child = spawned.map_err(|error| format!("the command for them cannot be run: {error}"))?;
-    let (answer, said) = (child.stdout.take(), child.stderr.take());
-    let (answer, said) = futures::future::join(first_of(answer), first_of(said)).await;
+    let mut child = spawned.map_err(|error| format!("cannot run the credential plugin: {error}"))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let (stdout, stderr) = futures::future::join(first_of(stdout), first_of(stderr)).await;
     let status = child.wait().await;
-    let status = status.map_err(|error| format!("the command for them cannot be waited for: {error}"))?;
+    let status = status.map_err(|error| format!("cannot wait for the credential plugin: {error}"))?;
     if !status.success() {
-        let said = without_values(exec, &String::from_utf8_lossy(&said));
-        let behind = if said.trim().is_empty() { "" } else { ": " };
-        return Err(format!("the command for them failed with {status}{behind}{}", said.trim()));
+        let output = without_values(exec, &String::from_utf8_lossy(&stderr));
+        let separator = if output.trim().is_empty() { "" } else { ": " };
+        return Err(format!("the credential plugin failed with {status}{separator}{}", output.trim()));
     }
-    // Some commands answer in YAML, of which JSON is a part. A parser names the value that it stumbles over.
-    let answer: ExecAnswer = serde_yaml::from_slice(&answer).map_err(|error| {
-        format!("the command's answer is not understood: {}", without_quoted(&error.to_string()))
+    // Some plugins print YAML, of which JSON is a subset. The parser's error may quote secret values.
+    let answer: ExecCredential = serde_yaml::from_slice(&stdout).map_err(|error| {
+        format!("invalid output of the credential plugin: {}", without_quoted(&error.to_string()))
     })?;
     let is_some = |c: &Credentials| c.token.is_some() || c.client_certificate_data.is_some();
-    answer.status.filter(is_some).ok_or_else(|| "the command gave none".into())
+    answer.status.filter(is_some).ok_or_else(|| "the credential plugin returned no credentials".into())
 }
 
-/// Flags and variables, as far as they end with one of these, whose values name things and are known to all.
-const NAMES: [&str; 12] = [
+/// Suffixes of flags and variables whose values are names rather than secrets.
+const PUBLIC_SUFFIXES: [&str; 12] = [
     "region",
     "cluster",
     "cluster-name",
@@ -176,15 +178,15 @@ const NAMES: [&str; 12] = [
     "output",
 ];
 
-fn names_something(name: &str) -> bool {
+fn has_public_value(name: &str) -> bool {
     let name = name.trim_start_matches('-').to_ascii_lowercase().replace('_', "-");
-    NAMES
+    PUBLIC_SUFFIXES
         .iter()
         .any(|known| name == *known || name.strip_suffix(known).is_some_and(|rest| rest.ends_with('-')))
 }
 
-/// What may be secret among the arguments of a command: values of flags that do not name something, and what is no
-/// word of a subcommand such as `get-token`.
+/// Returns the arguments of a command that may be secret: values of flags that are not in `PUBLIC_SUFFIXES`, and
+/// positional arguments that are no subcommand such as `get-token`.
 fn secret_arguments(args: &[String]) -> Vec<String> {
     let is_word = |arg: &str| arg.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
     let (mut secret, mut flag): (Vec<String>, Option<&str>) = (Vec::new(), None);
@@ -192,47 +194,47 @@ fn secret_arguments(args: &[String]) -> Vec<String> {
         let before = flag.take();
         if arg.starts_with('-') {
             match arg.split_once('=') {
-                Some((name, value)) if !names_something(name) => secret.push(value.into()),
+                Some((name, value)) if !has_public_value(name) => secret.push(value.into()),
                 Some(_) => {}
                 None => flag = Some(arg),
             }
             continue;
         }
-        // Subcommands stand before all flags.
+        // Subcommands come before all flags.
         let is_subcommand = is_word(arg) && !args[..position].iter().any(|arg| arg.starts_with('-'));
-        if !is_subcommand && !before.is_some_and(names_something) {
+        if !is_subcommand && !before.is_some_and(has_public_value) {
             secret.push(arg.clone());
         }
     }
     secret
 }
 
-/// What a command says, without what the kubeconfig gives it that may be secret.
-fn without_values(exec: &ExecConfig, said: &str) -> String {
+/// Masks arguments and variables that may be secret in the output of a plugin.
+fn without_values(exec: &ExecConfig, output: &str) -> String {
     let args = secret_arguments(exec.args.as_deref().unwrap_or_default());
     let variables = exec.env.iter().flatten();
     let env = variables
-        .filter(|variable| !variable.get("name").is_some_and(|name| names_something(name)))
+        .filter(|variable| !variable.get("name").is_some_and(|name| has_public_value(name)))
         .filter_map(|variable| variable.get("value").cloned());
     let mut values: Vec<String> =
         args.into_iter().chain(env).filter(|value| value.len() > SHORTEST_SECRET).collect();
-    // A value may be a part of another one.
+    // A value may be part of another one.
     values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-    values.iter().fold(said.to_string(), |said, value| said.replace(value.as_str(), "***"))
+    values.iter().fold(output.to_string(), |output, value| output.replace(value.as_str(), "***"))
 }
 
-/// Values that are no longer are words such as `get`.
+/// Values up to this length are words such as `get`.
 const SHORTEST_SECRET: usize = 3;
 
-/// The most that a command may say.
-const MOST: u64 = 1 << 20;
+/// Maximum size of a plugin's output.
+const MAX_OUTPUT: u64 = 1 << 20;
 
-/// What is said first; the rest is not heard.
+/// Reads the beginning of a stream.
 async fn first_of(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(stream) = stream {
-        // What cannot be read further ends there; the command's status says the rest.
-        let _ = stream.take(MOST).read_to_end(&mut bytes).await;
+        // After a read error, the plugin's exit status tells more.
+        let _ = stream.take(MAX_OUTPUT).read_to_end(&mut bytes).await;
     }
     bytes
 }
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_masked_and_words_are_not() {
+    fn secret_arguments_are_masked() {
         let table: [(&[&str], &[&str]); 5] = [
             (&["eks", "get-token", "--cluster-name", "prod", "--region=eu-west-1"], &[]),
             (&["get-token", "--password", "hunter", "--api-key=key1"], &["hunter", "key1"]),
@@ -280,12 +282,12 @@ mod tests {
             [("name".to_string(), name.to_string()), ("value".into(), value.into())].into()
         };
         exec.env = Some(vec![variable("AWS_PROFILE", "production"), variable("KEY", "s3cr3t")]);
-        let said = "get-token failed for hunter2 of production by s3cr3t";
-        assert_eq!(without_values(&exec, said), "get-token failed for *** of production by ***");
+        let output = "get-token failed for hunter2 of production by s3cr3t";
+        assert_eq!(without_values(&exec, output), "get-token failed for *** of production by ***");
     }
 
     #[test]
-    fn a_command_is_run_once() {
+    fn plugin_runs_once_until_its_credentials_expire() {
         let folder = tempfile::tempdir().expect("a folder");
         let count = folder.path().join("count").display().to_string();
         let script = format!("echo x >> {count}; echo '{{\"status\": {{\"token\": \"t\"}}}}'");
@@ -303,17 +305,17 @@ mod tests {
         for _ in 0..2 {
             credentials(&old, Asked::Once, None).expect("a token");
         }
-        assert_eq!(runs(), 4, "what has expired is asked for again");
+        assert_eq!(runs(), 4, "expired credentials are refreshed");
     }
 
     #[test]
-    fn a_command_that_fails_says_why() {
+    fn plugin_failure_is_reported_without_secrets() {
         let message =
             |script, limit| credentials(script, Asked::Once, limit).expect_err(script).message().to_string();
         assert!(message("echo 'log in first' >&2; exit 3", None).ends_with("exit status: 3: log in first"));
-        assert!(message("echo '{}'", None).ends_with("the command gave none"));
-        let mut told = user("echo \"$KEY and $2 of $1\" >&2; exit 1");
-        if let Some(exec) = &mut told.exec {
+        assert!(message("echo '{}'", None).ends_with("the credential plugin returned no credentials"));
+        let mut failing = user("echo \"$KEY and $2 of $1\" >&2; exit 1");
+        if let Some(exec) = &mut failing.exec {
             let env = [("name", "KEY"), ("value", "s3cret")].map(|(k, v)| (k.to_string(), v.to_string()));
             exec.env = Some(vec![env.into_iter().collect()]);
             exec.args
@@ -321,13 +323,13 @@ mod tests {
                 .for_each(|args| args.extend(["sh".into(), "--key=hidden".into(), "passw".into()]));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let failed = runtime.block_on(user_with_credentials(told, Asked::Once, None, &endpoint()));
+        let failed = runtime.block_on(user_with_credentials(failing, Asked::Once, None, &endpoint()));
         let failed = failed.expect_err("it fails").message().to_string();
         assert!(failed.ends_with(": *** and *** of --key=***"), "{failed}");
         let message = message("sleep 60", Some(Duration::from_millis(100)));
-        assert!(message.ends_with("took longer than 100ms"), "{message}");
-        let strange =
+        assert!(message.ends_with("did not finish within 100ms"), "{message}");
+        let invalid =
             credentials("echo '{status: {token: [s3cret]}}'", Asked::Once, None).expect_err("no text");
-        assert!(!strange.message().contains("s3cret"), "{strange}");
+        assert!(!invalid.message().contains("s3cret"), "{invalid}");
     }
 }

@@ -1,4 +1,4 @@
-//! An external program that shows differences: `KUBECTL_EXTERNAL_DIFF`.
+//! External diff programs: `KUBECTL_EXTERNAL_DIFF`.
 
 use std::process::Command;
 
@@ -6,15 +6,14 @@ use super::diff::ObjectDiff;
 use smp_files::TemporaryDirectory;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Lets a program show the differences and returns whether there are any.
+/// Runs a diff program and returns true if it reports differences.
 ///
-/// As with `kubectl diff`: the program gets two directories, `LIVE-...` and `MERGED-...`, with one
-/// file per object in each. It is split at spaces; words behind the first are passed behind the
-/// directories when they have only letters, digits, `-` and `=`. It exits with 0 when there is no
-/// difference and with 1 when there is one. Its output goes where this program's does.
+/// As in `kubectl diff`, the program gets two directories, `LIVE-...` and `MERGED-...`, with one file per object
+/// in each. The value is split at spaces. Words after the first are passed after the directories if they consist
+/// of letters, digits, `-` and `=` only. The program exits with 0 without differences and with 1 with differences.
+/// Its output is not captured.
 ///
-/// # Errors
-/// The files cannot be written; the program cannot be run or exits with another status.
+/// # Errors The files cannot be written, or the program cannot be run or exits with another status.
 pub fn external_diff(program: &str, objects: &[ObjectDiff]) -> Result<bool> {
     let (live, merged) = (directory("LIVE-")?, directory("MERGED-")?);
     for diff in objects {
@@ -42,14 +41,14 @@ pub fn external_diff(program: &str, objects: &[ObjectDiff]) -> Result<bool> {
 
 fn directory(prefix: &str) -> Result<TemporaryDirectory> {
     TemporaryDirectory::new(prefix).map_err(|error| {
-        Diagnostic::error(Code::Io, format!("no directory can be made for the differences: {error}"))
+        Diagnostic::error(Code::Io, format!("cannot create a temporary directory for the diff: {error}"))
     })
 }
 
 fn write(directory: &TemporaryDirectory, name: &str, text: &str) -> Result<()> {
     directory.write(name, text.as_bytes()).map_err(|error| {
         let path = directory.path().join(name);
-        Diagnostic::error(Code::Io, format!("{} cannot be written: {error}", path.display()))
+        Diagnostic::error(Code::Io, format!("cannot write {}: {error}", path.display()))
     })
 }
 

@@ -1,4 +1,4 @@
-//! What a server or the way to it says when it does not work, as diagnostics.
+//! Errors of the API server and of the connection to it, as diagnostics.
 
 use std::error::Error;
 use std::fmt;
@@ -10,14 +10,14 @@ use serde::Deserialize;
 use super::json::or_default;
 use smp_text::diagnostic::{Code, Diagnostic, without_quoted};
 
-/// The server that is asked, as messages name it.
+/// The API server, as shown in messages.
 #[derive(Debug, Clone)]
 pub(super) struct Endpoint {
     /// The URL.
     pub(super) server: String,
-    /// The context that names it, if one does.
+    /// The context that selected it, if any.
     pub(super) context: Option<String>,
-    /// Host and port of the proxy that leads to it, if one does.
+    /// Host and port of the proxy, if any.
     pub(super) proxy: Option<String>,
 }
 
@@ -32,14 +32,14 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// How deep errors may be nested: a cycle must not hang a message.
-const LONGEST_CHAIN: usize = 16;
+/// Maximum nesting of errors, in case of a cycle.
+const MAX_CHAIN: usize = 16;
 
 fn sources<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error| error.source()).take(LONGEST_CHAIN)
+    std::iter::successors(Some(error), |&error| error.source()).take(MAX_CHAIN)
 }
 
-/// An error and its causes in one line; causes that the error's own text names already are left out.
+/// Formats an error and its causes in one line, without causes that the error's own text contains.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     sources(error).fold(String::new(), |text, error| {
         let next = error.to_string();
@@ -51,28 +51,29 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     })
 }
 
-/// No answer came: the server is down, is another one, or no credentials could be had.
+/// Returns the error for a request without response: the server is down, the address is wrong, or there are no
+/// credentials.
 pub(super) fn no_answer(endpoint: &Endpoint, error: &kube::Error) -> Diagnostic {
     if let Some(error) = sources(error).find_map(|e| e.downcast_ref::<AuthError>()) {
         return no_credentials(endpoint, error);
     }
-    // The layers above the last one say no more than that a client had an error.
+    // The outer errors only say that the client failed.
     let cause = sources(error).last().map_or_else(String::new, ToString::to_string);
     let help = if cause.contains("certificate") {
-        "check the certificate authority of the kubeconfig, --certificate-authority and --tls-server-name"
+        "check the certificate authority in the kubeconfig, --certificate-authority and --tls-server-name"
     } else {
-        "check that the cluster runs, and that --kubeconfig, --context or --server name the right one"
+        "check that the cluster is running, and check --kubeconfig, --context or --server"
     };
     let message = format!("the cluster at {endpoint} cannot be reached: {cause}");
     let error = Diagnostic::error(Code::Remote, message).help(help);
     match &endpoint.proxy {
-        Some(proxy) => error.note(format!("it was asked through the proxy {proxy}")),
+        Some(proxy) => error.note(format!("the request was sent through the proxy {proxy}")),
         None => error,
     }
 }
 
-/// Whether a connection that stood was closed before there was an answer, as servers do that end, and what is in
-/// front of them.
+/// Returns true if an established connection was closed before the response, as servers and load balancers do when
+/// they shut down.
 pub(super) fn broke_off(error: &kube::Error) -> bool {
     use std::io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
 
@@ -86,65 +87,66 @@ pub(super) fn broke_off(error: &kube::Error) -> bool {
 
 fn no_credentials(endpoint: &Endpoint, error: &AuthError) -> Diagnostic {
     let cause = match error {
-        // Its standard output may hold a token, its environment long certificates.
+        // The standard output may contain a token, the environment long certificates.
         AuthError::AuthExecRun { out, .. } => {
-            let said = String::from_utf8_lossy(&out.stderr);
-            let behind = if said.trim().is_empty() { "" } else { ": " };
-            format!("the command for them failed with {}{behind}{}", out.status, said.trim())
+            let stderr = String::from_utf8_lossy(&out.stderr);
+            let separator = if stderr.trim().is_empty() { "" } else { ": " };
+            format!("the credential plugin failed with {}{separator}{}", out.status, stderr.trim())
         }
-        AuthError::AuthExecStart(error) => format!("the command for them cannot be run: {error}"),
+        AuthError::AuthExecStart(error) => format!("cannot run the credential plugin: {error}"),
         other => chain(other),
     };
-    let message = format!("the credentials for the cluster at {endpoint} cannot be had: {cause}");
+    let message = format!("cannot get credentials for the cluster at {endpoint}: {cause}");
     Diagnostic::error(Code::Remote, message)
-        .help("check the user in the kubeconfig, or give --user or --token")
+        .help("check the user in the kubeconfig, or use --user or --token")
 }
 
-/// The answer took longer than `--request-timeout`.
+/// Returns the error for a response that took longer than `--request-timeout`.
 pub(super) fn too_late(endpoint: &Endpoint, limit: Duration) -> Diagnostic {
-    let message = format!("the cluster at {endpoint} did not answer within {limit:?}");
-    Diagnostic::error(Code::Remote, message).help("check the network, or allow more with --request-timeout")
+    let message = format!("the cluster at {endpoint} did not respond within {limit:?}");
+    Diagnostic::error(Code::Remote, message).help("check the network, or increase --request-timeout")
 }
 
-/// The answer has more bytes than any real one.
+/// Returns the error for a response that is larger than any real one.
 pub(super) fn too_long(endpoint: &Endpoint, what: &str, limit: usize) -> Diagnostic {
-    let message = format!("the answer of {endpoint} to {what} has more than {limit} bytes");
-    Diagnostic::error(Code::LimitExceeded, message).help("check that --server names a Kubernetes API server")
+    let message = format!("the response of {endpoint} to {what} exceeds the limit of {limit} bytes");
+    Diagnostic::error(Code::LimitExceeded, message)
+        .help("check that --server is the URL of a Kubernetes API server")
 }
 
-/// The answer is not what it should be.
+/// Returns the error for an invalid response.
 pub(super) fn not_understood(endpoint: &Endpoint, what: &str, error: &dyn fmt::Display) -> Diagnostic {
-    // A parser names the value that it stumbles over.
+    // Errors of parsers may quote secret values.
     let error = without_quoted(&error.to_string());
-    let message = format!("the answer of {endpoint} to {what} is not understood: {error}");
-    Diagnostic::error(Code::Remote, message).help("check that --server names a Kubernetes API server")
+    let message = format!("invalid response of {endpoint} to {what}: {error}");
+    Diagnostic::error(Code::Remote, message).help("check that --server is the URL of a Kubernetes API server")
 }
 
-/// Why a server did not do what it was asked: its `Status`.
+/// An error response of the server: its `Status`.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Refusal {
     /// The HTTP status.
     #[serde(skip)]
     pub(super) http: u16,
-    /// Such as `NotFound`; may be empty.
+    /// The reason, such as `NotFound`. May be empty.
     pub(super) reason: String,
     pub(super) message: String,
     pub(super) details: Option<Box<Details>>,
 }
 
-/// What a refusal is about.
+/// Details of an error response.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Details {
     pub(super) name: String,
-    /// For most refusals the resource's plural, such as `namespaces`.
+    /// In most responses the resource, such as `namespaces`.
     pub(super) kind: String,
     #[serde(deserialize_with = "or_default")]
     pub(super) causes: Vec<FailureCause>,
 }
 
-/// One of several reasons.
+/// One cause of an error response.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct FailureCause {
@@ -154,8 +156,8 @@ pub(super) struct FailureCause {
 }
 
 impl FailureCause {
-    /// Whether it says that a field cannot be changed once it is set. Servers have no reason of its own for that;
-    /// these are the words of their validations, of CRDs' rules too.
+    /// Returns true if the cause is a change of an immutable field. Servers have no reason code for that; these
+    /// are the phrases of their validations, including CRD validation rules.
     fn is_immutable(&self) -> bool {
         const WORDS: [&str; 6] = [
             "immutable",
@@ -165,8 +167,8 @@ impl FailureCause {
             "cannot be changed",
             "are forbidden",
         ];
-        // What stands before the last colon may be the value, in which anything may stand. What is forbidden has none
-        // before it; some validations show a difference behind their words.
+        // The text before the last colon may contain the value, so it is skipped. "Forbidden" messages have no
+        // value, but may end with a diff on further lines.
         let message = match self.message.strip_prefix("Forbidden: ") {
             Some(words) => words.lines().next(),
             None => self.message.rsplit(": ").next(),
@@ -177,41 +179,41 @@ impl FailureCause {
     }
 }
 
-/// The most of an answer that is no `Status` that a message shows.
-const LONGEST_EXCERPT: usize = 200;
+/// Maximum number of characters shown of a response that is no `Status`.
+const MAX_EXCERPT: usize = 200;
 
 impl Refusal {
-    /// From an answer whose status is no success.
+    /// Parses an error response.
     pub(super) fn read(http: u16, body: &[u8]) -> Self {
         let status = serde_json::from_slice(body).ok().filter(|status: &Self| !status.message.is_empty());
-        let text = || String::from_utf8_lossy(body).trim().chars().take(LONGEST_EXCERPT).collect();
+        let text = || String::from_utf8_lossy(body).trim().chars().take(MAX_EXCERPT).collect();
         Self { http, ..status.unwrap_or_else(|| Self { message: text(), ..Self::default() }) }
     }
 
-    /// Whether the server does not have it: the object, its namespace, or its kind.
+    /// Returns true if the server does not have the object, its namespace, or its kind.
     ///
-    /// Anything may answer 404 that stands in front of a server; that says nothing of what the server has.
+    /// A 404 without the reason `NotFound` may come from a proxy, so it says nothing about the server's objects.
     pub(super) fn is_not_found(&self) -> bool {
         self.http == 404 && self.reason == "NotFound"
     }
 
-    /// Whether the namespace is what is missing.
+    /// Returns true if the namespace is missing.
     pub(super) fn lacks_namespace(&self, namespace: &str) -> bool {
         let about = |d: &Details| d.kind == "namespaces" && d.name == namespace;
         self.is_not_found() && self.details.as_deref().is_some_and(about)
     }
 
-    /// Whether the server has no such resource at all, in which case it names no object.
+    /// Returns true if the server has no such resource, in which case the response names no object.
     pub(super) fn lacks_kind(&self) -> bool {
         self.http == 404 && self.details.as_ref().is_none_or(|details| details.name.is_empty())
     }
 
-    /// The fields that the server refuses to change.
+    /// Returns the immutable fields that would change.
     pub(super) fn immutable_fields(&self) -> Vec<&str> {
         self.causes().filter(|cause| cause.is_immutable()).map(|cause| cause.field.as_str()).collect()
     }
 
-    /// Whether nothing else is wrong than that fields would change which never do.
+    /// Returns true if changes of immutable fields are the only cause.
     pub(super) fn is_immutable_alone(&self) -> bool {
         self.http == 422 && self.causes().next().is_some() && self.causes().all(FailureCause::is_immutable)
     }
@@ -220,24 +222,23 @@ impl Refusal {
         self.details.iter().flat_map(|details| &details.causes)
     }
 
-    /// As an error, without the object.
+    /// Converts the response to an error, without the object.
     pub(super) fn diagnostic(&self, endpoint: &Endpoint) -> Diagnostic {
         if self.http == 401 {
-            let message =
-                format!("the cluster at {endpoint} does not accept the credentials (401 Unauthorized)");
+            let message = format!("the cluster at {endpoint} rejected the credentials (401 Unauthorized)");
             return Diagnostic::error(Code::Remote, message)
-                .help("log in again, or choose other credentials with --context, --user or --token");
+                .help("log in again, or use other credentials with --context, --user or --token");
         }
         let reason = match (self.reason.as_str(), self.http) {
             ("", http) => format!("HTTP {http}"),
             (reason, _) => reason.to_string(),
         };
-        // Below the first line some validations show a difference, in Go's words.
+        // After the first line, some validations show a diff in Go syntax.
         let message = match self.message.lines().next() {
-            None => format!("the server refused without a reason ({reason})"),
+            None => format!("the server rejected the request without a message ({reason})"),
             Some(message) => format!("{message} ({reason})"),
         };
-        let error = Diagnostic::error(Code::Remote, message).note(format!("said by {endpoint}"));
+        let error = Diagnostic::error(Code::Remote, message).note(format!("reported by {endpoint}"));
         let is_cut = self.message.lines().count() > 1 && self.causes().count() > 1;
         let causes = self.causes().filter(|_| is_cut);
         let words = |cause: &FailureCause| cause.message.lines().next().unwrap_or_default().to_string();
@@ -245,7 +246,7 @@ impl Refusal {
             causes.fold(error, |error, cause| error.note(format!("{}: {}", cause.field, words(cause))));
         match self.http {
             403 => {
-                error.help("choose other credentials with --context, --user or --as, or ask for the right")
+                error.help("use other credentials with --context, --user or --as, or request the permission")
             }
             _ => error,
         }
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_read() {
+    fn status_is_parsed() {
         let body = br#"{"kind":"Status","status":"Failure","message":"namespaces \"a\" not found",
             "reason":"NotFound","details":{"name":"a","kind":"namespaces"},"code":404}"#;
         let refusal = Refusal::read(404, body);
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_never_change_are_known_by_the_servers_words() {
+    fn immutable_fields_are_recognized_by_the_servers_phrases() {
         let refusal = |field: &str, message: &str| {
             let causes =
                 serde_json::json!([{"reason": "FieldValueForbidden", "field": field, "message": message}]);
@@ -300,15 +301,15 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_not_found_is_no_answer_of_the_server() {
+    fn not_found_page_of_a_proxy_is_not_a_missing_object() {
         assert!(!Refusal::read(404, b"<html>404</html>").is_not_found());
         assert!(Refusal::read(404, br#"{"message":"no","reason":"NotFound"}"#).is_not_found());
     }
 
     #[test]
-    fn answers_that_are_no_status_are_shown_in_part() {
+    fn responses_other_than_a_status_are_truncated() {
         let refusal = Refusal::read(502, "x".repeat(5000).as_bytes());
-        assert_eq!(refusal.message.len(), LONGEST_EXCERPT);
+        assert_eq!(refusal.message.len(), MAX_EXCERPT);
         assert!(Refusal::read(500, b"").diagnostic(&endpoint()).message().contains("HTTP 500"));
         let error = Refusal::read(401, b"{}").diagnostic(&endpoint());
         assert!(error.message().contains("https://k8s.example:6443 (context prod)"), "{error}");

@@ -1,4 +1,4 @@
-//! A server that answers as a test says, for what a real one would do only now and then.
+//! A fake API server with scripted responses, for situations that are rare with a real one.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex};
 
 use super::{Cluster, ConnectOptions};
 
-/// Status, further headers, body.
+/// Status, additional headers, body.
 pub(super) type Reply = (u16, &'static str, String);
 
-/// A good answer.
+/// A successful response.
 pub(super) fn ok(body: impl Into<String>) -> Reply {
     (200, "", body.into())
 }
 
-/// An object, by its path.
+/// Returns an object named as in the path.
 pub(super) fn object(request: &str) -> Reply {
     let path = request.split(['?', ' ']).nth(1).unwrap_or_default();
     let mut parts = path.rsplit('/');
@@ -28,24 +28,25 @@ pub(super) fn object(request: &str) -> Reply {
     ok(format!(r#"{{"kind":"{kind}","metadata":{{"name":"{name}"}}}}"#))
 }
 
-/// What a server says of what it does not have.
+/// The response of a server for unknown paths.
 pub(super) fn not_found() -> Reply {
     (404, "", "404 page not found".into())
 }
 
 pub(super) struct Fake {
     pub(super) options: ConnectOptions,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
     _kubeconfig: tempfile::NamedTempFile,
 }
 
 impl Fake {
-    /// Answers each request, given as `GET /path`, with what the function says; none hangs up.
+    /// Responds to each request, given as `GET /path`, with the result of the function. None closes the
+    /// connection.
     pub(super) fn start(answer: impl Fn(&str) -> Option<Reply> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let server = format!("http://{}", listener.local_addr().expect("an address"));
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (seen, answer) = (Arc::clone(&asked), Arc::new(answer));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (seen, answer) = (Arc::clone(&requests), Arc::new(answer));
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let (seen, answer) = (Arc::clone(&seen), Arc::clone(&answer));
@@ -59,16 +60,16 @@ impl Fake {
             server: Some(server),
             ..ConnectOptions::default()
         };
-        Self { options, asked, _kubeconfig: kubeconfig }
+        Self { options, requests, _kubeconfig: kubeconfig }
     }
 
     pub(super) fn connect(&self) -> Cluster {
-        Cluster::connect(&self.options).expect("nothing is asked yet")
+        Cluster::connect(&self.options).expect("no request is sent yet")
     }
 
-    /// The requests since the last call.
+    /// Returns the requests since the last call.
     pub(super) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.asked.lock().expect("no panic"))
+        std::mem::take(&mut *self.requests.lock().expect("no panic"))
     }
 }
 

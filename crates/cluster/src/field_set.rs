@@ -1,11 +1,11 @@
-//! Sets of fields in the form of managed fields: maps whose keys are `f:` and a name, `k:` and the keys of a list's
-//! entry, `v:` and the entry itself, or `i:` and its index; `.` stands for the place itself.
+//! Field sets in the format of managed fields (`FieldsV1`): maps with keys `f:<name>`, `k:<keys of a list entry>`,
+//! `v:<set value>` or `i:<index>`. The key `.` is the value itself.
 
 use serde_json::{Map, Value, json};
 
 use smp_text::yaml::Node;
 
-/// All paths of two field sets.
+/// Returns the union of two field sets.
 pub(super) fn union(a: &Value, b: &Value) -> Value {
     let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else { return a.clone() };
     let mut all = a.clone();
@@ -16,8 +16,8 @@ pub(super) fn union(a: &Value, b: &Value) -> Value {
     Value::Object(all)
 }
 
-/// The paths of one field set that another does not have. What is named with fields below it is a path
-/// of its own only with the mark `.`.
+/// Returns the fields of `a` that are not in `b`. A field with nested fields belongs to a set itself only if it
+/// has the key `.`.
 pub(super) fn difference(a: &Value, b: &Value) -> Value {
     let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else { return a.clone() };
     let mut rest = Map::new();
@@ -26,7 +26,7 @@ pub(super) fn difference(a: &Value, b: &Value) -> Value {
             None => {
                 rest.insert(key.clone(), below.clone());
             }
-            // What one of them has as a whole is above or below what the other has.
+            // If either set has the field without nested fields, nothing remains.
             Some(other) if is_leaf(below) || is_leaf(other) => {}
             Some(other) => {
                 let left = difference(below, other);
@@ -43,14 +43,15 @@ fn is_leaf(fields: &Value) -> bool {
     fields.as_object().is_none_or(Map::is_empty)
 }
 
-/// Removes the fields of a set from an object, and what is empty then and is in the set itself.
+/// Removes the fields of a set from an object. Maps and lists that become empty are removed if they are in the set
+/// themselves.
 pub(super) fn remove(node: &mut Node, fields: &Value) {
     let Some(fields) = fields.as_object() else { return };
     for (key, below) in fields {
-        let Some((kind, what)) = key.split_once(':') else { continue };
+        let Some((kind, key)) = key.split_once(':') else { continue };
         match kind {
-            "f" => remove_field(node, what, below),
-            "k" | "v" | "i" => remove_entry(node, kind, what, below),
+            "f" => remove_field(node, key, below),
+            "k" | "v" | "i" => remove_entry(node, kind, key, below),
             _ => {}
         }
     }
@@ -67,18 +68,19 @@ fn remove_field(node: &mut Node, name: &str, below: &Value) {
     }
 }
 
-fn remove_entry(node: &mut Node, kind: &str, what: &str, below: &Value) {
+fn remove_entry(node: &mut Node, kind: &str, key: &str, below: &Value) {
     let Some(list) = node.as_list_mut() else { return };
-    let Ok(wanted) = serde_json::from_str::<Value>(what) else { return };
-    let is_meant = |(index, entry): (usize, &Node)| match (kind, wanted.as_object()) {
+    let Ok(key) = serde_json::from_str::<Value>(key) else { return };
+    let is_meant = |(index, entry): (usize, &Node)| match (kind, key.as_object()) {
         ("k", Some(keys)) => {
             keys.iter().all(|(key, value)| entry.get(key).is_some_and(|own| own.to_json_value() == *value))
         }
-        ("v", _) => entry.to_json_value() == wanted,
-        _ => wanted.as_u64() == u64::try_from(index).ok(),
+        ("v", _) => entry.to_json_value() == key,
+        _ => key.as_u64() == u64::try_from(index).ok(),
     };
     let Some(index) = list.iter().enumerate().position(is_meant) else { return };
-    // An entry that is in the set goes whole: nobody else has a part in it, or its keys would not be there.
+    // An entry that is in the set itself is removed as a whole: with other owners its key fields would remain in
+    // their sets.
     if is_leaf(below) || below.get(".").is_some() {
         list.remove(index);
     } else {
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_of_a_set_go() {
+    fn fields_of_a_set_are_removed() {
         let value = json!({
             "spec": {"replicas": 2, "paused": true, "selector": {"a": "b"},
                 "containers": [{"name": "a", "image": "i", "tty": true}, {"name": "b"}], "finalizers": ["x", "y"]},
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_joined_and_parted() {
+    fn sets_have_union_and_difference() {
         let a = json!({"f:a": {".": {}, "f:b": {}}, "f:c": {}});
         let b = json!({"f:a": {"f:d": {}}, "f:c": {}});
         assert_eq!(union(&a, &b), json!({"f:a": {".": {}, "f:b": {}, "f:d": {}}, "f:c": {}}));

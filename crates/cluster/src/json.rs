@@ -1,4 +1,4 @@
-//! What a server answers, as a tree: JSON read straight into nodes.
+//! Parses JSON responses directly into nodes.
 
 use std::fmt;
 
@@ -8,10 +8,9 @@ use smol_str::{SmolStr, format_smolstr};
 
 use smp_text::yaml::{Map, Node};
 
-/// Reads one JSON value.
+/// Parses one JSON value.
 ///
-/// # Errors
-/// The text is no JSON, or nests deeper than 128 levels.
+/// # Errors The text is not JSON, or nests deeper than 128 levels.
 pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Node> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let node = NodeSeed.deserialize(&mut deserializer)?;
@@ -19,19 +18,17 @@ pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Node> {
     Ok(node)
 }
 
-/// As [`read`], for an object.
+/// Same as [`read`], for an object.
 ///
-/// # Errors
-/// As [`read`], and when it is no JSON object.
+/// # Errors Same as [`read`], and if the value is not an object.
 pub(super) fn read_object(bytes: &[u8]) -> serde_json::Result<Node> {
     check_object(bytes)?;
     read(bytes)
 }
 
-/// Reads an object of some shape. By itself serde takes lists for objects, too.
+/// Deserializes a JSON object. On its own, serde accepts lists for structs as well.
 ///
-/// # Errors
-/// The text is no JSON object, or one of another shape.
+/// # Errors The text is not a JSON object, or does not match the type.
 pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     check_object(bytes)?;
     serde_json::from_slice(bytes)
@@ -41,10 +38,10 @@ fn check_object(bytes: &[u8]) -> serde_json::Result<()> {
     if bytes.trim_ascii_start().starts_with(b"{") {
         return Ok(());
     }
-    Err(serde::de::Error::custom("it is no JSON object"))
+    Err(serde::de::Error::custom("not a JSON object"))
 }
 
-/// Reads a field that may be null for empty, as Go writes lists that were never set.
+/// Deserializes a field that may be null, as Go writes lists that were never set.
 pub(super) fn or_default<'de, D: Deserializer<'de>, T>(deserializer: D) -> Result<T, D::Error>
 where
     T: Default + Deserialize<'de>,
@@ -88,7 +85,7 @@ impl<'de> Visitor<'de> for NodeVisitor {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
-        // `{:?}` keeps the point or the exponent, by which the text is read as a float again.
+        // `{:?}` keeps the point or the exponent, so that the text is parsed as a float again.
         Ok(Node::plain(format_smolstr!("{value:?}")))
     }
 

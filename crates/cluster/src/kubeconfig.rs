@@ -1,7 +1,7 @@
-//! Which cluster, and as whom: kubeconfig files and the flags that override them.
+//! The cluster and user of a connection: kubeconfig files and the flags that override them.
 //!
-//! Files, contexts and overrides are chosen as kubectl does (client-go's `clientcmd`); how a file
-//! is read, and how credentials are got from it, is kube's affair.
+//! Files, contexts and overrides are resolved as kubectl does (client-go's `clientcmd`). Files are parsed, and
+//! credentials loaded, by kube.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, without_quoted};
 use smp_text::source::{Source, SourceId, SourceMap, Span};
 use smp_text::yaml::{self, Node, ParseOptions, suggestion};
 
-/// What kubectl's own flags say about the connection; everything may be left open.
+/// Connection options, as kubectl's flags. All are optional.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectOptions {
     /// `--kubeconfig`: the only file that is read.
@@ -34,7 +34,7 @@ pub struct ConnectOptions {
     pub cluster: Option<String>,
     /// `--user`
     pub user: Option<String>,
-    /// `--namespace`: where objects without a namespace go, and the only one that objects may name.
+    /// `--namespace`: the namespace of objects without one. Objects must not use another.
     pub namespace: Option<String>,
     /// `--server`
     pub server: Option<String>,
@@ -60,25 +60,24 @@ pub struct ConnectOptions {
     pub insecure_skip_tls_verify: bool,
     /// `--tls-server-name`
     pub tls_server_name: Option<String>,
-    /// `--request-timeout`: the most that one request may take, with all that is sent again; zero is no limit.
-    /// Without it, a server may be silent for 30 seconds.
+    /// `--request-timeout`: the time limit of a request, including retries. Zero means no limit. Without the
+    /// option, a request fails after 30 seconds without data from the server.
     pub request_timeout: Option<Duration>,
-    /// Gets the texts of kubeconfigs in which something is wrong, so that its place can be told. Their lines are
-    /// never shown.
+    /// Receives the texts of invalid kubeconfigs for error locations. Their lines are never shown.
     pub sources: SourceMap,
 }
 
-/// A cluster's address and credentials, with all options applied.
+/// Address and credentials of a cluster, with all options applied.
 pub(super) struct Access {
     pub(super) config: Config,
-    /// The name of the context; none when flags or a Pod's own account say all.
+    /// The name of the context; none if flags or a Pod's service account replace it.
     pub(super) context: Option<String>,
-    /// The namespace of objects that name none.
+    /// The default namespace of objects.
     pub(super) namespace: String,
 }
 
 impl Access {
-    /// The server as messages name it; its URL has no slash at the end.
+    /// Returns the server as shown in messages. Its URL has no trailing slash.
     pub(super) fn endpoint(&self) -> Endpoint {
         let server = self.config.cluster_url.to_string().trim_end_matches('/').to_string();
         let port = |uri: &Uri| uri.port_u16().map_or_else(String::new, |port| format!(":{port}"));
@@ -87,7 +86,7 @@ impl Access {
         Endpoint { server, context: self.context.clone(), proxy }
     }
 
-    /// The server as caches know it.
+    /// Returns the identity of the server in caches.
     pub(super) fn server_id(&self) -> ServerId {
         let text = |uri: &Uri| uri.to_string().into_bytes();
         let proxy = self.config.proxy_url.as_ref().map_or_else(Vec::new, text);
@@ -99,32 +98,30 @@ impl Access {
 }
 
 impl ConnectOptions {
-    /// The server that would be asked. Reads the kubeconfig and what it names, and nothing else.
+    /// Returns the identity of the server in caches. Reads only the kubeconfig and the files that it references.
     ///
-    /// # Errors
-    /// As [`Cluster::connect`](super::Cluster::connect), but for the credentials.
+    /// # Errors Same as [`Cluster::connect`](super::Cluster::connect), except for credentials.
     pub fn server_id(&self) -> Result<ServerId> {
         Ok(self.access()?.server_id())
     }
 
-    /// The namespace of objects that name none, as the kubeconfig says; none is needed.
+    /// Returns the default namespace of objects. No cluster needs to be configured.
     ///
-    /// # Errors
-    /// The kubeconfig cannot be read or lacks what was asked for.
+    /// # Errors The kubeconfig cannot be read or lacks a requested entry.
     pub fn default_namespace(&self) -> Result<String> {
         let own = || -> Result<_> { Ok(self.context(&self.read()?)?.1.namespace) };
         let namespace = self.namespace.clone().map_or_else(own, |namespace| Ok(Some(namespace)))?;
         Ok(namespace.filter(|name| !name.is_empty()).unwrap_or_else(|| "default".into()))
     }
 
-    /// Whether they name something that a kubeconfig must have, or the kubeconfig itself.
+    /// Returns true if the options name a kubeconfig, or an entry that a kubeconfig must have.
     #[must_use]
     pub fn names_something(&self) -> bool {
         let names = [&self.context, &self.cluster, &self.user];
         self.kubeconfig.is_some() || names.into_iter().any(Option::is_some)
     }
 
-    /// Whether there is no cluster since `KUBECONFIG` names only files that are not there.
+    /// Returns true if no cluster is configured because `KUBECONFIG` names only missing files.
     #[must_use]
     pub fn lacks_kubeconfig(&self) -> bool {
         let named = std::env::var_os("KUBECONFIG").filter(|paths| !paths.is_empty());
@@ -132,11 +129,11 @@ impl ConnectOptions {
             && named.is_some_and(|paths| existing(std::env::split_paths(&paths)).is_empty())
     }
 
-    /// Reads what there is to read and chooses.
+    /// Reads the kubeconfig and resolves cluster, user and namespace.
     pub(super) fn access(&self) -> Result<Access> {
         let kubeconfig = self.read()?;
-        let nothing_said = self.server.is_none() && self.context.is_none() && self.cluster.is_none();
-        if nothing_said && kubeconfig.clusters.is_empty() {
+        let is_default = self.server.is_none() && self.context.is_none() && self.cluster.is_none();
+        if is_default && kubeconfig.clusters.is_empty() {
             self.user(&kubeconfig, &Context::default())?;
             return self.in_cluster();
         }
@@ -157,13 +154,17 @@ impl ConnectOptions {
         self.check_data("user", name, &data)?;
         let namespace = self.namespace.clone().or(context.namespace.clone()).filter(|n| !n.is_empty());
         Ok(Access {
-            config: self.finished(config_of(context_name.as_deref().unwrap_or_default(), &cluster, user)?)?,
+            config: self.with_common_options(config_of(
+                context_name.as_deref().unwrap_or_default(),
+                &cluster,
+                user,
+            )?)?,
             context: context_name,
             namespace: namespace.unwrap_or_else(|| "default".into()),
         })
     }
 
-    /// The one of the flag, else those of `KUBECONFIG` that exist, else `~/.kube/config`.
+    /// Returns the file of the flag, otherwise the existing files of `KUBECONFIG`, otherwise `~/.kube/config`.
     fn paths(&self) -> Vec<PathBuf> {
         match (&self.kubeconfig, std::env::var_os("KUBECONFIG")) {
             (Some(path), _) if !path.as_os_str().is_empty() => vec![path.clone()],
@@ -172,7 +173,7 @@ impl ConnectOptions {
         }
     }
 
-    /// The files, merged.
+    /// Reads and merges the files.
     fn read(&self) -> Result<Kubeconfig> {
         self.paths().iter().try_fold(Kubeconfig::default(), |merged, path| {
             let text = text_at(path)?;
@@ -183,41 +184,38 @@ impl ConnectOptions {
             let read = read.and_then(|next| merged.merge(next));
             read.map_err(|error| match &error {
                 KubeconfigError::ReadConfig(cause, _) => unreadable(path, "the kubeconfig", &chain(cause)),
-                error => self.broken(path, text.as_str(), &chain(error)),
+                error => self.invalid(path, text.as_str(), &chain(error)),
             })
         })
     }
 
-    /// What is wrong with the text of a kubeconfig. Parsers name the value that they stumble over, and show the lines
-    /// around it.
-    fn broken(&self, path: &Path, text: &str, why: &str) -> Diagnostic {
-        let source = self.secret_source(path, text);
-        let told = |why: &str, at: Span| {
+    /// Returns the error for an invalid kubeconfig. Errors of parsers may quote secret values and lines, so these
+    /// are removed.
+    fn invalid(&self, path: &Path, text: &str, why: &str) -> Diagnostic {
+        let source = self.add_secret_source(path, text);
+        let error = |why: &str, span: Span| {
             let why = without_quoted(why.lines().next().unwrap_or_default());
-            Diagnostic::error(
-                Code::Syntax,
-                format!("the kubeconfig {} cannot be read: {why}", path.display()),
-            )
-            .at(at)
+            Diagnostic::error(Code::Syntax, format!("cannot read the kubeconfig {}: {why}", path.display()))
+                .at(span)
         };
         let start = Span::new(source, 0, 0);
-        if let Err(error) = yaml::parse_documents(&self.sources, source, ParseOptions::kubectl()) {
-            return told(error.message(), error.labels().first().map_or(start, |label| label.span));
+        if let Err(problem) = yaml::parse_documents(&self.sources, source, ParseOptions::kubectl()) {
+            return error(problem.message(), problem.labels().first().map_or(start, |label| label.span));
         }
-        let at = self.sources.get(source).and_then(|text| named_place(&text, source, why));
-        told(why, at.unwrap_or(start))
+        let span = self.sources.get(source).and_then(|text| location_in(&text, source, why));
+        error(why, span.unwrap_or(start))
     }
 
-    fn secret_source(&self, path: &Path, text: &str) -> SourceId {
+    fn add_secret_source(&self, path: &Path, text: &str) -> SourceId {
         let source = self.sources.add(path, text);
         self.sources.keep_secret(source);
         source
     }
 
-    /// Checks those fields of a cluster or user that are told, which hold base64, where the files have them.
+    /// Validates fields of a cluster or user that contain base64. `fields` has their names and whether they are
+    /// used.
     ///
-    /// # Errors
-    /// One is something else. Its value is not told.
+    /// # Errors A value is not base64. The error does not show it.
     fn check_data(&self, kind: &str, name: &str, fields: &[(&str, bool)]) -> Result<()> {
         if !fields.iter().any(|(_, is_used)| *is_used) {
             return Ok(());
@@ -229,12 +227,12 @@ impl ConnectOptions {
                 if value.scalar_text().is_some_and(|data| STANDARD.decode(data.trim()).is_ok()) {
                     continue;
                 }
-                let source = self.secret_source(&path, &text);
-                let message = format!("`{field}` of the {kind} `{name}` is no base64");
+                let source = self.add_secret_source(&path, &text);
+                let message = format!("`{field}` of the {kind} `{name}` is not valid base64");
                 return Err(Diagnostic::error(Code::InvalidValue, message)
                     .at(Span { source, ..value.span() })
                     .help(format!(
-                        "write it as `base64 -w0` prints it, or name a file under `{}`",
+                        "encode it with `base64 -w0`, or set `{}` to a file",
                         field.trim_end_matches("-data")
                     )));
             }
@@ -243,20 +241,20 @@ impl ConnectOptions {
         Ok(())
     }
 
-    /// The account of the Pod that this runs in.
+    /// Returns the access of the Pod's service account.
     fn in_cluster(&self) -> Result<Access> {
         if std::env::var_os("KUBERNETES_SERVICE_HOST").is_none() {
             return Err(no_server(&Kubeconfig::default()));
         }
         let mut config = Config::incluster().map_err(|error| {
-            let message = format!("this Pod's service account cannot be used: {error}");
+            let message = format!("cannot use the service account of this Pod: {error}");
             Diagnostic::error(Code::Remote, message)
         })?;
         config.auth_info = self.overridden_user(config.auth_info);
         let own = std::env::var("POD_NAMESPACE").ok().filter(|n| !n.is_empty());
         let default = own.unwrap_or_else(|| config.default_namespace.trim().to_string());
         let namespace = self.namespace.clone().unwrap_or(default);
-        Ok(Access { config: self.finished(config)?, context: None, namespace })
+        Ok(Access { config: self.with_common_options(config)?, context: None, namespace })
     }
 
     fn context(&self, kubeconfig: &Kubeconfig) -> Result<(Option<String>, Context)> {
@@ -286,7 +284,7 @@ impl ConnectOptions {
         let found = kubeconfig.auth_infos.iter().find(|u| u.name == name).and_then(|u| u.auth_info.clone());
         match found {
             Some(user) => Ok(user),
-            // A context may name a user that does not exist; then the request is anonymous.
+            // A context may refer to a missing user; requests are then anonymous.
             None if self.user.is_none() => Ok(AuthInfo::default()),
             None => Err(missing("user", name, kubeconfig.auth_infos.iter().map(|u| &u.name))),
         }
@@ -318,8 +316,8 @@ impl ConnectOptions {
     }
 
     fn overridden_user(&self, mut user: AuthInfo) -> AuthInfo {
-        let told = self.token.is_some() || self.username.is_some() || self.password.is_some();
-        if told {
+        let has_credentials = self.token.is_some() || self.username.is_some() || self.password.is_some();
+        if has_credentials {
             (user.token, user.token_file, user.exec, user.auth_provider) = (None, None, None, None);
             (user.username, user.password) = (self.username.clone(), None);
             user.token = self.token.clone().map(Into::into);
@@ -345,15 +343,15 @@ impl ConnectOptions {
         user
     }
 
-    /// What holds wherever the configuration came from.
-    fn finished(&self, mut config: Config) -> Result<Config> {
+    /// Applies the options that do not depend on the source of the configuration.
+    fn with_common_options(&self, mut config: Config) -> Result<Config> {
         if self.impersonate.is_none()
             && (self.impersonate_uid.is_some() || !self.impersonate_groups.is_empty())
         {
-            let message = "a group or uid can be impersonated only together with a user";
+            let message = "impersonating a group or UID requires a user";
             return Err(Diagnostic::error(Code::Usage, message).help("add --as"));
         }
-        // Requests are retried by `client`, which knows when to stop.
+        // The `exchange` module retries requests itself.
         config.default_retry = false;
         let agent = concat!("kubectl-smp/", env!("CARGO_PKG_VERSION"));
         config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(agent)));
@@ -361,7 +359,7 @@ impl ConnectOptions {
     }
 }
 
-/// The text of a file, and its `cluster` or `user` of a name.
+/// Returns the text of a file, and its `cluster` or `user` with a name.
 fn find_entry(path: &Path, kind: &str, name: &str) -> Option<(String, Node)> {
     let text = text_at(path).ok()?;
     let sources = SourceMap::default();
@@ -373,8 +371,8 @@ fn find_entry(path: &Path, kind: &str, name: &str) -> Option<(String, Node)> {
     Some((text.as_str().to_string(), entry))
 }
 
-/// The place that a parser's message names as `line 3 column 5`.
-fn named_place(text: &Source, source: SourceId, message: &str) -> Option<Span> {
+/// Returns the location in a parser's message, such as `line 3 column 5`.
+fn location_in(text: &Source, source: SourceId, message: &str) -> Option<Span> {
     let number = |word: &str| {
         let (_, rest) = message.rsplit_once(word)?;
         rest.trim_start().split(|c: char| !c.is_ascii_digit()).next()?.parse::<usize>().ok()
@@ -385,34 +383,34 @@ fn named_place(text: &Source, source: SourceId, message: &str) -> Option<Span> {
     Some(Span::new(source, start, start))
 }
 
-/// Refuses addresses that break off where a password has a character that must be escaped: what is before it would
-/// be taken for the host, and asked.
+/// Rejects addresses that end early because a password contains an unescaped character: the part before it would
+/// be used as the host.
 fn check_address(what: &str, address: &str) -> Result<()> {
-    let broken = address.find(['#', '?']).is_some_and(|i| address[i..].contains('@'));
-    if !broken {
+    let is_cut = address.find(['#', '?']).is_some_and(|i| address[i..].contains('@'));
+    if !is_cut {
         return Ok(());
     }
-    let message = format!("{what} cannot be used: it has `#` or `?` before an `@`");
-    Err(Diagnostic::error(Code::InvalidValue, message).help("write such a character as `%23` or `%3F`"))
+    let message = format!("invalid {what}: it has `#` or `?` before an `@`");
+    Err(Diagnostic::error(Code::InvalidValue, message).help("escape these characters as `%23` and `%3F`"))
 }
 
-/// kube's configuration, but for what kube 5.0 reads otherwise than kubectl: the proxy, for which
-/// it holds `NO_PROXY` against the proxy itself and not against the server.
+/// Creates kube's configuration, except where kube 5.0 differs from kubectl: for the proxy, kube matches
+/// `NO_PROXY` against the proxy instead of the server.
 fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Config> {
     let address = cluster.server.as_deref().unwrap_or_default();
-    check_address("the server's address", address)?;
-    let server: Uri = address.parse().map_err(|error| unusable("the server's address", address, &error))?;
+    check_address("server address", address)?;
+    let server: Uri = address.parse().map_err(|error| invalid_value("server address", address, &error))?;
     if let Some(exec) = user.exec.as_mut().filter(|exec| exec.provide_cluster_info) {
         let cluster =
-            cluster.try_into().map_err(|e: KubeconfigError| unusable("the cluster", context, &e))?;
+            cluster.try_into().map_err(|e: KubeconfigError| invalid_value("cluster", context, &e))?;
         exec.cluster = Some(cluster);
     }
     let configured = cluster.proxy_url.clone().filter(|url| !url.is_empty());
     let proxy = configured.or_else(|| proxy::from_environment(&server));
     let mut config = Config::new(server);
-    proxy.iter().try_for_each(|url| check_address("the proxy's address", url))?;
+    proxy.iter().try_for_each(|url| check_address("proxy address", url))?;
     config.proxy_url = proxy
-        .map(|url| url.parse().map_err(|error: InvalidUri| unusable("the proxy's address", &url, &error)))
+        .map(|url| url.parse().map_err(|error: InvalidUri| invalid_value("proxy address", &url, &error)))
         .transpose()?;
     config.root_cert = authorities(cluster)?;
     config.accept_invalid_certs = cluster.insecure_skip_tls_verify.unwrap_or(false);
@@ -421,15 +419,15 @@ fn config_of(context: &str, cluster: &Cluster, mut user: AuthInfo) -> Result<Con
     Ok(config)
 }
 
-/// The certificates that the server's must descend from, in DER; none leaves it to the system.
+/// Returns the certificate authorities of the server in DER; none for those of the system.
 fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
-    let wrong =
-        |what: &str| Diagnostic::error(Code::InvalidValue, format!("{what} has no certificate in PEM"));
+    let invalid =
+        |what: &str| Diagnostic::error(Code::InvalidValue, format!("{what} has no PEM certificate"));
     let (what, text) = match (&cluster.certificate_authority_data, &cluster.certificate_authority) {
         (Some(data), _) if !data.is_empty() => {
             let what = "certificate-authority-data of the kubeconfig".to_string();
             let text = STANDARD.decode(data.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-            (what.clone(), text.ok_or_else(|| wrong(&what))?)
+            (what.clone(), text.ok_or_else(|| invalid(&what))?)
         }
         (_, Some(path)) if !path.is_empty() => {
             let what = "the certificate authority";
@@ -440,10 +438,10 @@ fn authorities(cluster: &Cluster) -> Result<Option<Vec<Vec<u8>>>> {
         _ => return Ok(None),
     };
     let certificates = pem_certificates(&text).filter(|certificates| !certificates.is_empty());
-    certificates.map(Some).ok_or_else(|| wrong(&what))
+    certificates.map(Some).ok_or_else(|| invalid(&what))
 }
 
-/// The contents of all `CERTIFICATE` blocks; none when one of them is no base64.
+/// Returns the contents of all `CERTIFICATE` blocks, or none if one of them is not base64.
 fn pem_certificates(text: &str) -> Option<Vec<Vec<u8>>> {
     text.split("-----BEGIN CERTIFICATE-----")
         .skip(1)
@@ -459,10 +457,10 @@ fn existing(paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| DiskTree.has(path)).collect()
 }
 
-/// The texts of pipes, which can be read only once, while a program asks for its cluster several times.
+/// Contents of pipes, which can be read only once, while a process may connect several times.
 static STREAMS: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
 
-/// The text of a kubeconfig, and what it was read from. Paths in a pipe are not seen from its place.
+/// The text of a kubeconfig. Relative paths in a file are resolved from its directory, those in a pipe are not.
 enum KubeconfigText {
     Stream(String),
     File(String),
@@ -476,7 +474,7 @@ impl KubeconfigText {
     }
 }
 
-/// Reads a kubeconfig. kube panics at half a character of UTF-16, so that all is looked at before it is kube's.
+/// Reads a kubeconfig. kube panics at truncated UTF-16, so the text is validated before kube reads it.
 fn text_at(path: &Path) -> Result<KubeconfigText> {
     if let Ok(bytes) = DiskTree.read(path) {
         return text_of(path, bytes).map(KubeconfigText::File);
@@ -496,13 +494,13 @@ fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String> {
 }
 
 fn unreadable(path: &Path, what: &str, why: &str) -> Diagnostic {
-    Diagnostic::error(Code::Io, format!("{what} {} cannot be read: {why}", path.display()))
+    Diagnostic::error(Code::Io, format!("cannot read {what} {}: {why}", path.display()))
 }
 
-fn unusable(what: &str, value: &str, error: &(dyn std::error::Error + 'static)) -> Diagnostic {
-    // An address without a scheme may have a user and a password, too.
+fn invalid_value(what: &str, value: &str, error: &(dyn std::error::Error + 'static)) -> Diagnostic {
+    // An address without a scheme may contain a user and a password as well.
     let shown = if value.contains("://") { value } else { value.rsplit('@').next().unwrap_or_default() };
-    Diagnostic::error(Code::InvalidValue, format!("{what} `{shown}` cannot be used: {}", chain(error)))
+    Diagnostic::error(Code::InvalidValue, format!("invalid {what} `{shown}`: {}", chain(error)))
 }
 
 fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>) -> Diagnostic {
@@ -512,15 +510,15 @@ fn missing<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a String>) 
         return error.help("check --kubeconfig and the environment variable KUBECONFIG");
     }
     let near = suggestion(name, &known).map(|near| format!("{near} "));
-    error.help(format!("{}it has {}", near.unwrap_or_default(), known.join(", ")))
+    error.help(format!("{}use one of: {}", near.unwrap_or_default(), known.join(", ")))
 }
 
 fn no_server(kubeconfig: &Kubeconfig) -> Diagnostic {
     let error = Diagnostic::error(Code::Remote, "no cluster is configured");
     error.help(if kubeconfig.contexts.is_empty() {
-        "set KUBECONFIG, or give --kubeconfig or --server"
+        "set KUBECONFIG, or use --kubeconfig or --server"
     } else {
-        "choose one with --context, or with `kubectl config use-context`"
+        "select one with --context, or with `kubectl config use-context`"
     })
 }
 
@@ -546,7 +544,7 @@ contexts:
     }
 
     #[test]
-    fn half_a_character_is_an_error() {
+    fn truncated_characters_are_rejected() {
         use std::io::Write as _;
         for bytes in [&[0xFF, 0xFE, 0][..], &[0xFE, 0xFF, b'a'], b"a: \xff"] {
             let mut file = tempfile::NamedTempFile::new().expect("a file");
@@ -554,23 +552,23 @@ contexts:
             let options =
                 ConnectOptions { kubeconfig: Some(file.path().into()), ..ConnectOptions::default() };
             let error = options.server_id().expect_err("no text");
-            assert!(error.message().contains("cannot be read: the text is not valid UTF"), "{error}");
+            assert!(error.message().contains("the text is not valid UTF"), "{error}");
         }
     }
 
     #[test]
-    fn names_that_are_asked_for_must_exist() {
+    fn requested_contexts_clusters_and_users_must_exist() {
         let kubeconfig = kubeconfig();
         let options = ConnectOptions { context: Some("nope".into()), ..Default::default() };
         let error = options.context(&kubeconfig).expect_err("no such context");
-        assert_eq!(error.help_text(), Some("it has a, b"));
+        assert_eq!(error.help_text(), Some("use one of: a, b"));
 
         let options = ConnectOptions { context: Some("b".into()), ..Default::default() };
         let (_, context) = options.context(&kubeconfig).expect("context b");
-        assert!(options.cluster(&kubeconfig, &context).is_err(), "its cluster is gone");
-        assert!(options.user(&kubeconfig, &context).is_ok(), "an unknown user of a context is nobody");
+        assert!(options.cluster(&kubeconfig, &context).is_err(), "its cluster is missing");
+        assert!(options.user(&kubeconfig, &context).is_ok(), "a missing user of a context is anonymous");
         let options = ConnectOptions { user: Some("gone".into()), ..Default::default() };
-        assert!(options.user(&kubeconfig, &context).is_err(), "but not one of --user");
+        assert!(options.user(&kubeconfig, &context).is_err(), "a missing user of --user is an error");
         let options = ConnectOptions { server: Some("https://three.example".into()), ..Default::default() };
         assert!(options.cluster(&kubeconfig, &context).is_ok(), "--server needs no cluster");
     }
@@ -585,7 +583,7 @@ contexts:
         let plain = cluster(&ConnectOptions::default());
         assert_eq!(plain.tls_server_name.as_deref(), Some("x"));
         let server = cluster(&ConnectOptions { server: Some("h:1".into()), ..Default::default() });
-        assert_eq!(server.server.as_deref(), Some("https://h:1"), "there is an authority to check by");
+        assert_eq!(server.server.as_deref(), Some("https://h:1"), "there is a certificate authority");
         assert_eq!(server.tls_server_name, None, "it belongs to the other server");
         let insecure = cluster(&ConnectOptions { insecure_skip_tls_verify: true, ..Default::default() });
         assert_eq!(insecure.certificate_authority, None);

@@ -1,16 +1,15 @@
-//! A live cluster: connecting to it, applying, comparing, waiting, pruning.
+//! A connection to a live cluster: apply, diff, wait, prune, delete.
 //!
 //! Part of `kubectl-smp`; this crate promises no stability of its own.
 //!
-//! Owns everything that talks to an API server: kubeconfig and credentials, discovery, requests that are sent again,
-//! server-side apply, ApplySets with their guards, readiness. It prints nothing: what happens is reported as data, through
-//! the events that each function takes.
+//! Owns everything that talks to an API server: kubeconfig and credentials, discovery, retries, server-side apply,
+//! ApplySets and their locks, readiness. It prints nothing: progress is reported by the events of each function.
 //!
-//! Must not know command lines; reads files only for the kubeconfig and what it names.
+//! Must not depend on the command line. Reads only the kubeconfig and the files that it references.
 //!
-//! Begin with [`Cluster`] and [`deploy`], which applies, waits and prunes in that order.
+//! Start with [`Cluster`] and [`deploy`], which applies, waits and prunes in that order.
 
-// Tests are tables.
+// Test tables are long.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
 mod apply;

@@ -1,6 +1,4 @@
-//! What is there of many objects, told by lists of collections.
-//!
-//! Knows nothing of what the objects are compared with.
+//! Reads many objects with list requests.
 
 use futures::StreamExt as _;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,16 +13,17 @@ use super::mapping::encode;
 use super::plan::PlannedObject;
 use smp_text::diagnostic::Result;
 
-/// From so many objects of one collection on, one list spares asking for each.
-const MANY: usize = 8;
+/// With at least this many objects in a collection, one list request replaces reading each.
+const LIST_THRESHOLD: usize = 8;
 
-/// A collection is looked through for so many objects, or pages, for each that is wanted.
-const FOR_EACH: usize = 4;
+/// Maximum number of listed objects, or pages, for each requested object. Larger collections are read object by
+/// object.
+const MAX_LISTED_RATIO: usize = 4;
 
-/// So many collections are listed at a time.
-const AT_A_TIME: usize = 8;
+/// Maximum number of collections that are listed in parallel.
+const PARALLEL_LISTS: usize = 8;
 
-/// What is listed of an object, and how many come with one answer.
+/// The requested part of each object, and the page size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListForm {
     pub(super) accept: &'static str,
@@ -32,21 +31,21 @@ pub(super) struct ListForm {
 }
 
 impl ListForm {
-    /// Metadata alone: objects may be large.
+    /// Metadata only, since objects may be large.
     pub(super) const METADATA: Self = Self { accept: METADATA_LIST, page: 500 };
 
-    /// All of it; a hundred of the largest objects are as much as one answer may have.
+    /// Whole objects. A hundred objects of maximum size fit into one response.
     pub(super) const WHOLE: Self = Self { accept: JSON, page: 100 };
 }
 
-/// An object of a collection that was listed.
+/// The result for one object of a listed collection.
 #[derive(Debug)]
 pub(super) enum ListedObject<T> {
     Absent,
     Present(T),
 }
 
-/// The objects that lists covered, by the path of their collection and their name.
+/// The objects that were covered by list requests, by collection path and name.
 #[derive(Debug)]
 pub(super) struct Listed<T>(FxHashMap<(String, SmolStr), ListedObject<T>>);
 
@@ -57,11 +56,10 @@ impl<T> Default for Listed<T> {
 }
 
 impl<T> Listed<T> {
-    /// Lists the collections that many of the objects are of. What is of one that has far more objects than are asked
-    /// for, or may not be listed, is left to be asked for one by one.
+    /// Lists the collections that contain many of the objects. Collections that have far more objects than needed,
+    /// or that cannot be listed, are left out; their objects are to be read one by one.
     ///
-    /// # Errors
-    /// There is no answer, or one that is not understood.
+    /// # Errors There is no response, or an invalid one.
     pub(super) async fn of(
         cluster: &Cluster,
         targets: &[&PlannedObject<'_>],
@@ -74,13 +72,13 @@ impl<T> Listed<T> {
                 groups.entry(path).or_default().push(target);
             }
         }
-        let large = groups.into_iter().filter(|(_, targets)| targets.len() >= MANY);
+        let large = groups.into_iter().filter(|(_, targets)| targets.len() >= LIST_THRESHOLD);
         let lists = large.map(|(path, targets)| async move {
             let names = targets.iter().map(|target| target.object.name.as_str()).collect();
             let found = list(cluster, &path, &names, form).await?;
             Ok(found.map(|found| (path, targets, found)))
         });
-        let mut lists = unordered(lists, AT_A_TIME);
+        let mut lists = unordered(lists, PARALLEL_LISTS);
         let mut listed = Self::default();
         while let Some(list) = lists.next().await {
             let Some((path, targets, mut found)) = list? else { continue };
@@ -94,12 +92,12 @@ impl<T> Listed<T> {
         Ok(listed)
     }
 
-    /// An object; none if no list covered it.
+    /// Removes and returns an object; none if no list covered it.
     pub(super) fn take(&mut self, target: &PlannedObject<'_>) -> Option<ListedObject<T>> {
         self.0.remove(&(collection(target)?, target.object.name.clone()))
     }
 
-    /// As [`Listed::take`], and it stays.
+    /// Returns an object; none if no list covered it.
     pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&ListedObject<T>> {
         self.0.get(&(collection(target)?, target.object.name.clone()))
     }
@@ -109,7 +107,7 @@ fn collection(target: &PlannedObject<'_>) -> Option<String> {
     Some(target.mapping.as_ref()?.collection(&target.object.namespace))
 }
 
-/// The objects of a collection that have the names, by these; none when it has too many others, or may not be listed.
+/// Lists the objects with the given names. Returns none if the collection has too many others or cannot be listed.
 async fn list(
     cluster: &Cluster,
     path: &str,
@@ -127,14 +125,14 @@ async fn list(
                 found.insert(name, item);
             }
         }
-        if pages.next.is_some() && seen >= FOR_EACH * names.len().max(form.page) {
+        if pages.next.is_some() && seen >= MAX_LISTED_RATIO * names.len().max(form.page) {
             return Ok(None);
         }
     }
     Ok(Some(found))
 }
 
-/// A list that comes in pages.
+/// A paginated list request.
 struct Pages<'c> {
     cluster: &'c Cluster,
     /// The path and query of the collection, to which parameters can be appended.
@@ -149,10 +147,9 @@ impl<'c> Pages<'c> {
         Self { cluster, path, form, next: Some(String::new()) }
     }
 
-    /// The items of the next page.
+    /// Returns the items of the next page.
     ///
-    /// # Errors
-    /// No answer, or one that is no list. A refusal is an answer.
+    /// # Errors No response, or not a list. An HTTP error is returned as the inner result.
     async fn next(&mut self) -> Result<Option<std::result::Result<Vec<Value>, Refusal>>> {
         let Some(next) = self.next.take() else { return Ok(None) };
         let Self { cluster, path, form, .. } = self;
@@ -168,15 +165,14 @@ impl<'c> Pages<'c> {
         match page.get_mut("items").map(Value::take) {
             Some(Value::Array(items)) => Ok(Some(Ok(items))),
             Some(Value::Null) => Ok(Some(Ok(Vec::new()))),
-            _ => Err(not_understood(&cluster.endpoint, &ask.path, &"it is no list")),
+            _ => Err(not_understood(&cluster.endpoint, &ask.path, &"the response is not a list")),
         }
     }
 }
 
-/// The metadata of what a collection has, with a label or all of it.
+/// Lists the metadata of a collection, filtered by a label selector unless that is empty.
 ///
-/// # Errors
-/// No answer, or one that is no list. A refusal is an answer.
+/// # Errors No response, or not a list. An HTTP error is returned as the inner result.
 pub(super) async fn metadata_of(
     cluster: &Cluster,
     path: &str,
@@ -185,10 +181,9 @@ pub(super) async fn metadata_of(
     items_of(cluster, path, selector, ListForm::METADATA).await
 }
 
-/// What a collection has, with a label or all of it.
+/// Lists the objects of a collection, filtered by a label selector unless that is empty.
 ///
-/// # Errors
-/// No answer, or one that is no list. A refusal is an answer.
+/// # Errors No response, or not a list. An HTTP error is returned as the inner result.
 pub(super) async fn items_of(
     cluster: &Cluster,
     path: &str,

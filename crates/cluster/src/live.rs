@@ -1,4 +1,4 @@
-//! Live objects as they are.
+//! Reads live objects.
 
 use futures::TryStreamExt as _;
 
@@ -9,12 +9,11 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// The live object of each resource, in their order; none where the server has none, or does not know the kind. At most
-/// `parallel` are read at a time.
+/// Reads the live object of each resource, in order. The object is none if it does not exist or its kind is
+/// unknown. At most `parallel` objects are read at a time.
 ///
-/// # Errors
-/// The server cannot be reached, or shows an object not; objects without version or name, or of another namespace than
-/// the one asked for.
+/// # Errors The server cannot be reached or denies access; a resource has no API version or name, or is in another
+/// namespace than the explicit one.
 pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) -> Result<Vec<Option<Node>>> {
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;

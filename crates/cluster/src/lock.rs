@@ -1,4 +1,4 @@
-//! What a server says of kinds, to be kept in a lock file.
+//! Schemas of kinds as the server has them, for a lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,9 @@ use smp_merge::schema::Gvk;
 use smp_overlay::schema_chain::{LockedSchema, part_of_document};
 use smp_text::diagnostic::Result;
 
-/// The schemas of those of the kinds that the server has, sorted by kind.
+/// Returns the schemas of those kinds that the server serves, sorted by kind.
 ///
-/// # Errors
-/// The server cannot be reached, refuses, or answers with something else; a schema cannot be used.
+/// # Errors The server cannot be reached, rejects the request, or sends an invalid response; a schema is invalid.
 pub fn locked_schemas(cluster: &Cluster, kinds: &BTreeSet<Gvk>) -> Result<Vec<LockedSchema>> {
     let index = document_index(cluster)?;
     let version = server_version(cluster)?;
@@ -33,7 +32,7 @@ pub fn locked_schemas(cluster: &Cluster, kinds: &BTreeSet<Gvk>) -> Result<Vec<Lo
             documents.insert(path.to_string(), document(cluster, path)?);
         }
         if let Some(part) = documents.get(path).and_then(|document| part_of_document(document, gvk)) {
-            // The hash behind the path is of all kinds of the document, and their descriptions.
+            // The hash in the query covers all kinds of the document and their descriptions.
             let source = path.split('?').next().unwrap_or(path).to_string();
             let schema = LockedSchema::new(gvk.clone(), source, version.clone(), part);
             schema.graph()?;

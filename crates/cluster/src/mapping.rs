@@ -1,6 +1,4 @@
-//! A kind and the resource that serves it, and which of them are known so far.
-//!
-//! Knows nothing of how the server is asked.
+//! Mappings from kinds to API resources, and a cache of those that were discovered.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,10 +8,10 @@ use smol_str::SmolStr;
 use smp_merge::schema::{Gvk, NamedKind, Scope};
 use smp_text::diagnostic::Diagnostic;
 
-/// Where CRDs are.
+/// The path of CRDs.
 pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// A kind and the resource that serves it.
+/// A kind and the API resource that serves it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Mapping {
@@ -21,43 +19,43 @@ pub struct Mapping {
     pub gvk: Gvk,
     /// The resource, such as `deployments`.
     pub plural: SmolStr,
-    /// Whether its objects are in namespaces.
+    /// True if its objects have a namespace.
     pub namespaced: bool,
     /// Its singular and short names.
     pub names: Vec<SmolStr>,
-    /// What can be done with it, such as `list`; empty where that is not told.
+    /// Supported verbs, such as `list`. Empty if unknown.
     pub verbs: Vec<SmolStr>,
 }
 
 impl Mapping {
-    /// A resource of which no more is known.
+    /// Returns a mapping without other names and verbs.
     pub(super) fn new(gvk: Gvk, plural: impl Into<SmolStr>, namespaced: bool) -> Self {
         Self { gvk, plural: plural.into(), namespaced, names: Vec::new(), verbs: Vec::new() }
     }
 
-    /// The kind with all of its names.
+    /// Returns the kind with all its names.
     pub(super) fn named_kind(&self) -> NamedKind {
         let names = std::iter::once(&self.plural).chain(&self.names).cloned().collect();
         let scope = if self.namespaced { Scope::Namespaced } else { Scope::Cluster };
         NamedKind { gvk: self.gvk.clone(), scope: Some(scope), names }
     }
 
-    /// Whether there can be objects that a list would tell of: questions, such as for a review of access, are kept nowhere.
+    /// Returns true if the resource can have stored objects. Others, such as access reviews, cannot be listed.
     pub(super) fn can_be_listed(&self) -> bool {
         self.verbs.is_empty() || self.verbs.iter().any(|verb| verb == "list")
     }
 
-    /// The path of the kind's CRD, if it is a custom one.
+    /// Returns the path of the kind's CRD, provided that the kind is a custom one.
     pub(super) fn definition_path(&self) -> String {
         definition_path(&format!("{}.{}", self.plural, self.gvk.group))
     }
 
-    /// The path of an object; the namespace counts only for kinds that have one.
+    /// Returns the path of an object. The namespace is ignored for cluster-scoped kinds.
     pub(super) fn path(&self, namespace: &str, name: &str) -> String {
         format!("{}/{}", self.collection(namespace), encode(name))
     }
 
-    /// The path of all objects, of one namespace if the kind has them in namespaces.
+    /// Returns the path of all objects, in one namespace for namespaced kinds.
     pub(super) fn collection(&self, namespace: &str) -> String {
         let Gvk { group, version, .. } = &self.gvk;
         let version = match group.as_str() {
@@ -70,12 +68,12 @@ impl Mapping {
     }
 }
 
-/// The path of a CRD.
+/// Returns the path of a CRD.
 pub(super) fn definition_path(name: &str) -> String {
     format!("{DEFINITIONS}/{}", encode(name))
 }
 
-/// Escapes what cannot stand in a segment of a path. Names of roles may have colons.
+/// Escapes characters that are not allowed in a path segment. Names of roles may contain colons.
 pub(super) fn encode(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |out, byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b':' => {
@@ -85,16 +83,16 @@ pub(super) fn encode(text: &str) -> String {
     })
 }
 
-/// What is known so far of what the server serves.
+/// The resources discovered so far.
 #[derive(Debug, Default)]
 pub(super) struct Discovery(Mutex<KnownMappings>);
 
 #[derive(Debug, Default)]
 pub(super) struct KnownMappings {
     pub(super) mappings: FxHashMap<Gvk, Mapping>,
-    /// The paths that were answered, found or not.
+    /// The paths that were queried successfully, including those not found.
     pub(super) answered: FxHashSet<String>,
-    /// Why the server does not tell what it serves at other paths, such as of a group whose own server is down.
+    /// Errors of other paths, for example of groups whose aggregated API server is down.
     pub(super) refused: FxHashMap<String, Diagnostic>,
 }
 
@@ -103,7 +101,7 @@ impl Discovery {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets everything: the server may serve more than it did.
+    /// Forgets everything, since the server may serve more kinds by now.
     pub(super) fn forget(&self) {
         *self.lock() = KnownMappings::default();
     }
@@ -114,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_of_objects() {
+    fn object_paths_are_escaped() {
         let mapping = |api_version, kind, plural: &str, namespaced| Mapping {
             gvk: Gvk::from_manifest(api_version, kind),
             plural: plural.into(),

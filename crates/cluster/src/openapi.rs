@@ -1,9 +1,8 @@
-//! The schema of a live cluster, one group-version at a time.
+//! The schema of a live cluster, fetched one group-version at a time.
 //!
-//! The index of OpenAPI v3 gives each document's address with a hash of its content. A document
-//! whose hash is in the cache is never fetched again, from whatever cluster it came; when nothing
-//! has changed, the index is all that is asked for. Servers without OpenAPI v3 give one document
-//! for everything.
+//! The OpenAPI v3 index has the address of each document with a hash of its content. A document whose hash is in
+//! the cache is never fetched again, from whichever cluster it came. If nothing has changed, only the index is
+//! fetched. Servers without OpenAPI v3 have one document for everything.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -26,48 +25,48 @@ use smp_merge::schema::{Gvk, NamedKind, SchemaSource, TypeGraph};
 use smp_overlay::schema_chain::cache::{ALL_GROUPS, SchemaCache, ServerIndex};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// The live link of the schema chain. It connects when it is asked for the first time.
+/// The schema source of a live cluster. Connects on first use.
 #[derive(Debug)]
 pub struct LiveSchema {
     options: ConnectOptions,
     cache: Option<SchemaCache>,
     cluster: OnceLock<Result<Cluster>>,
     known: Mutex<KnownSchemas>,
-    /// Whether what a server may not have published yet is waited for.
-    awaits_changes: bool,
+    /// Wait for schemas that the server may not have published yet.
+    waits_for_changes: bool,
 }
 
-/// How long servers take at most to publish what became of a CRD: they look for changes once a second.
-const PUBLISHED_AFTER: Duration = Duration::from_secs(3);
+/// Maximum time until servers publish a changed CRD. They poll for changes once a second.
+const PUBLISH_DELAY: Duration = Duration::from_secs(3);
 
-/// How long a kind is waited for that is served, and whose schema is not published.
-const SCHEMA_IS_COMING: Duration = Duration::from_secs(10);
+/// Maximum time to wait for the schema of a kind that is already served.
+const SCHEMA_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the server has said so far.
+/// The schemas fetched so far.
 #[derive(Debug, Default)]
 struct KnownSchemas {
     documents: Option<Documents>,
-    /// The graphs by `apiVersion`, or one for [`ALL_GROUPS`].
+    /// Schemas by `apiVersion`, or a single one for [`ALL_GROUPS`].
     graphs: BTreeMap<String, Arc<TypeGraph>>,
-    /// What CRDs say of kinds.
+    /// Schemas of kinds from their CRDs.
     definitions: BTreeMap<Gvk, PublishedDefinition>,
-    /// When the server was asked for the first time.
+    /// Time of the first request.
     since: Option<Instant>,
-    /// Whether it was asked again so late that it had the time to publish what was true then.
-    is_settled: bool,
-    /// How many documents the server gave.
+    /// True once the index was fetched late enough to contain all changes before the first request.
+    is_up_to_date: bool,
+    /// Number of documents that were fetched from the server.
     fetched: usize,
 }
 
-/// Where the document of each `apiVersion` is.
+/// The address of the document of each `apiVersion`.
 pub(super) type Documents = BTreeMap<String, DocumentAddress>;
 
-/// Where a document is, and which one it is.
+/// Address and version of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DocumentAddress {
     /// Path and query.
     pub(super) path: String,
-    /// What the query says of the content; empty when it says nothing.
+    /// The hash in the query; empty if there is none.
     hash: String,
 }
 
@@ -80,23 +79,23 @@ impl DocumentAddress {
 }
 
 impl LiveSchema {
-    /// The schema of the cluster that the options name, kept in `cache` if there is one.
+    /// Returns the schema source of a cluster, cached in `cache` if given.
     #[must_use]
     pub fn new(options: ConnectOptions, cache: Option<SchemaCache>) -> Self {
-        Self { options, cache, cluster: OnceLock::new(), known: Mutex::default(), awaits_changes: false }
+        Self { options, cache, cluster: OnceLock::new(), known: Mutex::default(), waits_for_changes: false }
     }
 
-    /// Waits a few seconds, once, where a custom kind's CRD cannot be read: what the server publishes may be what was
-    /// true before the CRD changed. For what is merged with live objects or sent, which must not lose entries of lists.
+    /// Waits a few seconds, once, if the CRD of a custom kind cannot be read: the published schema may predate a
+    /// change of the CRD. For objects that are merged with live ones or sent, since an outdated schema loses list
+    /// entries.
     #[must_use]
     pub fn awaiting_changes(self) -> Self {
-        Self { awaits_changes: true, ..self }
+        Self { waits_for_changes: true, ..self }
     }
 
-    /// The group-versions whose schemas the server has; [`ALL_GROUPS`] where it has one document for all.
+    /// Returns the group-versions whose schemas the server has, or [`ALL_GROUPS`] if it has one document for all.
     ///
-    /// # Errors
-    /// It cannot be asked.
+    /// # Errors The server cannot be queried.
     pub fn group_versions(&self) -> Result<Vec<String>> {
         let cluster = self.cluster()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -108,10 +107,9 @@ impl LiveSchema {
         Ok(documents.chain(graphs).collect())
     }
 
-    /// Brings the schema of a group-version into the cache; none when the server has no such one.
+    /// Fetches the schema of a group-version into the cache. Returns none if the server does not have it.
     ///
-    /// # Errors
-    /// The server cannot be asked, or its answer cannot be used.
+    /// # Errors The server cannot be queried, or its response is invalid.
     pub fn fetch(&self, api_version: &str) -> Result<Option<(FetchedFrom, Arc<TypeGraph>)>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known.fetched;
@@ -126,8 +124,7 @@ impl LiveSchema {
         cluster.as_ref().map_err(Clone::clone)
     }
 
-    /// The document that has a group-version, and with it the graph of [`ALL_GROUPS`] on servers
-    /// that have only one for all.
+    /// Returns the document with a group-version, or that of [`ALL_GROUPS`] if the server has only one.
     fn graph(&self, known: &mut KnownSchemas, api_version: &str) -> Result<Option<Arc<TypeGraph>>> {
         let cluster = self.cluster()?;
         known.since.get_or_insert_with(Instant::now);
@@ -158,8 +155,8 @@ impl LiveSchema {
         Ok(Some(graph))
     }
 
-    /// A document that was kept before: by its hash, if that was seen to be the hash of its text, else by the hash and
-    /// the server. What one server calls its documents must not count for another.
+    /// Returns a cached document. It is stored by its hash if that is verified to be the hash of its text,
+    /// otherwise by hash and server: unverified hashes of one server must not be used for another.
     fn cached(
         &self,
         cluster: &Cluster,
@@ -170,31 +167,31 @@ impl LiveSchema {
         cache.get_of(cluster.id(), api_version, &address.hash)
     }
 
-    /// Learns where the documents are now, in place of where they were.
+    /// Fetches the index, replacing the known addresses.
     fn index_into(&self, known: &mut KnownSchemas, cluster: &Cluster) -> Result<()> {
         let KnownSchemas { documents, graphs, .. } = self.index(cluster)?;
         (known.documents, known.graphs) = (documents, graphs);
         Ok(())
     }
 
-    /// The schema of a kind that the documents have.
+    /// Returns the schema of a kind from the OpenAPI documents.
     fn published(&self, known: &mut KnownSchemas, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
         Ok(self.graph(known, &gvk.api_version())?.filter(|graph| graph.kind(gvk).is_some()))
     }
 
-    /// The schema of a kind by its CRD, or by the documents when the server had the time to publish what was true when
-    /// it was first asked. A kind that it serves has a schema.
-    fn settled(&self, known: &mut KnownSchemas, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
+    /// Returns the schema of a kind from its CRD, or from the documents once they must contain all changes before
+    /// the first request. Every served kind has a schema.
+    fn up_to_date(&self, known: &mut KnownSchemas, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
         let cluster = self.cluster()?;
         let since = known.since.unwrap_or_else(Instant::now);
-        let mut pause = PUBLISHED_AFTER.saturating_sub(since.elapsed());
+        let mut pause = PUBLISH_DELAY.saturating_sub(since.elapsed());
         loop {
-            if !known.is_settled {
-                pause_for(cluster, pause)?;
+            if !known.is_up_to_date {
+                sleep_for(cluster, pause)?;
                 self.index_into(known, cluster)?;
                 cluster.discovery.forget();
             }
-            known.is_settled = true;
+            known.is_up_to_date = true;
             if let Some(published) = self.published(known, gvk)? {
                 return Ok(Some(published));
             }
@@ -205,14 +202,14 @@ impl LiveSchema {
             if cluster.mapping(gvk).is_none() {
                 return Ok(None);
             }
-            if since.elapsed() >= SCHEMA_IS_COMING {
-                return Err(unpublished(cluster, gvk));
+            if since.elapsed() >= SCHEMA_TIMEOUT {
+                return Err(missing_schema(cluster, gvk));
             }
-            (pause, known.is_settled) = (Duration::from_millis(500), false);
+            (pause, known.is_up_to_date) = (Duration::from_millis(500), false);
         }
     }
 
-    /// Asks for the index; a server that has none is asked for everything at once.
+    /// Fetches the index. If the server has none, fetches the document for everything.
     fn index(&self, cluster: &Cluster) -> Result<KnownSchemas> {
         let Some(documents) = document_index(cluster)? else {
             let Fetched { graph, digests: [_, digest], .. } = document(cluster, "/openapi/v2")?;
@@ -231,14 +228,14 @@ impl LiveSchema {
         self.record(cluster, hashed.map(|(version, a)| (version.clone(), a.hash.clone())).collect());
     }
 
-    /// A cache that cannot be written to costs time, no more.
+    /// Errors of the cache are ignored, since they only cost time.
     fn keep(&self, document: &str, hash: &str, graph: &TypeGraph) {
         if let Some(cache) = &self.cache {
             let _ = cache.put(document, hash, graph);
         }
     }
 
-    /// What kinds are called stays as it was told last.
+    /// Records document hashes. The known names of kinds are kept.
     fn record(&self, cluster: &Cluster, hashes: BTreeMap<String, String>) {
         if let Some(cache) = &self.cache {
             let names = cache.index(cluster.id()).map(|before| before.names).unwrap_or_default();
@@ -247,7 +244,7 @@ impl LiveSchema {
         }
     }
 
-    /// Keeps what kinds are called, for when the server is not asked.
+    /// Records the names of kinds for offline use.
     fn record_names(&self, cluster: &Cluster, kinds: &[NamedKind]) {
         if let Some(cache) = &self.cache {
             let now = ServerIndex::now(cluster.id().clone(), BTreeMap::new());
@@ -264,7 +261,7 @@ impl SchemaSource for LiveSchema {
         "cluster"
     }
 
-    /// By its CRD where there is one to be seen; the documents may say what was true a second ago.
+    /// Uses the CRD if it can be read, since the documents may be a second old.
     fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let published = self.published(&mut known, gvk)?;
@@ -281,8 +278,8 @@ impl SchemaSource for LiveSchema {
         match defined {
             PublishedDefinition::Found(graph) => Ok(Some(graph)),
             PublishedDefinition::Missing if published.is_some() => Ok(published),
-            PublishedDefinition::Missing | PublishedDefinition::Hidden if self.awaits_changes => {
-                self.settled(&mut known, gvk)
+            PublishedDefinition::Missing | PublishedDefinition::Hidden if self.waits_for_changes => {
+                self.up_to_date(&mut known, gvk)
             }
             PublishedDefinition::Missing | PublishedDefinition::Hidden => Ok(published),
         }
@@ -296,31 +293,31 @@ impl SchemaSource for LiveSchema {
     }
 }
 
-fn pause_for(cluster: &Cluster, pause: Duration) -> Result<()> {
+fn sleep_for(cluster: &Cluster, pause: Duration) -> Result<()> {
     cluster.wait(async {
         sleep(pause).await;
         Ok(())
     })
 }
 
-/// The error for a kind that a server has, and does not say the schema of.
-fn unpublished(cluster: &Cluster, gvk: &Gvk) -> Diagnostic {
-    let message = format!("the server has the kind {gvk}, and says nothing of its schema");
-    Diagnostic::error(Code::NoSchema, message).note(format!("said by {}", cluster.endpoint)).help(
-        "add its CRD to the build, give the schema with --schema FILE, or ask for the right to read CRDs",
+/// Returns the error for a served kind without a published schema.
+fn missing_schema(cluster: &Cluster, gvk: &Gvk) -> Diagnostic {
+    let message = format!("the server serves the kind {gvk} but has no schema for it");
+    Diagnostic::error(Code::NoSchema, message).note(format!("reported by {}", cluster.endpoint)).help(
+        "add its CRD to the build, pass the schema with --schema FILE, or request permission to read CRDs",
     )
 }
 
-/// What [`LiveSchema::fetch`] did.
+/// The source of a schema that [`LiveSchema::fetch`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FetchedFrom {
-    /// The cache had the document that the server has now.
+    /// The cache contained the server's current document.
     Cache,
-    /// The server gave it.
+    /// The document was fetched from the server.
     Server,
 }
 
-/// Asks for the documents of OpenAPI v3; none when the server has no such index.
+/// Fetches the index of OpenAPI v3 documents. Returns none if the server has no such index.
 pub(super) fn document_index(cluster: &Cluster) -> Result<Option<Documents>> {
     let answer = cluster.wait(cluster.ask(&Ask::get("/openapi/v3")))?;
     if answer.status == 404 {
@@ -330,27 +327,27 @@ pub(super) fn document_index(cluster: &Cluster) -> Result<Option<Documents>> {
     cluster.read_with(json::decode, &answer).map(|index: OpenApiIndex| Some(index.documents()))
 }
 
-/// A document that a server gave.
+/// A fetched document.
 struct Fetched {
     graph: TypeGraph,
-    /// The SHA-512 of its text in capitals, which API servers call it by, and the SHA-256.
+    /// The SHA-512 of its text in upper case, which API servers use in addresses, and the SHA-256.
     digests: [String; 2],
-    /// Where it was in the end. A server whose documents changed since it gave their addresses sends
-    /// who asks for the old one to the new one; so do the servers of one cluster that differ for a moment.
+    /// The final path. A server whose documents have changed redirects from the old address to the new one, as do
+    /// servers of one cluster that differ temporarily.
     path: String,
 }
 
 /// Fetches and compiles a document.
 fn document(cluster: &Cluster, path: &str) -> Result<Fetched> {
     let answer = cluster.wait(async { cluster.answer(&Ask::get(path)).await })?;
-    let strange = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, path, error);
-    let node = json::read(&answer.body).map_err(|error| strange(&error))?;
-    let graph = read_document(&node).and_then(|model| model.compile()).map_err(|error| strange(&error))?;
+    let invalid = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, path, error);
+    let node = json::read(&answer.body).map_err(|error| invalid(&error))?;
+    let graph = read_document(&node).and_then(|model| model.compile()).map_err(|error| invalid(&error))?;
     let digests = [hex(&Sha512::digest(&answer.body)).to_uppercase(), hex(&Sha256::digest(&answer.body))];
     Ok(Fetched { graph, digests, path: answer.path })
 }
 
-/// The answer of `/openapi/v3`.
+/// The response of `/openapi/v3`.
 #[derive(Debug, Deserialize)]
 struct OpenApiIndex {
     #[serde(deserialize_with = "or_default")]
@@ -365,7 +362,7 @@ struct IndexEntry {
 }
 
 impl OpenApiIndex {
-    /// The documents of group-versions; the index has others, such as `version`.
+    /// Returns the documents of group-versions. The index has others as well, such as `version`.
     fn documents(self) -> Documents {
         let documents = self.paths.into_iter().filter_map(|(path, entry)| {
             let api_version = match path.split('/').collect::<Vec<_>>()[..] {
@@ -384,7 +381,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_index_lists_group_versions() {
+    fn index_lists_group_versions() {
         let text = r#"{"paths":{
             ".well-known/openid-configuration":{"serverRelativeURL":"/openapi/v3/.well-known/x?hash=A"},
             "api":{"serverRelativeURL":"/openapi/v3/api?hash=B"},

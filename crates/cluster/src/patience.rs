@@ -1,34 +1,34 @@
-//! How long an answer is waited for.
+//! Request timeouts.
 
 use std::future::Future;
 use std::time::Duration;
 
 use tokio::time::timeout;
 
-/// How long a server may be silent when no other limit is given.
-const SILENCE: Duration = Duration::from_secs(30);
+/// Maximum time without data from the server if no other limit is set.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long an answer is waited for.
+/// The time limit of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// Until nothing was heard for so long.
+    /// Maximum time without data from the server.
     Silence(Duration),
-    /// So long in all, with all that is sent again.
+    /// Maximum total time, including retries.
     Total(Duration),
     Endless,
 }
 
 impl Patience {
-    /// From `--request-timeout`, of which zero is no limit.
+    /// Converts `--request-timeout`, where zero means no limit.
     pub(super) fn new(limit: Option<Duration>) -> Self {
         match limit {
-            None => Self::Silence(SILENCE),
+            None => Self::Silence(IDLE_TIMEOUT),
             Some(Duration::ZERO) => Self::Endless,
             Some(limit) => Self::Total(limit),
         }
     }
 
-    /// The most that a request may take in all, if there is such a limit.
+    /// Returns the limit of the total time, if any.
     pub(super) fn total(self) -> Option<Duration> {
         match self {
             Self::Total(limit) => Some(limit),
@@ -36,7 +36,7 @@ impl Patience {
         }
     }
 
-    /// How long a request without a limit in all is sent again.
+    /// Returns the time within which a request without a total limit is retried.
     pub(super) fn again_within(self) -> Option<Duration> {
         match self {
             Self::Silence(limit) => Some(2 * limit),
@@ -44,7 +44,7 @@ impl Patience {
         }
     }
 
-    /// Waits for the next sign of life.
+    /// Waits for a future, at most for the time that the server may send nothing.
     pub(super) async fn hear<T>(self, future: impl Future<Output = T>) -> std::result::Result<T, Duration> {
         match self {
             Self::Silence(limit) => timeout(limit, future).await.map_err(|_| limit),

@@ -1,11 +1,10 @@
-//! Which proxy leads to a server: the rules of `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` as Go
-//! programs have them, kubectl among these.
+//! Selects the proxy for a server: `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` as in Go programs such as kubectl.
 
 use std::net::IpAddr;
 
 use http::Uri;
 
-/// The proxy for a server that the environment names, if any.
+/// Returns the proxy of the environment for a server, if any.
 pub(super) fn from_environment(server: &Uri) -> Option<String> {
     let read = |name: &str| {
         let value = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
@@ -17,7 +16,7 @@ pub(super) fn from_environment(server: &Uri) -> Option<String> {
     (!direct).then(|| if proxy.contains("://") { proxy } else { format!("http://{proxy}") })
 }
 
-/// Whether a server is asked without a proxy: this machine always, and all that the list names.
+/// Returns true if a server is reached without a proxy: the local host, and all entries of the list.
 fn is_direct(server: &Uri, no_proxy: &str) -> bool {
     let host =
         server.host().unwrap_or_default().trim_matches(['[', ']']).trim_end_matches('.').to_lowercase();
@@ -31,7 +30,7 @@ fn is_direct(server: &Uri, no_proxy: &str) -> bool {
     })
 }
 
-/// `10.0.0.0/8`
+/// Matches an entry such as `10.0.0.0/8`.
 fn in_network(ip: IpAddr, entry: &str) -> bool {
     let Some((network, length)) = entry.split_once('/') else { return false };
     let (Ok(network), Ok(length)) = (network.parse::<IpAddr>(), length.parse::<u32>()) else { return false };
@@ -44,10 +43,10 @@ fn in_network(ip: IpAddr, entry: &str) -> bool {
     width == network_width && length <= width && ip & mask == network & mask
 }
 
-/// A host or address, perhaps with a port; a domain stands for all below it as well, and only for
-/// those when it starts with a dot.
+/// Matches a host or address, optionally with a port. A domain also matches its subdomains; with a leading dot,
+/// only these.
 fn is_named(host: &str, port: u16, entry: &str) -> bool {
-    // A bare IPv6 address has colons and no port.
+    // An IPv6 address without brackets has colons but no port.
     let with_port = if entry.parse::<IpAddr>().is_ok() { None } else { entry.rsplit_once(':') };
     let name = match with_port.map(|(name, digits)| (name, digits.parse::<u16>())) {
         Some((name, Ok(named))) if named == port => name,
@@ -70,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn some_servers_are_asked_without_a_proxy() {
+    fn no_proxy_matches_as_in_go() {
         let table = [
             ("https://127.0.0.1:6443", "", true),
             ("https://localhost", "", true),

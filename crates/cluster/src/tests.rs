@@ -1,4 +1,4 @@
-//! What real servers do only now and then: old discovery, busy servers, lost connections.
+//! Situations that are rare with real servers: old discovery, busy servers, lost connections.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -40,15 +40,15 @@ fn run(
     resources: &[Resource],
     options: &ServerSideApplyOptions,
 ) -> (Result<ApplySummary>, Vec<String>) {
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     let summary = apply(cluster, resources, options, &mut |event| {
-        told.push(match event {
+        events.push(match event {
             Event::Applied(applied) => format!("{} {}", applied.object, applied.change.word()),
             Event::Failed(failure) => format!("failed {}: {}", failure.object, failure.problem.message()),
             Event::Warning(text) | Event::Remark(text) => format!("warning {text}"),
         });
     });
-    (summary, told)
+    (summary, events)
 }
 
 fn one_at_a_time() -> ServerSideApplyOptions {
@@ -56,7 +56,7 @@ fn one_at_a_time() -> ServerSideApplyOptions {
 }
 
 #[test]
-fn servers_without_summaries_are_asked_for_versions() {
+fn servers_without_aggregated_discovery_are_queried_by_version() {
     let fake = Fake::start(|request| {
         Some(match request {
             "GET /api" | "GET /apis" => ok(r#"{"kind":"APIGroupList","groups":[]}"#),
@@ -69,7 +69,7 @@ fn servers_without_summaries_are_asked_for_versions() {
     let cluster = fake.connect();
     let deployment = resources("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n");
     let (summary, _) = run(&cluster, &deployment, &ServerSideApplyOptions::default());
-    assert!(summary.expect("asked").is_success());
+    assert!(summary.expect("a response").is_success());
     let want = "PATCH /apis/apps/v1/namespaces/default/deployments/d?fieldManager=kubectl-smp&force=false\
                 &fieldValidation=Strict";
     let before = "GET /apis/apps/v1/namespaces/default/deployments/d";
@@ -78,69 +78,69 @@ fn servers_without_summaries_are_asked_for_versions() {
     let old = resources("apiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: d}\n");
     let error = run(&cluster, &old, &ServerSideApplyOptions::default()).0.expect_err("no such version");
     assert_eq!(error.code(), Code::NoMatch);
-    assert_eq!(error.help_text(), Some("it has Deployment in apps/v1"));
-    assert_eq!(fake.take(), ["GET /apis/apps/v1beta1"], "what is known is not asked for again");
+    assert_eq!(error.help_text(), Some("the server has Deployment in apps/v1"));
+    assert_eq!(fake.take(), ["GET /apis/apps/v1beta1"], "known versions are not queried again");
 }
 
 #[test]
-fn busy_servers_are_asked_again() {
-    let refusals = AtomicUsize::new(3);
+fn requests_to_busy_servers_are_retried() {
+    let failures = AtomicUsize::new(3);
     let fake = Fake::start(move |request| {
-        let busy = refusals.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
+        let busy = failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
         Some(match request {
             _ if busy => (429, "retry-after: 0\r\n", "{}".into()),
             "GET /api" => ok(CORE),
             other => object(other),
         })
     });
-    let (summary, told) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
-    assert!(summary.expect("asked").is_success());
-    assert_eq!(told, ["configmap/c0 configured"]);
-    assert_eq!(fake.take().len(), 6, "three refusals, the kinds, what is there, the object");
+    let (summary, events) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
+    assert!(summary.expect("a response").is_success());
+    assert_eq!(events, ["configmap/c0 configured"]);
+    assert_eq!(fake.take().len(), 6, "three retries, discovery, the live object, the apply");
 }
 
-/// What no API server answers when it is asked for an object.
-const STRANGE: [&str; 7] =
+/// Responses that no API server sends for an object.
+const INVALID_RESPONSES: [&str; 7] =
     ["null", "", "[]", "[null]", "\"c0\"", "<html>OK</html>", "{\"kind\": \"ConfigMap\", \"metadata\": {"];
 
 #[test]
-fn what_is_no_object_was_not_applied() {
-    for strange in STRANGE {
-        let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { strange })));
-        let (summary, told) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
+fn invalid_response_to_an_apply_is_an_error() {
+    for invalid in INVALID_RESPONSES {
+        let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { invalid })));
+        let (summary, events) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
         let summary = summary.expect("the kinds are known");
-        assert_eq!((summary.applied, summary.failures.len()), (0, 1), "{strange}: {told:?}");
-        assert!(told[0].contains("is not understood"), "{strange}: {told:?}");
+        assert_eq!((summary.applied, summary.failures.len()), (0, 1), "{invalid}: {events:?}");
+        assert!(events[0].contains("invalid response"), "{invalid}: {events:?}");
     }
 }
 
 #[test]
-fn what_is_another_object_has_not_zero_differences() {
+fn invalid_response_to_a_dry_run_is_an_error() {
     let object_named =
         |kind: &str, name: &str| format!(r#"{{"kind":"{kind}","metadata":{{"name":"{name}"}}}}"#);
     let others = [object_named("Secret", "c0"), object_named("ConfigMap", "c1"), "{}".to_string()];
-    for strange in STRANGE.map(String::from).into_iter().chain(others) {
-        let shown = strange.clone();
-        let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &strange })));
-        let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("asked");
+    for invalid in INVALID_RESPONSES.map(String::from).into_iter().chain(others) {
+        let shown = invalid.clone();
+        let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &invalid })));
+        let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("a response");
         assert_eq!((report.objects.len(), report.problems.len()), (0, 1), "{shown}");
-        assert!(report.problems[0].message().contains("is not understood"), "{shown}");
+        assert!(report.problems[0].message().contains("invalid response"), "{shown}");
     }
     let same = object_named("ConfigMap", "c0");
     let fake = Fake::start(move |request| Some(ok(if request == "GET /api" { CORE } else { &same })));
-    let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("asked");
+    let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("a response");
     assert_eq!((report.objects.len(), report.problems.len()), (1, 0));
 }
 
 #[test]
-fn strange_schemas_and_kinds_are_errors() {
-    for strange in STRANGE {
-        let fake = Fake::start(move |_| Some(ok(strange)));
+fn invalid_schemas_and_discovery_are_errors() {
+    for invalid in INVALID_RESPONSES {
+        let fake = Fake::start(move |_| Some(ok(invalid)));
         let error = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0;
-        assert_eq!(error.expect_err(strange).code(), Code::Remote, "{strange}");
+        assert_eq!(error.expect_err(invalid).code(), Code::Remote, "{invalid}");
         let error =
             LiveSchema::new(fake.options.clone(), None).lookup(&Gvk::from_manifest("ex.io/v1", "Foo"));
-        assert_eq!(error.expect_err(strange).code(), Code::Remote, "{strange}");
+        assert_eq!(error.expect_err(invalid).code(), Code::Remote, "{invalid}");
     }
     let fake = Fake::start(|_| Some(ok("{}")));
     let error = LiveSchema::new(fake.options.clone(), None).lookup(&Gvk::from_manifest("ex.io/v1", "Foo"));
@@ -149,7 +149,7 @@ fn strange_schemas_and_kinds_are_errors() {
 }
 
 #[test]
-fn an_answer_without_end_is_an_error() {
+fn endless_response_is_an_error() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     std::thread::spawn(move || {
@@ -161,28 +161,32 @@ fn an_answer_without_end_is_an_error() {
     });
     let fake = Fake::start(|_| None);
     let options = ConnectOptions { server: Some(format!("http://{address}")), ..fake.options.clone() };
-    let cluster = Cluster::connect(&options).expect("nothing is asked yet");
+    let cluster = Cluster::connect(&options).expect("no request is sent yet");
     let error = run(&cluster, &config_maps(1), &ServerSideApplyOptions::default()).0.expect_err("endless");
     assert_eq!(error.code(), Code::LimitExceeded);
-    assert!(error.message().contains("more than 268435456 bytes"), "{error}");
+    assert!(error.message().contains("exceeds the limit of 268435456 bytes"), "{error}");
 }
 
 #[test]
-fn a_server_that_stays_down_is_given_up() {
+fn retries_end_if_the_server_stays_down() {
     let mut fake = Fake::start(|_| Some((503, "", "down for the day".into())));
     fake.options.request_timeout = Some(Duration::from_secs(1));
     let error =
         run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0.expect_err("refused");
     assert_eq!(error.message(), "down for the day (HTTP 503)");
-    assert_eq!(fake.take().len(), 4, "at once, after 100, 200 and 400 ms; 800 more would be too late");
+    assert_eq!(
+        fake.take().len(),
+        4,
+        "the first, after 100, 200 and 400 ms; another 800 ms would exceed the timeout"
+    );
     let fake = Fake::start(|_| Some((501, "", "never".into())));
     let error = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0;
     assert_eq!(error.expect_err("refused").message(), "never (HTTP 501)");
-    assert_eq!(fake.take().len(), 1, "that does not pass");
+    assert_eq!(fake.take().len(), 1, "a permanent error is not retried");
 }
 
 #[test]
-fn an_answer_may_come_too_late() {
+fn late_response_is_a_timeout() {
     let mut fake = Fake::start(|_| {
         std::thread::sleep(Duration::from_secs(2));
         Some(ok(CORE))
@@ -190,19 +194,19 @@ fn an_answer_may_come_too_late() {
     fake.options.request_timeout = Some(Duration::from_millis(50));
     let error =
         run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default()).0.expect_err("too late");
-    assert!(error.message().contains("did not answer within 50ms"), "{error}");
+    assert!(error.message().contains("did not respond within 50ms"), "{error}");
 }
 
 #[test]
-fn a_dropped_request_is_sent_again_and_stops_no_other() {
+fn dropped_request_is_retried_without_stopping_others() {
     let drops = AtomicUsize::new(2);
     let fake = Fake::start(move |request| {
         let is_dropped = request.contains("/c1?")
             && drops.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
         (!is_dropped).then(|| if request == "GET /api" { ok(CORE) } else { object(request) })
     });
-    let (summary, told) = run(&fake.connect(), &config_maps(3), &one_at_a_time());
-    assert!(summary.expect("asked").is_success(), "{told:?}");
+    let (summary, events) = run(&fake.connect(), &config_maps(3), &one_at_a_time());
+    assert!(summary.expect("a response").is_success(), "{events:?}");
     assert_eq!(fake.take().iter().filter(|request| request.contains("/c1?")).count(), 3);
 
     let mut fake = Fake::start(|request| {
@@ -212,17 +216,17 @@ fn a_dropped_request_is_sent_again_and_stops_no_other() {
         Some(if request == "GET /api" { ok(CORE) } else { object(request) })
     });
     fake.options.request_timeout = Some(Duration::from_millis(300));
-    let (summary, told) = run(&fake.connect(), &config_maps(5), &one_at_a_time());
-    let summary = summary.expect("asked");
-    assert_eq!((summary.applied, summary.failures.len(), summary.skipped.len()), (4, 1, 0), "{told:?}");
+    let (summary, events) = run(&fake.connect(), &config_maps(5), &one_at_a_time());
+    let summary = summary.expect("a response");
+    assert_eq!((summary.applied, summary.failures.len(), summary.skipped.len()), (4, 1, 0), "{events:?}");
     assert!(
-        told[1].contains("configmap/c1: the cluster at ") && told[1].contains("within 300ms"),
-        "{told:?}"
+        events[1].contains("configmap/c1: the cluster at ") && events[1].contains("within 300ms"),
+        "{events:?}"
     );
 }
 
 #[test]
-fn a_server_that_is_gone_ends_the_run() {
+fn unreachable_server_ends_the_run() {
     let left = AtomicUsize::new(4);
     let mut fake = Fake::start(move |request| {
         left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).ok()?;
@@ -230,10 +234,10 @@ fn a_server_that_is_gone_ends_the_run() {
     });
     fake.options.request_timeout = Some(Duration::from_millis(50));
     let cluster = fake.connect();
-    let (summary, told) = run(&cluster, &config_maps(50), &one_at_a_time());
-    let summary = summary.expect("it began well");
+    let (summary, events) = run(&cluster, &config_maps(50), &one_at_a_time());
+    let summary = summary.expect("the run started");
     assert_eq!((summary.applied, summary.failures.len(), summary.skipped.len()), (1, 10, 39));
-    assert!(told[1].contains("configmap/c1") && told[1].contains("cannot be reached"), "{told:?}");
+    assert!(events[1].contains("configmap/c1") && events[1].contains("cannot be reached"), "{events:?}");
     assert_eq!(summary.skipped[0].to_string(), "configmap/c11");
 
     let report = diff(&fake.connect(), &config_maps(2), &DiffOptions::default());
@@ -270,41 +274,41 @@ fn crd_server(condition: &'static str, not_yet: usize) -> Fake {
 }
 
 #[test]
-fn a_kind_may_be_served_a_little_later_than_it_is_established() {
+fn apply_waits_until_an_established_kind_is_served() {
     let established = r#"{"metadata":{"name":"foos.ex.io"},"status":{"conditions":[{"type":"Established","status":"True"}]}}"#;
     let fake = crd_server(established, 2);
-    let (summary, told) = run(&fake.connect(), &resources(CRD), &ServerSideApplyOptions::default());
-    assert!(summary.expect("asked").is_success(), "{told:?}");
+    let (summary, events) = run(&fake.connect(), &resources(CRD), &ServerSideApplyOptions::default());
+    assert!(summary.expect("a response").is_success(), "{events:?}");
     let patches = fake.take().iter().filter(|r| r.starts_with("PATCH /apis/ex.io/v1/foos/f?")).count();
     assert_eq!(patches, 3);
 }
 
 #[test]
-fn custom_resources_are_not_sent_when_their_definition_is_refused() {
+fn custom_resources_are_not_sent_without_their_crd() {
     let taken = r#"{"metadata":{"name":"foos.ex.io"},"status":{"conditions":[{"type":"NamesAccepted","status":"False","message":"taken"}]}}"#;
     let fake = crd_server(taken, 0);
-    let (summary, told) = run(&fake.connect(), &resources(CRD), &ServerSideApplyOptions::default());
-    let summary = summary.expect("asked");
-    assert_eq!((summary.applied, summary.failures.len()), (1, 2), "{told:?}");
-    assert!(told[1].contains("the server does not accept its names: taken"), "{told:?}");
-    assert!(told[2].contains("not sent, since its CustomResourceDefinition foos.ex.io"), "{told:?}");
+    let (summary, events) = run(&fake.connect(), &resources(CRD), &ServerSideApplyOptions::default());
+    let summary = summary.expect("a response");
+    assert_eq!((summary.applied, summary.failures.len()), (1, 2), "{events:?}");
+    assert!(events[1].contains("the server does not accept the names of the CRD: taken"), "{events:?}");
+    assert!(events[2].contains("not sent: its CustomResourceDefinition foos.ex.io"), "{events:?}");
     assert!(fake.take().iter().all(|request| !request.starts_with("PATCH /apis/ex.io/")));
 }
 
 #[test]
-fn definitions_are_not_waited_for_without_end() {
+fn waiting_for_a_crd_times_out() {
     let fake = crd_server(r#"{"metadata":{"name":"foos.ex.io"}}"#, 0);
     let options = ServerSideApplyOptions {
         crd_timeout: Duration::from_millis(120),
         ..ServerSideApplyOptions::default()
     };
-    let (summary, told) = run(&fake.connect(), &resources(CRD), &options);
-    assert_eq!(summary.expect("asked").failures.len(), 2);
-    assert!(told[1].contains("it was not established within 120ms"), "{told:?}");
+    let (summary, events) = run(&fake.connect(), &resources(CRD), &options);
+    assert_eq!(summary.expect("a response").failures.len(), 2);
+    assert!(events[1].contains("the CRD was not established within 120ms"), "{events:?}");
 }
 
 #[test]
-fn servers_without_openapi_v3_give_one_document_for_all() {
+fn servers_without_openapi_v3_have_one_document_for_all_kinds() {
     let fake = Fake::start(|request| {
         Some(match request {
             "GET /openapi/v2" => ok(r#"{"definitions":{"io.ex.Foo":{"type":"object",
@@ -317,16 +321,16 @@ fn servers_without_openapi_v3_give_one_document_for_all() {
     let cache = SchemaCache::open(Some(folder.path().into())).expect("given");
     let live = LiveSchema::new(fake.options.clone(), Some(cache.clone()));
     let foo = Gvk::from_manifest("ex.io/v1", "Foo");
-    let graph = live.lookup(&foo).expect("asked").expect("known");
+    let graph = live.lookup(&foo).expect("a response").expect("known");
     assert!(graph.kind(&foo).expect("known").has_field("spec"));
-    assert!(live.lookup(&Gvk::from_manifest("ex.io/v1", "Bar")).expect("asked").is_none());
+    assert!(live.lookup(&Gvk::from_manifest("ex.io/v1", "Bar")).expect("a response").is_none());
     assert_eq!(fake.take()[..2], ["GET /openapi/v3", "GET /openapi/v2"]);
     let server = fake.options.server_id().expect("given");
     assert_eq!(cache.index(&server).map(|index| index.hashes.len()), Some(1));
 }
 
 #[test]
-fn a_program_with_a_runtime_of_its_own_may_wait_as_well() {
+fn methods_may_be_called_within_another_runtime() {
     let fake = Fake::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let cluster = Arc::new(fake.connect());
@@ -335,7 +339,7 @@ fn a_program_with_a_runtime_of_its_own_may_wait_as_well() {
         drop(cluster);
         summary
     });
-    assert_eq!(summary.expect("asked").applied, 3);
+    assert_eq!(summary.expect("a response").applied, 3);
 }
 
 const INDEX: &str =
@@ -349,7 +353,7 @@ fn foo_with(field: &str) -> String {
 }
 
 #[test]
-fn who_asks_for_an_old_document_is_led_to_the_new_one() {
+fn redirect_to_a_newer_document_is_followed() {
     let location = "location: /openapi/v3/apis/ex.io/v1?hash=NEW\r\n";
     let fake = Fake::start(move |request| {
         Some(match request {
@@ -363,12 +367,12 @@ fn who_asks_for_an_old_document_is_led_to_the_new_one() {
     let cache = SchemaCache::open(Some(folder.path().into())).expect("given");
     let foo = Gvk::from_manifest("ex.io/v1", "Foo");
     let live = LiveSchema::new(fake.options.clone(), Some(cache.clone()));
-    let graph = live.lookup(&foo).expect("asked").expect("known");
+    let graph = live.lookup(&foo).expect("a response").expect("known");
     assert!(graph.kind(&foo).expect("known").has_field("new"));
     let server = fake.options.server_id().expect("given");
     assert!(
         ["OLD", "NEW"].iter().all(|hash| cache.get("ex.io/v1", hash).is_none()),
-        "the server's word alone"
+        "the hash is not verified"
     );
     assert!(cache.get_of(&server, "ex.io/v1", "NEW").is_some());
     let record = cache.index(&server).expect("kept");
@@ -379,9 +383,9 @@ fn who_asks_for_an_old_document_is_led_to_the_new_one() {
     );
 }
 
-/// Aggregated servers may call their documents by anything.
+/// Aggregated API servers may use any hashes.
 #[test]
-fn documents_with_a_hash_that_is_not_their_own_stay_known_offline() {
+fn documents_with_unverified_hashes_are_cached_for_offline_use() {
     let fake = Fake::start(|request| {
         Some(match request {
             "GET /openapi/v3" => ok(INDEX
@@ -394,25 +398,28 @@ fn documents_with_a_hash_that_is_not_their_own_stay_known_offline() {
     let folder = tempfile::tempdir().expect("a folder");
     let cache = SchemaCache::open(Some(folder.path().into())).expect("given");
     let foos = ["ex.io/v1", "ex.org/v1"].map(|version| Gvk::from_manifest(version, "Foo"));
-    let mut asked = Vec::new();
-    // Each run asks for some kinds: all, none, one.
+    let mut requests = Vec::new();
+    // Each run looks up some kinds: all, none, one.
     for kinds in [&foos[..], &[], &foos[..1]] {
         let live = LiveSchema::new(fake.options.clone(), Some(cache.clone()));
-        live.group_versions().expect("asked");
+        live.group_versions().expect("a response");
         for kind in kinds {
-            assert!(live.lookup(kind).expect("asked").is_some());
+            assert!(live.lookup(kind).expect("a response").is_some());
         }
-        asked.push(fake.take().iter().filter(|request| request.contains("hash=")).count());
+        requests.push(fake.take().iter().filter(|request| request.contains("hash=")).count());
         let offline = CacheSource::new(cache.clone(), fake.options.server_id().ok());
         for kind in &foos {
-            assert!(offline.lookup(kind).expect("asked").is_some(), "{kind} is known offline: {asked:?}");
+            assert!(
+                offline.lookup(kind).expect("a response").is_some(),
+                "{kind} is known offline: {requests:?}"
+            );
         }
     }
-    assert_eq!(asked, [2, 0, 0], "each document is fetched once");
+    assert_eq!(requests, [2, 0, 0], "each document is fetched once");
 }
 
 #[test]
-fn credentials_are_not_sent_elsewhere() {
+fn redirects_to_other_servers_are_rejected() {
     for location in ["location: https://evil.example/x\r\n", "location: //evil.example/x\r\n"] {
         let fake = Fake::start(move |request| {
             Some(if request == "GET /openapi/v3" { ok(INDEX) } else { (301, location, "moved".into()) })
@@ -432,7 +439,7 @@ fn credentials_are_not_sent_elsewhere() {
 }
 
 #[test]
-fn each_run_asks_what_the_server_has_now() {
+fn each_run_fetches_the_current_documents() {
     let changed = Arc::new(AtomicUsize::new(0));
     let seen = Arc::clone(&changed);
     let fake = Fake::start(move |request| {
@@ -450,19 +457,19 @@ fn each_run_asks_what_the_server_has_now() {
     let has = |field| {
         let cache = SchemaCache::open(Some(folder.path().into()));
         let live = LiveSchema::new(fake.options.clone(), cache);
-        let graph = live.lookup(&foo).expect("asked").expect("known");
+        let graph = live.lookup(&foo).expect("a response").expect("known");
         graph.kind(&foo).expect("known").has_field(field)
     };
     assert!(has("a") && has("a"));
-    let documents = fake.take().iter().filter(|asked| asked.contains("?hash=")).count();
+    let documents = fake.take().iter().filter(|request| request.contains("?hash=")).count();
     assert_eq!(documents, 1, "the document is fetched once");
     changed.store(1, Ordering::SeqCst);
     assert!(has("b"));
 }
 
-/// A config map that `kubectl apply` applied client-side, or that was moved from it already.
-fn applied_client_side(is_moved: bool) -> Reply {
-    let (manager, operation) = if is_moved { ("kubectl-smp", "Apply") } else { ("kubectl", "Update") };
+/// A ConfigMap that `kubectl apply` applied client-side, or that was migrated from it already.
+fn applied_client_side(is_migrated: bool) -> Reply {
+    let (manager, operation) = if is_migrated { ("kubectl-smp", "Apply") } else { ("kubectl", "Update") };
     ok(format!(
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"c0","uid":"u","resourceVersion":"7","managedFields":[
         {{"manager":"{manager}","operation":"{operation}","apiVersion":"v1","fieldsV1":{{"f:metadata":{{"f:annotations":
@@ -471,27 +478,27 @@ fn applied_client_side(is_moved: bool) -> Reply {
 }
 
 #[test]
-fn what_a_lost_answer_moved_is_applied_again() {
-    let moved = AtomicUsize::new(0);
+fn migration_with_a_lost_response_is_completed() {
+    let migrated = AtomicUsize::new(0);
     let fake = Fake::start(move |request| {
         Some(match request {
             "GET /api" => ok(CORE),
-            // The first time it was done, and nobody heard of it.
+            // The first request succeeded, but its response was lost.
             patch if patch.starts_with("PATCH") && !patch.contains("force") => {
-                moved.fetch_add(1, Ordering::SeqCst);
+                migrated.fetch_add(1, Ordering::SeqCst);
                 (409, "", r#"{"message":"changed meanwhile"}"#.into())
             }
-            _ => applied_client_side(moved.load(Ordering::SeqCst) > 0),
+            _ => applied_client_side(migrated.load(Ordering::SeqCst) > 0),
         })
     });
-    let (summary, told) = run(&fake.connect(), &config_maps(1), &one_at_a_time());
-    assert!(summary.expect("asked").is_success(), "{told:?}");
+    let (summary, events) = run(&fake.connect(), &config_maps(1), &one_at_a_time());
+    assert!(summary.expect("a response").is_success(), "{events:?}");
     let applied = fake.take().iter().filter(|request| request.contains("force=")).count();
-    assert_eq!(applied, 2, "what client-side apply left goes with the second");
+    assert_eq!(applied, 2, "the second apply removes fields of client-side apply");
 }
 
 #[test]
-fn what_was_applied_and_not_moved_is_told() {
+fn failed_migration_is_reported() {
     for answer in [(403, "", r#"{"message":"no"}"#.to_string()), (409, "", "{}".to_string())] {
         let fake = Fake::start(move |request| {
             Some(match request {
@@ -500,15 +507,15 @@ fn what_was_applied_and_not_moved_is_told() {
                 _ => applied_client_side(false),
             })
         });
-        let summary = run(&fake.connect(), &config_maps(1), &one_at_a_time()).0.expect("asked");
+        let summary = run(&fake.connect(), &config_maps(1), &one_at_a_time()).0.expect("a response");
         let problem = &summary.failures[0].problem;
-        let told = format!("{problem} {:?}", problem.notes());
-        assert!(told.contains("fields of client-side apply stay in it"), "{told}");
+        let events = format!("{problem} {:?}", problem.notes());
+        assert!(events.contains("keeps fields of client-side apply"), "{events}");
     }
 }
 
 #[test]
-fn what_a_server_cannot_tell_is_not_gone() {
+fn object_that_cannot_be_read_does_not_count_as_gone() {
     let reads = AtomicUsize::new(0);
     let immutable = r#"{"message":"no","details":{"causes":[{"reason":"FieldValueInvalid","field":"data",
         "message":"Invalid value: 1: field is immutable"}]}}"#;
@@ -527,15 +534,15 @@ fn what_a_server_cannot_tell_is_not_gone() {
         delete_timeout: Duration::from_millis(500),
         ..one_at_a_time()
     };
-    let summary = run(&fake.connect(), &config_maps(1), &options).0.expect("asked");
+    let summary = run(&fake.connect(), &config_maps(1), &options).0.expect("a response");
     let problem = &summary.failures[0].problem;
-    assert!(problem.message().contains("it is not gone after 500ms"), "{problem}");
-    assert_eq!(problem.notes(), ["it was deleted to be made anew, and was not made"]);
+    assert!(problem.message().contains("the object still exists after 500ms"), "{problem}");
+    assert_eq!(problem.notes(), ["the object was deleted to be recreated, but could not be created"]);
     let sent = fake.take().iter().filter(|request| request.starts_with("PATCH")).count();
-    assert_eq!(sent, 1, "nothing is applied to what may still be there");
+    assert_eq!(sent, 1, "nothing is applied while the object may still exist");
 }
 
-/// A document of `ex.io/v1` in which the kind has a list of that type.
+/// A document of `ex.io/v1` in which the kind has a list of the given type.
 fn document(list_type: &str) -> String {
     format!(
         r#"{{"components":{{"schemas":{{"io.ex.Foo":{{"type":"object",
@@ -545,7 +552,7 @@ fn document(list_type: &str) -> String {
     )
 }
 
-/// A server that serves Foo, whose CRD may not be read, and that publishes `later` some time after it was asked first.
+/// A server that serves Foo, whose CRD cannot be read, and publishes `later` some time after the first request.
 fn late_server(first: &'static str, later: &'static str, after: Duration) -> Fake {
     let start = std::sync::OnceLock::new();
     Fake::start(move |request| {
@@ -569,39 +576,39 @@ fn late_server(first: &'static str, later: &'static str, after: Duration) -> Fak
 }
 
 #[test]
-fn what_is_published_late_counts_where_no_definition_may_be_read() {
+fn schema_published_late_is_used_without_access_to_crds() {
     let foo = Gvk::from_manifest("ex.io/v1", "Foo");
     let list_type = |live: &LiveSchema| {
-        let graph = live.lookup(&foo).expect("asked").expect("known");
+        let graph = live.lookup(&foo).expect("a response").expect("known");
         graph.kind(&foo).expect("known").field("spec").list_type()
     };
     for first in ["atomic", "none"] {
         let fake = late_server(first, "set", Duration::from_secs(1));
         let live = LiveSchema::new(fake.options.clone(), None).awaiting_changes();
         assert_eq!(list_type(&live), Some(smp_merge::schema::ListType::Set), "{first}");
-        let asked = fake.take().iter().filter(|request| *request == "GET /openapi/v3").count();
+        let requests = fake.take().iter().filter(|request| *request == "GET /openapi/v3").count();
         assert_eq!(list_type(&live), Some(smp_merge::schema::ListType::Set), "{first}");
-        assert_eq!((asked, fake.take().len()), (2, 0), "that is waited for once");
+        assert_eq!((requests, fake.take().len()), (2, 0), "the wait happens once");
     }
     let fake = late_server("atomic", "set", Duration::from_secs(60));
     let live = LiveSchema::new(fake.options.clone(), None);
-    assert_eq!(list_type(&live), Some(smp_merge::schema::ListType::Atomic), "a build waits for nothing");
+    assert_eq!(list_type(&live), Some(smp_merge::schema::ListType::Atomic), "a build does not wait");
 }
 
 #[test]
-fn a_kind_that_is_served_without_a_schema_is_refused() {
+fn served_kind_without_a_schema_is_rejected() {
     let foo = Gvk::from_manifest("ex.io/v1", "Foo");
     let fake = late_server("none", "none", Duration::ZERO);
     let live = LiveSchema::new(fake.options.clone(), None).awaiting_changes();
     let problem = live.lookup(&foo).expect_err("it has no schema");
     assert_eq!(problem.code(), Code::NoSchema);
-    assert!(problem.message().contains("says nothing of its schema"), "{problem}");
+    assert!(problem.message().contains("has no schema for it"), "{problem}");
     let bar = Gvk::from_manifest("ex.io/v1", "Bar");
-    assert!(live.lookup(&bar).expect("asked").is_none(), "it is not served");
+    assert!(live.lookup(&bar).expect("a response").is_none(), "it is not served");
 }
 
 #[test]
-fn what_a_proxy_does_not_find_may_be_there() {
+fn not_found_page_of_a_proxy_leaves_the_object_unknown() {
     let page = || (404, "", "<html>not found</html>".to_string());
     let fake = Fake::start(move |request| {
         Some(match request {
@@ -610,15 +617,15 @@ fn what_a_proxy_does_not_find_may_be_there() {
             other => object(other),
         })
     });
-    let (_, told) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
-    assert_eq!(told, ["configmap/c0 serverside-applied"], "nobody knows whether it was there");
-    let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("asked");
+    let (_, events) = run(&fake.connect(), &config_maps(1), &ServerSideApplyOptions::default());
+    assert_eq!(events, ["configmap/c0 serverside-applied"], "the previous state is unknown");
+    let report = diff(&fake.connect(), &config_maps(1), &DiffOptions::default()).expect("a response");
     assert_eq!((report.objects.len(), report.problems.len()), (0, 1));
     assert!(report.problems[0].message().contains("HTTP 404"), "{:?}", report.problems);
 }
 
 #[test]
-fn the_annotation_of_kubectl_is_sent_by_kubectl_alone() {
+fn last_applied_annotation_is_sent_only_by_kubectl() {
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c0, annotations: \
                 {kubectl.kubernetes.io/last-applied-configuration: '{}'}}\n";
     let objects = resources(text);
@@ -629,39 +636,39 @@ fn the_annotation_of_kubectl_is_sent_by_kubectl_alone() {
         let planned = super::planned_without_server(&objects, &fake.options, manager).expect("planned");
         assert_eq!(planned[0].get_path(&["metadata", "annotations"]).is_some(), is_sent, "{manager}");
         let options = ServerSideApplyOptions { field_manager: manager.into(), ..Default::default() };
-        let (_, told) = run(&fake.connect(), &objects, &options);
-        let is_warned = told.iter().any(|line| line.starts_with("warning configmap/c0: its annotation"));
-        assert_eq!(is_warned, !is_sent, "{told:?}");
+        let (_, events) = run(&fake.connect(), &objects, &options);
+        let is_warned = events.iter().any(|line| line.starts_with("warning configmap/c0: the annotation"));
+        assert_eq!(is_warned, !is_sent, "{events:?}");
         let options = DiffOptions { field_manager: manager.into(), ..Default::default() };
-        let report = diff(&fake.connect(), &objects, &options).expect("asked");
+        let report = diff(&fake.connect(), &objects, &options).expect("a response");
         assert_eq!(report.remarks.is_empty(), is_sent, "{:?}", report.remarks);
-        assert!(report.warnings.is_empty(), "no server said so: {:?}", report.warnings);
+        assert!(report.warnings.is_empty(), "no warning of the server: {:?}", report.warnings);
     }
 }
 
 #[test]
-fn names_that_are_no_texts_are_errors_before_anything_is_sent() {
-    for (field, is_text) in
+fn names_that_are_not_strings_are_errors_before_anything_is_sent() {
+    for (field, is_string) in
         [("name: y", false), ("name: 1", false), ("name: a, namespace: true", false), ("name: \"y\"", true)]
     {
         let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{{field}}}\n");
         let sources = SourceMap::default();
         let id = sources.add("test.yaml", text);
         let nodes = parse_documents(&sources, id, ParseOptions::kubectl()).expect("YAML");
-        let made = |node| Resource::new(node, &Schema::none()).expect("a resource");
-        let objects: Vec<_> = nodes.into_iter().map(made).chain(config_maps(1)).collect();
+        let resource = |node| Resource::new(node, &Schema::none()).expect("a resource");
+        let objects: Vec<_> = nodes.into_iter().map(resource).chain(config_maps(1)).collect();
         let fake =
             Fake::start(|request| Some(if request == "GET /api" { ok(CORE) } else { object(request) }));
         let (summary, _) = run(&fake.connect(), &objects, &ServerSideApplyOptions::default());
-        assert_eq!(summary.is_ok(), is_text, "{field}");
-        assert_eq!(fake.take().iter().any(|request| request.starts_with("PATCH")), is_text, "{field}");
+        assert_eq!(summary.is_ok(), is_string, "{field}");
+        assert_eq!(fake.take().iter().any(|request| request.starts_with("PATCH")), is_string, "{field}");
     }
 }
 
 #[test]
-fn an_answer_that_ends_in_the_middle_is_asked_for_again() {
-    for cuts in [1, usize::MAX] {
-        let left = AtomicUsize::new(cuts);
+fn truncated_response_is_retried() {
+    for truncations in [1, usize::MAX] {
+        let left = AtomicUsize::new(truncations);
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         std::thread::spawn(move || {
@@ -671,10 +678,10 @@ fn an_answer_that_ends_in_the_middle_is_asked_for_again() {
                 let request = String::from_utf8_lossy(&bytes[..length]).to_string();
                 let line =
                     request.lines().next().unwrap_or_default().trim_end_matches(" HTTP/1.1").to_string();
-                let is_cut = line.starts_with("PATCH")
+                let is_truncated = line.starts_with("PATCH")
                     && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1)).is_ok();
                 let body = if line == "GET /api" { CORE.to_string() } else { object(&line).2 };
-                let body = if is_cut { &body[..body.len() / 2] } else { &body };
+                let body = if is_truncated { &body[..body.len() / 2] } else { &body };
                 let _ = client
                     .write_all(format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{body}").as_bytes());
             }
@@ -682,23 +689,23 @@ fn an_answer_that_ends_in_the_middle_is_asked_for_again() {
         let fake = Fake::start(|_| None);
         let timeout = Some(Duration::from_secs(1));
         let options = ConnectOptions { server: Some(url), request_timeout: timeout, ..fake.options.clone() };
-        let cluster = Cluster::connect(&options).expect("nothing is asked yet");
-        let (summary, told) = run(&cluster, &config_maps(1), &ServerSideApplyOptions::default());
-        let summary = summary.expect("asked");
-        assert_eq!(summary.is_success(), cuts == 1, "{told:?}");
+        let cluster = Cluster::connect(&options).expect("no request is sent yet");
+        let (summary, events) = run(&cluster, &config_maps(1), &ServerSideApplyOptions::default());
+        let summary = summary.expect("a response");
+        assert_eq!(summary.is_success(), truncations == 1, "{events:?}");
         let notes = summary.failures.first().map(|failure| failure.problem.notes().join("\n"));
-        assert!(notes.is_none_or(|notes| notes.contains("may have been applied")), "{told:?}");
+        assert!(notes.is_none_or(|notes| notes.contains("may have been applied")), "{events:?}");
     }
 }
 
 #[test]
-fn a_group_whose_server_is_down_is_not_gone() {
+fn group_of_an_unavailable_server_is_not_removed() {
     const STALE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{"name":"e.com"},"versions":[
         {"version":"v1","freshness":"Stale","resources":[]}]}]}"#;
     const GROUP: &str =
         r#"{"kind":"APIGroup","name":"e.com","versions":[{"groupVersion":"e.com/v1","version":"v1"}]}"#;
     let served = r#"{"kind":"APIResourceList","groupVersion":"e.com/v1","resources":[]}"#;
-    for (version, is_told, lost) in
+    for (version, is_complete, removed) in
         [((503, "", "down".to_string()), false, None), (ok(served), true, Some(true))]
     {
         let fake = Fake::start(move |request| {
@@ -712,16 +719,16 @@ fn a_group_whose_server_is_down_is_not_gone() {
         });
         let mut options = fake.options.clone();
         options.request_timeout = Some(Duration::from_secs(2));
-        let cluster = Cluster::connect(&options).expect("nothing is asked yet");
-        cluster.resources().expect("the rest is told");
-        assert_eq!(cluster.untold().is_none(), is_told, "{:?}", cluster.untold());
-        let said = cluster.wait(cluster.has_lost("e.com", "Foo"));
-        assert_eq!(said.ok(), lost);
+        let cluster = Cluster::connect(&options).expect("no request is sent yet");
+        cluster.resources().expect("the other groups are listed");
+        assert_eq!(cluster.untold().is_none(), is_complete, "{:?}", cluster.untold());
+        let is_removed = cluster.wait(cluster.has_lost("e.com", "Foo"));
+        assert_eq!(is_removed.ok(), removed);
     }
 }
 
 #[test]
-fn what_a_proxy_does_not_find_was_not_deleted() {
+fn not_found_page_of_a_proxy_does_not_count_as_deleted() {
     let none = r#"{"kind":"Status","apiVersion":"v1","reason":"NotFound","message":"none","code":404}"#;
     for (body, absent, failed) in [("404 page not found", 0, 1), (none, 1, 0)] {
         let fake = Fake::start(move |request| {

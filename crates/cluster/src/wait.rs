@@ -1,4 +1,4 @@
-//! Waiting until CRDs can be used.
+//! Waiting until CRDs are established.
 
 use std::time::Duration;
 
@@ -13,29 +13,29 @@ use super::status::{conditions, says};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
 
-/// How far a CRD is.
+/// State of a CRD.
 #[derive(Debug, PartialEq, Eq)]
-enum Progress {
+enum CrdState {
     Established,
     Waiting,
-    /// Its names are taken; this does not pass by waiting.
+    /// Its names conflict with another CRD. Waiting does not help.
     Refused(String),
 }
 
-/// The progress of a CRD by its conditions.
+/// Returns the state of a CRD from its conditions.
 ///
 /// # Errors
 /// The conditions are malformed.
-fn progress(definition: &Node) -> std::result::Result<Progress, String> {
+fn crd_state(definition: &Node) -> std::result::Result<CrdState, String> {
     let conditions = conditions(definition)?;
     if says(&conditions, "Established", "True") {
-        return Ok(Progress::Established);
+        return Ok(CrdState::Established);
     }
-    let refused = conditions.iter().find(|one| one.kind == "NamesAccepted" && one.status == "False");
-    Ok(refused.map_or(Progress::Waiting, |one| Progress::Refused(one.message.into())))
+    let rejected = conditions.iter().find(|one| one.kind == "NamesAccepted" && one.status == "False");
+    Ok(rejected.map_or(CrdState::Waiting, |one| CrdState::Refused(one.message.into())))
 }
 
-/// The first and the longest pause between two looks.
+/// The first and the longest pause between requests.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
 impl Cluster {
@@ -45,18 +45,18 @@ impl Cluster {
         let (start, mut pause) = (Instant::now(), PAUSES.0);
         loop {
             let definition = self.read_with(json::read_object, &self.answer(&ask).await?)?;
-            let progress = progress(&definition);
-            match progress.map_err(|error| not_understood(&self.endpoint, &ask.path, &error))? {
-                Progress::Established => return Ok(()),
-                Progress::Refused(reason) => {
-                    let message = format!("the server does not accept its names: {reason}");
+            let crd_state = crd_state(&definition);
+            match crd_state.map_err(|error| not_understood(&self.endpoint, &ask.path, &error))? {
+                CrdState::Established => return Ok(()),
+                CrdState::Refused(reason) => {
+                    let message = format!("the server does not accept the names of the CRD: {reason}");
                     return Err(Diagnostic::error(Code::Remote, message));
                 }
-                Progress::Waiting if start.elapsed() >= limit => {
-                    let message = format!("it was not established within {limit:?}");
+                CrdState::Waiting if start.elapsed() >= limit => {
+                    let message = format!("the CRD was not established within {limit:?}");
                     return Err(Diagnostic::error(Code::Remote, message));
                 }
-                Progress::Waiting => tokio::time::sleep(pause).await,
+                CrdState::Waiting => tokio::time::sleep(pause).await,
             }
             pause = (pause * 2).min(PAUSES.1);
         }
@@ -68,24 +68,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_say_how_far_it_is() {
+    fn state_is_read_from_conditions() {
         let table = [
-            (r#"{"metadata":{}}"#, Progress::Waiting),
-            (r#"{"status":{"conditions":null}}"#, Progress::Waiting),
-            (r#"{"status":{"conditions":[{"type":"Established","status":"False"}]}}"#, Progress::Waiting),
+            (r#"{"metadata":{}}"#, CrdState::Waiting),
+            (r#"{"status":{"conditions":null}}"#, CrdState::Waiting),
+            (r#"{"status":{"conditions":[{"type":"Established","status":"False"}]}}"#, CrdState::Waiting),
             (
                 r#"{"status":{"conditions":[{"type":"NamesAccepted","status":"True"},
                     {"type":"Established","status":"True","message":"ok"}]}}"#,
-                Progress::Established,
+                CrdState::Established,
             ),
             (
                 r#"{"status":{"conditions":[{"type":"NamesAccepted","status":"False","message":"taken"}]}}"#,
-                Progress::Refused("taken".into()),
+                CrdState::Refused("taken".into()),
             ),
         ];
         for (text, want) in table {
             let definition = json::read(text.as_bytes()).expect(text);
-            assert_eq!(progress(&definition), Ok(want), "{text}");
+            assert_eq!(crd_state(&definition), Ok(want), "{text}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Who else has a word when an object is updated: webhooks and policies of admission, and who may update it at all.
+//! Admission of updates: webhooks, admission policies, and permission to update.
 //!
-//! What is built into a server, and what it reads from files of its own, it does not tell. That changes pods only, as
-//! far as Kubernetes' own goes, and these are never passed over.
+//! Admission plugins that are built into a server or configured by files are not visible to clients. Those of
+//! Kubernetes itself change only pods, which are never skipped.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ use crate::mapping::Mapping;
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::Result;
 
-/// Kinds whose objects look at others before these are kept; the first two have been there for long.
+/// Kinds that configure admission. Every supported server has the first two.
 const KINDS: [&str; 4] = [
     "MutatingWebhookConfiguration",
     "ValidatingWebhookConfiguration",
@@ -27,15 +27,15 @@ const GROUP: &str = "admissionregistration.k8s.io";
 
 static BUILT_IN: LazyLock<Schema> = LazyLock::new(Schema::embedded);
 
-/// What may see an update before it is kept.
+/// The webhook and policy rules that may apply to updates.
 #[derive(Debug)]
 pub(super) struct Admission {
-    /// None when that may not be read.
+    /// None if they cannot be read.
     rules: Option<Vec<Value>>,
 }
 
 impl Admission {
-    /// Asks for all webhooks and policies.
+    /// Lists all webhooks and policies.
     pub(super) async fn of(cluster: &Cluster) -> Result<Self> {
         let kinds = KINDS[..2].iter().map(|kind| Gvk::from_manifest(&format!("{GROUP}/v1"), kind));
         let kinds: Vec<Gvk> = kinds.collect();
@@ -50,16 +50,16 @@ impl Admission {
         Ok(Self { rules: all.map(|rules| rules.concat()) })
     }
 
-    /// Whether nothing but what is built into the server has a word when an object of a kind is updated. Never true of
-    /// custom resources: their definition may be stricter now than when an object was kept.
+    /// Returns true if no webhook or policy handles updates of a kind. Always false for custom resources, since
+    /// their schema may have become stricter after an object was stored.
     pub(super) fn leaves_alone(&self, mapping: &Mapping) -> bool {
         let is_built_in = BUILT_IN.scope(&mapping.gvk).is_some() && mapping.plural != "pods";
         let rules = self.rules.as_ref().filter(|_| is_built_in);
-        rules.is_some_and(|rules| !rules.iter().any(|rule| sees_update(rule, mapping)))
+        rules.is_some_and(|rules| !rules.iter().any(|rule| matches_update(rule, mapping)))
     }
 }
 
-/// What all objects of a kind look at; none when they may not be read.
+/// Returns the rules of all objects of a kind, or none if they cannot be read.
 async fn rules(cluster: &Cluster, mapping: Mapping) -> Result<Option<Vec<Value>>> {
     let Ok(items) = items_of(cluster, &mapping.collection(""), "", ListForm::WHOLE).await? else {
         return Ok(None);
@@ -74,9 +74,9 @@ async fn rules(cluster: &Cluster, mapping: Mapping) -> Result<Option<Vec<Value>>
     Ok(Some(items.iter().flat_map(of_item).collect()))
 }
 
-/// Whether a rule is about updates of the resource, in whatever version, and for some objects of it. A resource that
-/// is named may be meant in another group, too, that serves the same objects.
-fn sees_update(rule: &Value, mapping: &Mapping) -> bool {
+/// Returns true if a rule matches updates of the resource, in any version and for some objects. A rule for the
+/// resource in another group counts as well, since several groups may serve the same objects.
+fn matches_update(rule: &Value, mapping: &Mapping) -> bool {
     let texts = |field: &str| {
         let list = rule.get(field).and_then(Value::as_array);
         list.into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>()
@@ -91,7 +91,7 @@ fn sees_update(rule: &Value, mapping: &Mapping) -> bool {
     is_update && has_resource
 }
 
-/// Whether whoever asks may apply all objects of a resource in a namespace.
+/// Returns true if the user has permission to apply all objects of a resource in a namespace.
 pub(super) async fn may_patch(cluster: &Cluster, mapping: &Mapping, namespace: &str) -> Result<bool> {
     let Gvk { group, version, .. } = &mapping.gvk;
     let resource = json!({
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_about_some_updates() {
+    fn rules_match_updates_of_a_resource() {
         let deployments = mapping("apps/v1", "Deployment", "deployments");
         let table = [
             (["apps", "deployments", "UPDATE"], true),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_may_be_seen() {
+    fn unknown_kinds_and_unreadable_rules_count_as_matched() {
         let none = Admission { rules: Some(Vec::new()) };
         assert!(none.leaves_alone(&mapping("v1", "ConfigMap", "configmaps")));
         assert!(!none.leaves_alone(&mapping("v1", "Pod", "pods")));

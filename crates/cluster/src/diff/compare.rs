@@ -34,36 +34,36 @@ pub(super) struct DiffRun<'a> {
     pub(super) known: &'a KnownObjects,
 }
 
-/// One of its objects.
+/// The comparison of one object.
 pub(super) struct CompareOne<'a> {
     pub(super) run: &'a DiffRun<'a>,
     pub(super) target: &'a PlannedObject<'a>,
 }
 
-/// What came of one object.
+/// Result of comparing one object.
 pub(super) struct Compared {
     pub(super) diff: ObjectDiff,
     pub(super) conflict: Option<ApplyConflict>,
     pub(super) warnings: Vec<String>,
-    /// What no server said.
+    /// Notes of this program rather than of the server.
     pub(super) remarks: Vec<String>,
 }
 
-/// Why an object could not be compared.
+/// The reason why an object could not be compared.
 pub(super) enum Stop {
     Object(Diagnostic),
-    /// The server did not answer.
+    /// The server did not respond.
     Unanswered(Diagnostic),
 }
 
-/// What applying would make of an object.
+/// Response to the dry run of an apply.
 struct DryRunAnswer {
     answer: std::result::Result<Answer, Refusal>,
-    /// Whose the fields are now that would change.
+    /// Fields that would change and that other managers own.
     conflict: Option<ApplyConflict>,
 }
 
-/// The live object in JSON, if it is there, or why the server does not show it.
+/// The live object as JSON, if it exists, or the server's error.
 type LiveObject = std::result::Result<Option<Vec<u8>>, Refusal>;
 
 impl CompareOne<'_> {
@@ -84,12 +84,12 @@ impl CompareOne<'_> {
             return self.unchanged(&path, &known.json);
         }
         let (live, dry_run) = match known {
-            Some(known) => self.beside_known(&path, known, body).await,
-            None => self.beside_live(&path, body).await,
+            Some(known) => self.dry_run_with_listed(&path, known, body).await,
+            None => self.dry_run_with_live(&path, body).await,
         };
         let (live, dry_run) = (
-            live.map_err(|problem| self.unanswered(problem))?,
-            dry_run.map_err(|problem| self.unanswered(problem))?,
+            live.map_err(|problem| self.no_response(problem))?,
+            dry_run.map_err(|problem| self.no_response(problem))?,
         );
         let merged = match dry_run.answer {
             Ok(answer) => answer,
@@ -99,10 +99,10 @@ impl CompareOne<'_> {
             Err(refusal) => return Err(self.refused(&refusal)),
         };
         let live = live.map_err(|refusal| self.refused(&refusal))?;
-        self.judge(&path, live.as_deref(), merged, dry_run.conflict).await
+        self.diff_with(&path, live.as_deref(), merged, dry_run.conflict).await
     }
 
-    /// The live object in JSON; none when it is not there.
+    /// Reads the live object as JSON; none if it does not exist.
     async fn live(&self, path: &str) -> Result<LiveObject> {
         Ok(match self.run.cluster.ask(&Ask::object(path)).await?.accepted() {
             Ok(answer) => Ok(Some(answer.body)),
@@ -111,20 +111,24 @@ impl CompareOne<'_> {
         })
     }
 
-    /// A dry run beside what is there.
-    async fn beside_live(&self, path: &str, body: Vec<u8>) -> (Result<LiveObject>, Result<DryRunAnswer>) {
+    /// Sends a dry run and reads the live object.
+    async fn dry_run_with_live(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+    ) -> (Result<LiveObject>, Result<DryRunAnswer>) {
         if self.run.options.last_applied == LastApplied::Dropped {
             return join(self.live(path), self.dry_run(body)).await;
         }
-        // What is sent depends on what is there.
+        // The request body depends on the live object.
         let live = self.live(path).await;
         let there = live.as_ref().ok().and_then(|live| live.as_ref().ok()).and_then(Option::as_deref);
         let body = self.annotated(there, body);
         (live, self.dry_run(body).await)
     }
 
-    /// A dry run beside what was listed before it, which is asked for again when it is another one by now.
-    async fn beside_known(
+    /// Sends a dry run for an object that was listed before. Reads the live object again if it has changed since.
+    async fn dry_run_with_listed(
         &self,
         path: &str,
         known: &ListedObject<KnownObject>,
@@ -141,7 +145,7 @@ impl CompareOne<'_> {
         (live, dry_run)
     }
 
-    /// What is sent for an object that is there, where its annotation of the last configuration is kept.
+    /// Returns the request body for an existing object whose last-applied annotation is kept.
     fn annotated(&self, live: Option<&[u8]>, body: Vec<u8>) -> Vec<u8> {
         let manager = &self.run.options.field_manager;
         let live = live.filter(|_| self.run.options.last_applied == LastApplied::Kept);
@@ -149,47 +153,49 @@ impl CompareOne<'_> {
         live.and_then(|live| self.target.annotated_body(manager, &live)).unwrap_or(body)
     }
 
-    /// An object that is left as it is.
+    /// Returns the result for an object that applying would not change.
     fn unchanged(&self, path: &str, live: &[u8]) -> std::result::Result<Compared, Stop> {
         let live = self.read(path, live).map_err(|problem| self.stop(problem))?;
-        let remarks = self.remark_on(&live).into_iter().collect();
+        let remarks = self.termination_note(&live).into_iter().collect();
         let diff = self.tidy(Some(live.clone()), live);
         Ok(Compared { diff, conflict: None, warnings: Vec::new(), remarks })
     }
 
-    fn remark_on(&self, live: &Node) -> Option<String> {
+    fn termination_note(&self, live: &Node) -> Option<String> {
         is_being_deleted(live).then(|| format!("{} is being deleted", self.target.object))
     }
 
-    /// What differs between what is there and what would be.
-    async fn judge(
+    /// Returns the difference between the live object and the result of the dry run.
+    async fn diff_with(
         &self,
         path: &str,
         live: Option<&[u8]>,
         merged: Answer,
         conflict: Option<ApplyConflict>,
     ) -> std::result::Result<Compared, Stop> {
-        let said = merged.warnings.iter();
-        let warnings = said.map(|text| secret::without_values(text, self.target.resource)).collect();
+        let texts = merged.warnings.iter();
+        let warnings = texts.map(|text| secret::without_values(text, self.target.resource)).collect();
         let read = |json: &[u8]| self.read(path, json).map_err(|problem| self.stop(problem));
         let moving = live.and_then(|live| Moving::of(live, &merged, self.run.options));
         let (merged, conflict) = match moving {
             None => (read(&merged.body)?, conflict),
             Some(moving) => {
-                let conflict = self.left_of(conflict.and_then(|conflict| moving.without_own(conflict))).await;
+                let conflict =
+                    self.remaining_conflict(conflict.and_then(|conflict| moving.without_own(conflict))).await;
                 let moved = moving.moved(read(&merged.body)?);
-                let answer = self.update(path, &moved).await.map_err(|problem| self.unanswered(problem))?;
+                let answer = self.update(path, &moved).await.map_err(|problem| self.no_response(problem))?;
                 (answer.map_or(Ok(moved), |answer| read(&answer.body))?, conflict)
             }
         };
         let live = live.map(read).transpose()?;
-        let odd = self.target.warning(&self.run.options.field_manager);
-        let remarks = odd.into_iter().chain(live.as_ref().and_then(|live| self.remark_on(live))).collect();
+        let warning = self.target.warning(&self.run.options.field_manager);
+        let remarks =
+            warning.into_iter().chain(live.as_ref().and_then(|live| self.termination_note(live))).collect();
         Ok(Compared { diff: self.tidy(live, merged), conflict, warnings, remarks })
     }
 
-    /// A conflict, unless applying gets the fields as kubectl would.
-    async fn left_of(&self, conflict: Option<ApplyConflict>) -> Option<ApplyConflict> {
+    /// Returns the conflict, unless kubectl could take the fields without force.
+    async fn remaining_conflict(&self, conflict: Option<ApplyConflict>) -> Option<ApplyConflict> {
         let conflict = conflict?;
         let body = self.target.body(&self.run.options.field_manager).ok()?;
         let is_got = kubectl_would_get(self.run.cluster, self.target, &body, &conflict).await;
@@ -201,7 +207,7 @@ impl CompareOne<'_> {
         Stop::Object(self.target.located(problem))
     }
 
-    fn unanswered(&self, problem: Diagnostic) -> Stop {
+    fn no_response(&self, problem: Diagnostic) -> Stop {
         match self.stop(problem) {
             Stop::Object(problem) | Stop::Unanswered(problem) => Stop::Unanswered(problem),
         }
@@ -212,13 +218,13 @@ impl CompareOne<'_> {
         self.stop(immutable_fields(problem, refusal, &self.target.object))
     }
 
-    /// The server's answer to a dry run that takes over all fields.
+    /// Sends a dry run that takes ownership of all fields.
     async fn dry_run(&self, body: Vec<u8>) -> Result<DryRunAnswer> {
         let request = |force| ApplyRequest {
             field_manager: &self.run.options.field_manager,
             force,
             dry_run: DryRun::Server,
-            // What is wrong with the fields is said, and what would change without them is shown.
+            // Field validation errors are reported as warnings, so that the remaining changes can be shown.
             field_validation: FieldValidation::Warn,
         };
         let mut force = if self.run.options.force_conflicts { Force::Yes } else { Force::No };
@@ -242,7 +248,7 @@ impl CompareOne<'_> {
         }
     }
 
-    /// What the server would make of an object, such as fields with defaults; none when it refuses it.
+    /// Sends an object as a dry-run update, for example to add defaults. Returns none if the server rejects it.
     async fn update(&self, path: &str, object: &Node) -> Result<Option<Answer>> {
         let Ok(body) = to_json(object) else { return Ok(None) };
         let path = format!("{path}?dryRun=All&fieldManager={}", encode(&self.run.options.field_manager));
@@ -251,11 +257,11 @@ impl CompareOne<'_> {
     }
 
     fn read(&self, path: &str, json: &[u8]) -> Result<Node> {
-        let strange = |error| not_understood(&self.run.cluster.endpoint, path, &error);
-        self.target.read(json).map_err(strange)
+        let invalid = |error| not_understood(&self.run.cluster.endpoint, path, &error);
+        self.target.read(json).map_err(invalid)
     }
 
-    /// An object that is shown as its manifest has it.
+    /// Returns an object that does not exist yet as its manifest has it.
     fn addition(&self) -> Compared {
         let diff = self.tidy(None, self.target.manifest(&self.run.options.field_manager));
         Compared { diff, conflict: None, warnings: Vec::new(), remarks: Vec::new() }
@@ -287,7 +293,7 @@ impl CompareOne<'_> {
     }
 }
 
-/// The version of an object, of which each is another.
+/// The resource version of an object.
 fn version(object: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -301,7 +307,7 @@ fn version(object: &[u8]) -> Option<String> {
     serde_json::from_slice::<Versioned>(object).ok()?.metadata.version
 }
 
-/// An object that would be deleted.
+/// Returns the diff of an object that would be deleted.
 pub(super) fn removal(object: &Object, mut live: Node, options: &DiffOptions) -> ObjectDiff {
     strip(&mut live, Shown { status: false, managed_fields: options.show_managed_fields });
     if !options.show_secrets && secret::is_secret(&object.gvk) {
@@ -310,10 +316,10 @@ pub(super) fn removal(object: &Object, mut live: Node, options: &DiffOptions) ->
     ObjectDiff { object: object.clone(), live: Some(live), predecessor: None, merged: None }
 }
 
-/// What servers set and nobody applies.
-const NOISE: [&str; 5] = ["creationTimestamp", "generation", "resourceVersion", "selfLink", "uid"];
+/// Fields that servers set and nobody applies.
+const SERVER_FIELDS: [&str; 5] = ["creationTimestamp", "generation", "resourceVersion", "selfLink", "uid"];
 
-/// What is shown of all that only the server writes.
+/// Selection of the server-set fields that are shown.
 #[derive(Clone, Copy)]
 struct Shown {
     status: bool,
@@ -327,7 +333,8 @@ fn strip(node: &mut Node, shown: Shown) {
         map.remove("status");
     }
     let Some(metadata) = node.get_mut("metadata").and_then(Node::as_map_mut) else { return };
-    let noise = |name: &str| NOISE.contains(&name) || (name == "managedFields" && !shown.managed_fields);
+    let noise =
+        |name: &str| SERVER_FIELDS.contains(&name) || (name == "managedFields" && !shown.managed_fields);
     metadata.entries_mut().retain(|entry| !noise(&entry.key.text));
 }
 
@@ -337,7 +344,7 @@ mod tests {
     use smp_text::yaml::to_json;
 
     #[test]
-    fn noise_is_left_out() {
+    fn server_set_fields_are_hidden() {
         let text = r#"{"metadata":{"name":"a","uid":"u","generation":2,"managedFields":[],"labels":{"uid":"x"}},
             "spec":{"uid":1},"status":{"a":1}}"#;
         let stripped = |status, managed_fields| {

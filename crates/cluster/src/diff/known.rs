@@ -1,4 +1,4 @@
-//! What lists told of the live objects before each is looked at.
+//! Live objects that were listed before each object is compared.
 
 use futures::TryStreamExt as _;
 use rustc_hash::FxHashSet;
@@ -14,18 +14,18 @@ use crate::mapping::Mapping;
 use crate::plan::{ObjectPlan, PlannedObject};
 use smp_text::diagnostic::Result;
 
-/// So many questions after rights are asked at a time.
+/// Maximum number of parallel access reviews.
 const REVIEWS: usize = 8;
 
-/// What is known of the live objects.
+/// The listed live objects.
 #[derive(Debug, Default)]
 pub(super) struct KnownObjects {
     listed: Listed<KnownObject>,
-    /// The collections whose objects nobody but the server has a word about.
+    /// Collections whose updates no webhook or policy handles and that the user may apply.
     left_alone: FxHashSet<String>,
 }
 
-/// A live object, as a list had it.
+/// A live object as listed.
 #[derive(Debug)]
 pub(super) struct KnownObject {
     pub(super) json: Vec<u8>,
@@ -33,14 +33,14 @@ pub(super) struct KnownObject {
 }
 
 impl KnownObjects {
-    /// Lists what many of the objects are of. What is not learnt here is asked for one by one, where it is also told
-    /// what does not work.
+    /// Lists the live objects where one list request covers many. All others are read one by one later, where
+    /// errors are reported as well.
     pub(super) async fn of(cluster: &Cluster, plan: &ObjectPlan<'_>, options: &DiffOptions) -> Self {
         let targets: Vec<_> = plan.targets.iter().collect();
         let keep = |target: &PlannedObject<'_>, object| KnownObject::new(target, object, options);
         let listed = Listed::of(cluster, &targets, ListForm::WHOLE, keep).await.unwrap_or_default();
         let mut known = Self { listed, left_alone: FxHashSet::default() };
-        // Managed fields have a time, which is not looked at.
+        // Managed fields have a timestamp, which the shortcut does not compare.
         if !options.show_managed_fields {
             known.left_alone = known.left_alone(cluster, &targets).await.unwrap_or_default();
         }
@@ -72,12 +72,12 @@ impl KnownObjects {
         reviews.try_filter_map(|collection| std::future::ready(Ok(collection))).try_collect().await
     }
 
-    /// What was told of an object; none when nothing was.
+    /// Returns the listed object, or none if no list covered it.
     pub(super) fn get(&self, target: &PlannedObject<'_>) -> Option<&ListedObject<KnownObject>> {
         self.listed.get(target)
     }
 
-    /// Whether applying an object would certainly leave what is there as it is.
+    /// Returns true if applying an object would certainly not change the live object.
     pub(super) fn stays(&self, target: &PlannedObject<'_>, object: &KnownObject) -> bool {
         let collection = target.mapping.as_ref().map(|m| m.collection(&target.object.namespace));
         object.is_settled && collection.is_some_and(|collection| self.left_alone.contains(&collection))
@@ -86,16 +86,16 @@ impl KnownObjects {
 
 impl KnownObject {
     fn new(target: &PlannedObject<'_>, mut object: Value, options: &DiffOptions) -> Self {
-        // The items of a list do not say what they are.
+        // Items of a list have no API version and kind.
         if let Some(fields) = object.as_object_mut() {
             fields.insert("apiVersion".into(), target.object.gvk.api_version().as_str().into());
             fields.insert("kind".into(), target.object.gvk.kind.as_str().into());
         }
-        let wanted = target
+        let applied = target
             .body(&options.field_manager)
             .ok()
             .and_then(|body| serde_json::from_slice::<Value>(&body).ok());
-        let is_settled = wanted.is_some_and(|wanted| is_settled(&wanted, &object, &options.field_manager));
+        let is_settled = applied.is_some_and(|applied| is_settled(&applied, &object, &options.field_manager));
         Self { json: object.to_string().into_bytes(), is_settled }
     }
 }

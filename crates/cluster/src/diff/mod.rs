@@ -1,4 +1,4 @@
-//! What applying would change: live objects beside the server's answer to a dry run.
+//! Compares live objects with the server's response to a dry run of an apply.
 
 mod admission;
 mod compare;
@@ -25,35 +25,35 @@ use smp_merge::schema::Gvk;
 use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Diagnostic, Result};
 
-/// What came of a comparison.
+/// Result of a comparison.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DiffReport {
     /// All objects that could be compared, changed or not, in their order.
     pub objects: Vec<ObjectDiff>,
-    /// Fields that applying would take from other managers, if it were forced to.
+    /// Fields that applying would only take from other managers with `--force-conflicts`.
     pub conflicts: Vec<ApplyConflict>,
-    /// What the server has to say; each text comes once.
+    /// Warnings of the server. Each text is listed once.
     pub warnings: Vec<String>,
-    /// What is worth knowing and no server said; each text comes once.
+    /// Notes of this program. Each text is listed once.
     pub remarks: Vec<String>,
-    /// Why objects could not be compared.
+    /// Errors of objects that could not be compared.
     pub problems: Vec<Diagnostic>,
     warned: FxHashSet<String>,
 }
 
-/// Compares objects with what is live.
+/// Compares objects with the live ones, without changing anything.
 ///
-/// Nothing is changed. An object whose namespace or kind is among the objects and not at the server yet is an
-/// addition, as it stands in its manifest; any other that the server would refuse is a problem.
+/// An object whose namespace or kind is among the objects and does not exist on the server yet is shown as an
+/// addition, as in its manifest. If the server would reject any other object, that is an error.
 ///
-/// The server is asked what it would make of each object, in a dry run. It is not asked for those of built-in kinds, pods
-/// excepted, of which all that is applied is owned by the manager already and has the value that it has: server-side
-/// apply changes nothing of these. That goes only where no webhook or policy of admission looks at updates of the kind,
-/// and whoever asks may read that and may apply the kind; what servers only warn of is not told of such an object.
+/// Each object is sent as a server-side dry run, with one exception: the dry run is skipped where server-side
+/// apply cannot change anything. All applied fields must be owned by the manager and have the same values already,
+/// and the kind must be built-in (except pods). In addition, no webhook or admission policy may handle updates of
+/// the kind, and the user must have permission to check that and to apply the kind. Server warnings for such
+/// objects are not shown.
 ///
-/// # Errors
-/// The server cannot be reached, or an object is not fit to be sent.
+/// # Errors The server cannot be reached, or an object cannot be sent.
 pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) -> Result<DiffReport> {
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
@@ -89,10 +89,10 @@ pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) ->
     })
 }
 
-/// Compares objects that would be deleted with nothing. Those that are not there any more are left out.
+/// Returns the diffs of objects that would be deleted. Objects that no longer exist are omitted.
 ///
 /// # Errors
-/// One of them cannot be read.
+/// An object cannot be read.
 pub fn removals(cluster: &Cluster, objects: &[Object], options: &DiffOptions) -> Result<Vec<ObjectDiff>> {
     cluster.wait(async {
         let kinds: FxHashSet<&Gvk> = objects.iter().map(|object| &object.gvk).collect();

@@ -1,4 +1,4 @@
-//! What moving from client-side apply changes.
+//! The effect of the migration from client-side apply on a diff.
 
 use serde_json::Value;
 
@@ -10,11 +10,11 @@ use crate::{field_set, json};
 use smp_merge::patch::LAST_APPLIED;
 use smp_text::yaml::Node;
 
-/// An object that was applied client-side. Applying makes the fields its own that client-side appliers have, which a
-/// dry run cannot do before it applies.
+/// An object that was applied client-side. Applying takes ownership of the fields of client-side appliers, which a
+/// dry run cannot do.
 pub(super) struct Moving {
     live: Value,
-    /// The fields that go then.
+    /// The fields that the migration removes.
     left: Option<Value>,
 }
 
@@ -31,12 +31,12 @@ impl Moving {
         Some(Self { live, left })
     }
 
-    /// A conflict without what will be its own.
+    /// Removes the fields that the migration takes over from a conflict.
     pub(super) fn without_own(&self, conflict: ApplyConflict) -> Option<ApplyConflict> {
         conflict.without(&client_side_appliers(&self.live))
     }
 
-    /// The object of a dry run, without what goes.
+    /// Returns the object of a dry run without the fields that the migration removes.
     pub(super) fn moved(&self, mut object: Node) -> Node {
         if let Some(left) = &self.left {
             field_set::remove(&mut object, left);

@@ -1,4 +1,5 @@
-//! Objects whose names tell their content: with other content there is another one, which takes the place of the former.
+//! Predecessors of objects with content hashes in their names: changed content gives the object a new name, and it
+//! replaces the former one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -11,18 +12,19 @@ use smp_overlay::transform::content_hash;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Node, Value};
 
-/// The digits that kustomize writes hashes with: those of hexadecimal numbers, without what could be a word.
+/// The characters of kustomize's hash suffixes: hexadecimal digits, encoded so that they form no words.
 const DIGITS: &[u8] = b"2456789bcdfghkmt";
 
-/// How long the hash at the end of a name is.
-const HASH: usize = 10;
+/// The length of a hash suffix.
+const HASH_LENGTH: usize = 10;
 
-/// What is live of the objects that names with a hash stand for.
+/// The live objects that objects with hash suffixes replace.
 #[derive(Debug, Default)]
 pub(super) struct Predecessors(FxHashMap<Object, Node>);
 
 impl Predecessors {
-    /// Lists the kinds that have such names, each namespace once. What may not be listed has none.
+    /// Lists the kinds of objects with hash suffixes, once for each namespace. Kinds that cannot be listed have no
+    /// predecessors.
     pub(super) async fn of(cluster: &Cluster, plan: &ObjectPlan<'_>) -> Result<Self> {
         let mut collections: FxHashMap<String, Vec<&PlannedObject<'_>>> = FxHashMap::default();
         for target in plan.targets.iter().filter(|target| target.served && stem(target).is_some()) {
@@ -44,20 +46,20 @@ impl Predecessors {
         Ok(found)
     }
 
-    /// What an object that is not there takes the place of.
+    /// Returns the live object that a new object replaces.
     pub(super) fn of_object(&self, object: &Object) -> Option<&Node> {
         self.0.get(object)
     }
 
-    /// Of each stem the object that was made last, unless it is one that stays.
+    /// Records the newest object of each name without hash that is not itself in the manifests.
     fn take_newest(&mut self, items: Vec<Node>, targets: &[&PlannedObject<'_>]) {
-        let staying: FxHashSet<&str> = targets.iter().map(|target| target.object.name.as_str()).collect();
+        let applied: FxHashSet<&str> = targets.iter().map(|target| target.object.name.as_str()).collect();
         let mut newest: FxHashMap<SmolStr, (String, Node)> = FxHashMap::default();
         for item in items {
             let text = |field| item.get_path(&["metadata", field]).and_then(Node::as_str);
             let (name, time) =
                 (text("name").unwrap_or_default(), text("creationTimestamp").unwrap_or_default());
-            let Some(stem) = without_hash(name).filter(|_| !staying.contains(name)) else { continue };
+            let Some(stem) = without_hash(name).filter(|_| !applied.contains(name)) else { continue };
             let (stem, time) = (SmolStr::from(stem), time.to_string());
             if newest.get(&stem).is_none_or(|(other, _)| *other < time) {
                 newest.insert(stem, (time, item));
@@ -66,7 +68,7 @@ impl Predecessors {
         for target in targets {
             let Some((_, item)) = stem(target).and_then(|stem| newest.get(stem)) else { continue };
             let mut item = item.clone();
-            // The items of a list do not say what they are.
+            // Items of a list have no API version and kind.
             if let Some(map) = item.as_map_mut() {
                 map.insert("apiVersion", Node::string(target.object.gvk.api_version()));
                 map.insert("kind", Node::string(target.object.gvk.kind.clone()));
@@ -76,7 +78,7 @@ impl Predecessors {
     }
 }
 
-/// The name without the hash of the object's own content, if it has one.
+/// Returns the name without the hash suffix, if the object has one that matches its content.
 fn stem<'t>(target: &'t PlannedObject<'_>) -> Option<&'t str> {
     let stem = without_hash(&target.object.name)?;
     let is_generated = target.resource.generated.is_some_and(|generated| generated.name_hash);
@@ -86,7 +88,7 @@ fn stem<'t>(target: &'t PlannedObject<'_>) -> Option<&'t str> {
 
 fn without_hash(name: &str) -> Option<&str> {
     let (stem, hash) = name.rsplit_once('-')?;
-    let is_hash = hash.len() == HASH && hash.bytes().all(|byte| DIGITS.contains(&byte));
+    let is_hash = hash.len() == HASH_LENGTH && hash.bytes().all(|byte| DIGITS.contains(&byte));
     (is_hash && !stem.is_empty()).then_some(stem)
 }
 
@@ -95,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_stand_at_the_end() {
+    fn hash_suffixes_are_removed_from_names() {
         assert_eq!(without_hash("app-config-d4g6k2m8b9"), Some("app-config"));
         for name in
             ["app-config", "app-production", "app-1234567890x", "d4g6k2m8b9", "-d4g6k2m8b9", "app-D4g6k2m8b9"]

@@ -1,4 +1,4 @@
-//! How objects are compared, and what is said of each.
+//! Options and results of a comparison.
 
 use crate::apply::{FIELD_MANAGER, LastApplied, PARALLEL};
 use crate::plan::Object;
@@ -7,20 +7,20 @@ use smp_merge::schema::Cursor;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// How to compare.
+/// Options of [`diff`](super::diff()).
 #[derive(Debug, Clone)]
 pub struct DiffOptions {
-    /// Who would own the fields.
+    /// Field manager that would own the fields.
     pub field_manager: String,
-    /// Whether conflicts are passed over in silence, as applying with the same option would.
+    /// Do not report conflicts, as an apply with the same option would take ownership.
     pub force_conflicts: bool,
-    /// Whether the values of Secrets are shown.
+    /// Show the values of Secrets.
     pub show_secrets: bool,
-    /// Whether managed fields are shown.
+    /// Show managed fields.
     pub show_managed_fields: bool,
-    /// What applying would do with the annotation of client-side apply.
+    /// Handling of the last-applied annotation.
     pub last_applied: LastApplied,
-    /// The most objects at a time; at least one.
+    /// Maximum number of objects that are compared in parallel; at least one.
     pub parallel: usize,
 }
 
@@ -37,31 +37,31 @@ impl Default for DiffOptions {
     }
 }
 
-/// Two versions of one object, without the noise that servers add and, unless asked for, without
-/// the values of Secrets.
+/// Two versions of one object, without the fields that only servers set and, by default, without the values of
+/// Secrets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ObjectDiff {
     /// The object.
     pub object: Object,
-    /// What is there; none when it would be created.
+    /// The live object; none if it would be created.
     pub live: Option<Node>,
-    /// The name of what is there, when it is another: an object whose name tells its content replaces one
-    /// with other content.
+    /// The name of the live object if it differs: an object with a content hash in its name replaces the one with
+    /// the former content.
     pub predecessor: Option<String>,
-    /// What would be there after applying; none when it would be deleted.
+    /// The object after applying; none if it would be deleted.
     pub merged: Option<Node>,
 }
 
 impl ObjectDiff {
-    /// Whether applying would change anything that is shown.
+    /// Returns true if applying would change anything that is shown.
     #[must_use]
     pub fn is_changed(&self) -> bool {
         !compare(self.live.as_ref(), self.merged.as_ref(), Cursor::unknown()).is_empty()
     }
 
-    /// Both versions as canonical YAML; the first is empty when there is no live object, the second when it would be
-    /// deleted.
+    /// Returns both versions as canonical YAML. The first is empty without a live object, the second if the object
+    /// would be deleted.
     pub fn texts(&self) -> Result<(String, String)> {
         Ok((canonical(self.live.as_ref())?, canonical(self.merged.as_ref())?))
     }

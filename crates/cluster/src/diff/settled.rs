@@ -1,26 +1,26 @@
-//! Objects that applying leaves as they are, which shows without asking the server what it would make of them.
+//! Detection of objects that an apply leaves unchanged, without a dry run.
 //!
-//! Server-side apply changes nothing where a manager applies the fields that he owns, with the values that they have.
-//! All that is not certain to be so is asked for: values that are written in another way, defaults in entries of atomic
-//! lists, another order of entries, fields that are owned and not applied any more.
+//! Server-side apply changes nothing if the manager already owns exactly the applied fields and they have the same
+//! values. Any doubtful case needs a dry run: values in another notation, defaults in entries of atomic lists,
+//! reordered entries, owned fields that are no longer applied.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value};
 
 use crate::apply::{client_side_appliers, own_entry};
 
-/// Whether `manager` owns of the live object just the fields of the wanted one, and they have the wanted values. Both
-/// are of one kind, version, namespace and name.
-pub(super) fn is_settled(wanted: &Value, live: &Value, manager: &str) -> bool {
+/// Returns true if `manager` owns exactly the fields of the applied object in the live one, with the same values.
+/// Both objects have the same kind, version, namespace and name.
+pub(super) fn is_settled(applied: &Value, live: &Value, manager: &str) -> bool {
     let Some(own) = own_entry(live, manager).filter(|_| client_side_appliers(live).is_empty()) else {
         return false;
     };
-    let is_same_version = own.get("apiVersion") == wanted.get("apiVersion");
+    let is_same_version = own.get("apiVersion") == applied.get("apiVersion");
     let owned = || owned_part(live, &own["fieldsV1"]);
-    is_same_version && without_identity(wanted).is_some_and(|wanted| owned() == Some(wanted))
+    is_same_version && without_identity(applied).is_some_and(|applied| owned() == Some(applied))
 }
 
-/// The object without what nobody owns.
+/// Returns the object without the fields that nobody owns.
 fn without_identity(object: &Value) -> Option<Value> {
     let mut object = object.clone();
     let fields = object.as_object_mut()?;
@@ -35,8 +35,8 @@ fn without_identity(object: &Value) -> Option<Value> {
     Some(object)
 }
 
-/// The part of a live value that a field set names. None where a field of the set is not there, or where it cannot be
-/// told which entry of a list is meant.
+/// Returns the part of a live value that is in a field set. Returns none if a field of the set is missing or a
+/// list entry is ambiguous.
 fn owned_part(live: &Value, fields: &Value) -> Option<Value> {
     let fields = fields.as_object()?;
     match live {
@@ -53,7 +53,7 @@ fn owned_part(live: &Value, fields: &Value) -> Option<Value> {
     }
 }
 
-/// As [`owned_part`], for the entries of a list that is merged, in the order in which they stand.
+/// Same as [`owned_part`] for the entries of an associative list, in their order.
 fn owned_entries(live: &[Value], fields: &Map<String, Value>) -> Option<Vec<Value>> {
     let mut owned = OwnedEntries::of(fields)?;
     let (mut part, mut seen) = (Vec::new(), FxHashSet::default());
@@ -74,16 +74,16 @@ fn owned_entry(live: &Value, fields: &Value) -> Option<Value> {
         return owned_part(live, fields);
     }
     let mut below = fields.as_object()?.clone();
-    // The mark says that the entry is owned. Without fields below it, the entry is one that is replaced whole.
+    // The key `.` means that the entry itself is owned. An entry without fields below it is replaced as a whole.
     below.remove(".").filter(|_| !below.is_empty())?;
     owned_part(live, &Value::Object(below))
 }
 
-/// The entries of a list that a manager owns.
+/// The owned entries of a list.
 struct OwnedEntries<'f> {
-    /// By key, or by value, in one form.
+    /// Field sets by key or value, as normalized JSON.
     fields: FxHashMap<String, &'f Value>,
-    /// The fields that are the key; none where the values themselves are.
+    /// Names of the key fields; none for sets of values.
     keys: Option<Vec<String>>,
 }
 
@@ -106,7 +106,7 @@ impl<'f> OwnedEntries<'f> {
         Some(Self { fields: by_key, keys: keys? })
     }
 
-    /// The key of a live entry, which has all of it.
+    /// Returns the key of a live entry, or none if a key field is missing.
     fn key(&self, entry: &Value) -> Option<Value> {
         let Some(keys) = &self.keys else { return Some(entry.clone()) };
         let key = keys.iter().map(|name| Some((name.clone(), entry.get(name)?.clone())));
@@ -122,7 +122,7 @@ mod tests {
 
     const MANAGER: &str = "kubectl-smp";
 
-    fn wanted() -> Value {
+    fn applied() -> Value {
         json!({
             "apiVersion": "apps/v1", "kind": "Deployment",
             "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}, "finalizers": ["a/b", "c/d"]},
@@ -149,7 +149,7 @@ mod tests {
         });
         let entry =
             json!({"manager": MANAGER, "operation": "Apply", "apiVersion": "apps/v1", "fieldsV1": fields});
-        let mut live = wanted();
+        let mut live = applied();
         live["metadata"]["managedFields"] = json!([entry]);
         live["metadata"]["labels"]["other"] = json!("1");
         live["metadata"]["finalizers"] = json!(["a/b", "x/y", "c/d"]);
@@ -163,13 +163,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_owned_and_as_wanted_is_settled() {
-        assert!(is_settled(&wanted(), &live(), MANAGER));
-        assert!(!is_settled(&wanted(), &live(), "other"));
+    fn object_with_owned_and_equal_fields_is_unchanged() {
+        assert!(is_settled(&applied(), &live(), MANAGER));
+        assert!(!is_settled(&applied(), &live(), "other"));
     }
 
     #[test]
-    fn another_wish_is_not() {
+    fn changed_manifest_is_not_unchanged() {
         let changes: [(&str, Value); 14] = [
             ("/apiVersion", json!("apps/v1beta1")),
             ("/spec/replicas", json!(3)),
@@ -190,23 +190,23 @@ mod tests {
             ("/spec/containers", json!([{"name": "side", "args": ["-v"]}])),
         ];
         for (pointer, value) in changes {
-            let mut wanted = wanted();
-            *wanted.pointer_mut(pointer).expect(pointer) = value.clone();
-            assert!(!is_settled(&wanted, &live(), MANAGER), "{pointer} {value}");
+            let mut applied = applied();
+            *applied.pointer_mut(pointer).expect(pointer) = value.clone();
+            assert!(!is_settled(&applied, &live(), MANAGER), "{pointer} {value}");
         }
         for pointer in ["/metadata/labels", "/spec", "/spec/containers/0", "/metadata"] {
-            let mut wanted = wanted();
-            wanted.pointer_mut(pointer).expect(pointer)["new"] = json!("x");
-            assert!(!is_settled(&wanted, &live(), MANAGER), "{pointer}");
-            let mut gone = super::tests::wanted();
-            let place = gone.pointer_mut(pointer).expect(pointer).as_object_mut().expect(pointer);
-            place.retain(|name, _| name == "name" || name == "namespace");
-            assert!(!is_settled(&gone, &live(), MANAGER), "{pointer}");
+            let mut applied = applied();
+            applied.pointer_mut(pointer).expect(pointer)["new"] = json!("x");
+            assert!(!is_settled(&applied, &live(), MANAGER), "{pointer}");
+            let mut removed = super::tests::applied();
+            let map = removed.pointer_mut(pointer).expect(pointer).as_object_mut().expect(pointer);
+            map.retain(|name, _| name == "name" || name == "namespace");
+            assert!(!is_settled(&removed, &live(), MANAGER), "{pointer}");
         }
     }
 
     #[test]
-    fn another_object_is_not() {
+    fn changed_live_object_is_not_unchanged() {
         let changes: [(&str, Value); 8] = [
             ("/spec/replicas", json!(3)),
             ("/metadata/labels/app", json!("other")),
@@ -220,7 +220,7 @@ mod tests {
         for (pointer, value) in changes {
             let mut live = live();
             *live.pointer_mut(pointer).expect(pointer) = value.clone();
-            assert!(!is_settled(&wanted(), &live, MANAGER), "{pointer} {value}");
+            assert!(!is_settled(&applied(), &live, MANAGER), "{pointer} {value}");
         }
         let mut live = live();
         let annotation = "f:kubectl.kubernetes.io/last-applied-configuration";
@@ -228,6 +228,6 @@ mod tests {
         let old =
             json!({"manager": "kubectl", "operation": "Update", "apiVersion": "v1", "fieldsV1": fields});
         live["metadata"]["managedFields"].as_array_mut().expect("a list").push(old);
-        assert!(!is_settled(&wanted(), &live, MANAGER), "its fields will be moved");
+        assert!(!is_settled(&applied(), &live, MANAGER), "its fields will be migrated");
     }
 }

@@ -1,4 +1,4 @@
-//! Which objects are followed.
+//! The objects to watch.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use tokio::sync::Notify;
 use crate::exchange::{JSON, METADATA, METADATA_LIST};
 use crate::mapping::{Mapping, encode};
 
-/// How much of each object is wanted.
+/// The requested part of each object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ObjectContent {
     Whole,
-    /// Metadata alone: Secrets and ConfigMaps may be large, and are nobody's business.
+    /// Metadata only: Secrets and ConfigMaps may be large and their data is not needed.
     Metadata,
-    /// Metadata alone, but all of an object that has an annotation.
+    /// Metadata only, except for objects with an annotation, which are read as a whole.
     MetadataUnless(&'static str),
 }
 
@@ -39,14 +39,14 @@ impl ObjectContent {
 #[derive(Debug)]
 pub(crate) struct Collection {
     pub(crate) mapping: Mapping,
-    /// Empty for kinds that have none.
+    /// Empty for cluster-scoped kinds.
     pub(crate) namespace: SmolStr,
-    /// The one that is wanted, where it is one.
+    /// The name of the object, if only one is needed.
     pub(crate) name: Option<SmolStr>,
-    /// What others must have, such as `type=Warning`.
+    /// Field selector otherwise, such as `type=Warning`.
     pub(crate) fields: Option<&'static str>,
     pub(crate) content: ObjectContent,
-    /// What it waits for before it is asked for at all.
+    /// Delays the requests until it is notified.
     pub(crate) gate: Option<Arc<Notify>>,
 }
 

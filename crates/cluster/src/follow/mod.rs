@@ -1,7 +1,7 @@
-//! What becomes of the objects of a collection: one list, then one watch, for as long as somebody asks.
+//! Watches collections of objects: one list request, then one watch request, until the caller has seen enough.
 //!
-//! A watch that ends is taken up where it ended; where the server has forgotten that place, the collection is listed
-//! again. Knows nothing of what the objects are wanted for.
+//! A watch that ends is resumed from its last resource version. If the server no longer has that version, the
+//! collection is listed again.
 
 mod collection;
 mod stream;
@@ -24,50 +24,50 @@ use super::json;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
 
-/// Something that was seen of a collection.
+/// An event of a watched collection.
 #[derive(Debug)]
 pub(super) enum Sight {
-    /// All that is there.
+    /// All objects of the collection.
     Listed(Vec<Node>),
-    /// An object as it is now.
+    /// The current state of an object.
     Now(Node),
-    /// An object as it was last.
+    /// The last state of a deleted object.
     Gone(Node),
-    /// The server does not serve the kind, now.
+    /// The kind is currently not served.
     Unserved,
-    /// It was not told for a moment, and is asked for again.
+    /// A temporary error. The request is repeated.
     Lost(Diagnostic),
-    /// It may not be seen; nothing more comes.
+    /// The collection cannot be read. No more events follow.
     Refused(Diagnostic),
 }
 
-/// Where sights go, each with the number of its collection.
+/// Channel for events, each with the index of its collection.
 type Sights = UnboundedSender<(usize, Sight)>;
 
-/// How many collections are listed at a time.
+/// Maximum number of collections that are listed in parallel.
 const LISTS: usize = 8;
 
-/// The shortest and the longest pause before something is asked for again.
+/// The shortest and the longest pause between retries.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
-/// A watch that lives so long was none that failed at once.
-const WELL_LIVED: Duration = Duration::from_secs(1);
+/// A watch that lasted this long did not fail immediately.
+const STABLE_AFTER: Duration = Duration::from_secs(1);
 
-/// Follows collections until the future that gets what is seen has ended.
+/// Watches collections until the future that receives the events has completed.
 pub(super) async fn follow<F: Future>(
     cluster: &Cluster,
     collections: &[Collection],
     until: impl FnOnce(UnboundedReceiver<(usize, Sight)>) -> F,
 ) -> F::Output {
     let (sights, seen) = unbounded_channel();
-    let turns = Semaphore::new(LISTS);
-    let followers = collections.iter().enumerate().map(|(number, collection)| {
+    let list_permits = Semaphore::new(LISTS);
+    let watchers = collections.iter().enumerate().map(|(number, collection)| {
         let sights = sights.clone();
-        Follower { cluster, number, collection, sights, turns: &turns }.run()
+        Watcher { cluster, number, collection, sights, list_permits: &list_permits }.run()
     });
-    let followers = pin!(join_all(followers.collect::<Vec<_>>()));
-    // The sender here keeps the channel open when all that is followed was refused.
-    let output = match select(pin!(until(seen)), followers).await {
+    let watchers = pin!(join_all(watchers.collect::<Vec<_>>()));
+    // This sender keeps the channel open after all watches have failed.
+    let output = match select(pin!(until(seen)), watchers).await {
         Either::Left((output, _)) => output,
         Either::Right((_, until)) => until.await,
     };
@@ -75,18 +75,18 @@ pub(super) async fn follow<F: Future>(
     output
 }
 
-/// A collection that is followed.
-struct Follower<'a> {
+/// The watch of one collection.
+struct Watcher<'a> {
     cluster: &'a Cluster,
     number: usize,
     collection: &'a Collection,
     sights: Sights,
-    /// Lets some of many collections be listed at a time.
-    turns: &'a Semaphore,
+    /// Limits the number of parallel list requests.
+    list_permits: &'a Semaphore,
 }
 
-impl Follower<'_> {
-    /// Tells what is seen, until it is refused or dropped.
+impl Watcher<'_> {
+    /// Sends events until the collection cannot be read or the watcher is dropped.
     async fn run(self) {
         if let Some(gate) = &self.collection.gate {
             gate.notified().await;
@@ -96,32 +96,32 @@ impl Follower<'_> {
             let start = Instant::now();
             match self.list().await {
                 Ok(version) => self.watch(version).await,
-                Err(refused @ Sight::Refused(_)) => return self.tell(refused),
-                Err(sight) => self.tell(sight),
+                Err(refused @ Sight::Refused(_)) => return self.emit(refused),
+                Err(sight) => self.emit(sight),
             }
-            pause = if start.elapsed() >= WELL_LIVED { PAUSES.0 } else { (2 * pause).min(PAUSES.1) };
+            pause = if start.elapsed() >= STABLE_AFTER { PAUSES.0 } else { (2 * pause).min(PAUSES.1) };
             sleep(pause).await;
         }
     }
 
-    fn tell(&self, sight: Sight) {
-        // Whoever asked may know enough by now.
-        let _heard = self.sights.send((self.number, sight));
+    fn emit(&self, sight: Sight) {
+        // The receiver may have completed already.
+        let _ignored = self.sights.send((self.number, sight));
     }
 
-    /// Tells what is there; returns the version of which that is true.
+    /// Lists the collection. Returns its resource version.
     async fn list(&self) -> Result<String, Sight> {
-        let _turn = self.turns.acquire().await;
+        let _permit = self.list_permits.acquire().await;
         let path = self.collection.list_path();
         let ask = Ask { accept: self.collection.content.of_list(), ..Ask::get(path.as_str()) };
         let answer = self.answer(&ask, || Sight::Unserved).await?;
-        let strange = |error: &dyn std::fmt::Display| {
+        let invalid = |error: &dyn std::fmt::Display| {
             Sight::Refused(not_understood(&self.cluster.endpoint, &path, error))
         };
-        let mut list = json::read_object(&answer.body).map_err(|error| strange(&error))?;
+        let mut list = json::read_object(&answer.body).map_err(|error| invalid(&error))?;
         let version = list.get_path(&["metadata", "resourceVersion"]).and_then(Node::as_str);
         let version = version.filter(|version| !version.is_empty()).map(str::to_string);
-        let version = version.ok_or_else(|| strange(&"it is no list"))?;
+        let version = version.ok_or_else(|| invalid(&"the response is not a list"))?;
         let items = list.get_mut("items").and_then(Node::as_list_mut).map(std::mem::take);
         let mut objects = Vec::new();
         for item in items.unwrap_or_default() {
@@ -131,11 +131,11 @@ impl Follower<'_> {
                 Err(sight) => return Err(sight),
             }
         }
-        self.tell(Sight::Listed(objects));
+        self.emit(Sight::Listed(objects));
         Ok(version)
     }
 
-    /// An object of which as much is known as is wanted, now that its metadata are.
+    /// Reads the whole object if only its metadata was listed and more is needed.
     async fn completed(&self, object: Node) -> Result<Node, Sight> {
         let ObjectContent::MetadataUnless(annotation) = self.collection.content else { return Ok(object) };
         let name = object.get_path(&["metadata", "name"]).and_then(Node::as_str);
@@ -157,34 +157,34 @@ impl Follower<'_> {
         })
     }
 
-    /// Tells what changes after a version, until the collection has to be listed again.
+    /// Sends changes after a resource version, until the collection must be listed again.
     async fn watch(&self, mut version: String) {
         loop {
             let start = Instant::now();
             let mut changes = match WatchStream::open(self.cluster, self.collection, &version).await {
                 Ok(changes) => changes,
                 Err(WatchEnd::Again) => return,
-                Err(WatchEnd::Lost(problem)) => return self.tell(Sight::Lost(problem)),
+                Err(WatchEnd::Lost(problem)) => return self.emit(Sight::Lost(problem)),
             };
             loop {
                 match changes.next().await {
-                    Ok(Some((change, at))) => {
-                        version = at;
+                    Ok(Some((change, new_version))) => {
+                        version = new_version;
                         match change {
                             WatchedChange::Now(object) => match self.completed(object).await {
-                                Ok(object) => self.tell(Sight::Now(object)),
-                                Err(sight) => self.tell(sight),
+                                Ok(object) => self.emit(Sight::Now(object)),
+                                Err(sight) => self.emit(sight),
                             },
-                            WatchedChange::Gone(object) => self.tell(Sight::Gone(object)),
+                            WatchedChange::Gone(object) => self.emit(Sight::Gone(object)),
                             WatchedChange::None => {}
                         }
                     }
                     Ok(None) => break,
                     Err(WatchEnd::Again) => return,
-                    Err(WatchEnd::Lost(problem)) => return self.tell(Sight::Lost(problem)),
+                    Err(WatchEnd::Lost(problem)) => return self.emit(Sight::Lost(problem)),
                 }
             }
-            if start.elapsed() < WELL_LIVED {
+            if start.elapsed() < STABLE_AFTER {
                 sleep(PAUSES.0).await;
             }
         }

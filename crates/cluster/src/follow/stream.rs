@@ -1,4 +1,4 @@
-//! One watch: its connection, its lines, and what they say.
+//! One watch request: its connection, its lines, and the changes in them.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -17,40 +17,40 @@ use crate::json;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::yaml::Node;
 
-/// How long a watch may live before it is opened anew. A server says nothing while nothing changes: a connection that
-/// is dead on one side only would be waited for without end.
-const LIFE: Duration = Duration::from_secs(50);
+/// Maximum duration of a watch before it is reopened. A server sends nothing while nothing changes, so a half-open
+/// connection would go unnoticed.
+const MAX_DURATION: Duration = Duration::from_secs(50);
 
-/// How much later than that its end may come.
-const LATE: Duration = Duration::from_secs(5);
+/// Additional time for the server to end the watch.
+const END_GRACE: Duration = Duration::from_secs(5);
 
 /// A change of an object.
 #[derive(Debug)]
 pub(super) enum WatchedChange {
     Now(Node),
     Gone(Node),
-    /// Only the version is another one.
+    /// Only the resource version changed.
     None,
 }
 
-/// Why a watch does not go on from where it was.
+/// The reason why a watch cannot continue.
 #[derive(Debug)]
 pub(super) enum WatchEnd {
-    /// The server does not go on from there; a list tells what is so, or what is wrong.
+    /// The server cannot resume from the version. Listing again gives the current state or the error.
     Again,
     Lost(Diagnostic),
 }
 
-/// The changes after a version.
+/// The changes after a resource version.
 pub(super) struct WatchStream<'a> {
     cluster: &'a Cluster,
     path: String,
     body: Body,
-    /// What came of the next line.
-    begun: Vec<u8>,
-    /// Up to where that has no end of line.
-    looked: usize,
-    silence: Duration,
+    /// The received part of the next line.
+    buffer: Vec<u8>,
+    /// The part of it that is known to have no line break.
+    searched: usize,
+    timeout_after: Duration,
 }
 
 impl<'a> WatchStream<'a> {
@@ -59,21 +59,24 @@ impl<'a> WatchStream<'a> {
         collection: &Collection,
         version: &str,
     ) -> Result<Self, WatchEnd> {
-        let life = cluster.patience.total().map_or(LIFE, |limit| limit.clamp(Duration::from_secs(1), LIFE));
+        let life = cluster
+            .patience
+            .total()
+            .map_or(MAX_DURATION, |limit| limit.clamp(Duration::from_secs(1), MAX_DURATION));
         let path = collection.watch_path(version, life);
         let request = http::Request::get(&path)
             .header(header::ACCEPT, collection.content.of_changes())
-            // Compressed, changes would come late, and some servers compress each by itself.
+            // Compression would delay changes, and some servers compress each one separately.
             .header(header::ACCEPT_ENCODING, "identity")
             .body(Body::empty());
         let request =
             request.map_err(|error| WatchEnd::Lost(not_understood(&cluster.endpoint, &path, &error)))?;
-        let silence = life + LATE;
+        let timeout_after = life + END_GRACE;
         let LoggedIn { client, times } = cluster.logged_in();
-        let response = match timeout(silence, client.send(request)).await {
+        let response = match timeout(timeout_after, client.send(request)).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(WatchEnd::Lost(no_answer(&cluster.endpoint, &error))),
-            Err(_) => return Err(WatchEnd::Lost(too_late(&cluster.endpoint, silence))),
+            Err(_) => return Err(WatchEnd::Lost(too_late(&cluster.endpoint, timeout_after))),
         };
         match response.status().as_u16() {
             200 => {}
@@ -83,24 +86,24 @@ impl<'a> WatchStream<'a> {
             }
             _ => return Err(WatchEnd::Again),
         }
-        Ok(Self { cluster, path, body: response.into_body(), begun: Vec::new(), looked: 0, silence })
+        Ok(Self { cluster, path, body: response.into_body(), buffer: Vec::new(), searched: 0, timeout_after })
     }
 
-    /// The next change and its version; none when the server has ended the watch.
+    /// Returns the next change and its resource version, or none when the server has ended the watch.
     pub(super) async fn next(&mut self) -> Result<Option<(WatchedChange, String)>, WatchEnd> {
         let Some(line) = self.line().await? else { return Ok(None) };
-        let strange = |error: &dyn std::fmt::Display| {
+        let invalid = |error: &dyn std::fmt::Display| {
             WatchEnd::Lost(not_understood(&self.cluster.endpoint, &self.path, error))
         };
-        let mut event = json::read_object(&line).map_err(|error| strange(&error))?;
+        let mut event = json::read_object(&line).map_err(|error| invalid(&error))?;
         let kind = event.get("type").and_then(Node::as_str).unwrap_or_default().to_string();
         let object = event.as_map_mut().and_then(|event| event.remove("object"));
-        let object = object.ok_or_else(|| strange(&"it has no object"))?;
+        let object = object.ok_or_else(|| invalid(&"the event has no object"))?;
         if kind == "ERROR" {
             return Err(WatchEnd::Again);
         }
         let version = object.get_path(&["metadata", "resourceVersion"]).and_then(Node::as_str);
-        let version = version.ok_or_else(|| strange(&"it has no version"))?.to_string();
+        let version = version.ok_or_else(|| invalid(&"the object has no resource version"))?.to_string();
         let change = match kind.as_str() {
             "ADDED" | "MODIFIED" => WatchedChange::Now(object),
             "DELETED" => WatchedChange::Gone(object),
@@ -109,32 +112,35 @@ impl<'a> WatchStream<'a> {
         Ok(Some((change, version)))
     }
 
-    /// The next line that is not empty. What has no end when the server ends is none.
+    /// Returns the next non-empty line. An incomplete line at the end is ignored.
     async fn line(&mut self) -> Result<Option<Vec<u8>>, WatchEnd> {
         loop {
-            if let Some(end) = memchr::memchr(b'\n', &self.begun[self.looked..]).map(|at| self.looked + at) {
-                let rest = self.begun.split_off(end + 1);
-                let line = std::mem::replace(&mut self.begun, rest);
-                self.looked = 0;
+            if let Some(end) =
+                memchr::memchr(b'\n', &self.buffer[self.searched..]).map(|at| self.searched + at)
+            {
+                let rest = self.buffer.split_off(end + 1);
+                let line = std::mem::replace(&mut self.buffer, rest);
+                self.searched = 0;
                 if line.trim_ascii().is_empty() {
                     continue;
                 }
                 return Ok(Some(line));
             }
-            self.looked = self.begun.len();
-            if self.looked > MAX_OBJECT {
+            self.searched = self.buffer.len();
+            if self.searched > MAX_OBJECT {
                 return Err(WatchEnd::Lost(too_long(&self.cluster.endpoint, &self.path, MAX_OBJECT)));
             }
             let body = &mut self.body;
             let frame =
-                timeout(self.silence, poll_fn(|context| Pin::new(&mut *body).poll_frame(context))).await;
+                timeout(self.timeout_after, poll_fn(|context| Pin::new(&mut *body).poll_frame(context)))
+                    .await;
             match frame {
                 Ok(Some(Ok(frame))) => {
                     if let Ok(data) = frame.into_data() {
-                        self.begun.extend_from_slice(&data);
+                        self.buffer.extend_from_slice(&data);
                     }
                 }
-                // However it ends, what follows is asked for from here on.
+                // However the connection ends, the next watch continues from the last version.
                 Ok(None | Some(Err(_))) | Err(_) => return Ok(None),
             }
         }

@@ -1,6 +1,6 @@
-//! What Pods, ReplicaSets and events say of the workloads that they belong to.
+//! Pods, ReplicaSets and events that belong to workloads.
 //!
-//! Only Pods of what a workload is now count: those that a rollout takes away may crash as they like.
+//! Only Pods of the current revision of a workload count: Pods that a rollout replaces may crash.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -10,12 +10,12 @@ use super::events::WarningEvent;
 use crate::status::{conditions, says, time};
 use smp_text::yaml::{Node, Resolved};
 
-/// What is known of the Pods, ReplicaSets and events of some namespaces, by their identities.
+/// The known Pods, ReplicaSets and events of some namespaces, by UID.
 #[derive(Debug, Default)]
 pub(super) struct Companions {
     pods: FxHashMap<SmolStr, Pod>,
     replica_sets: FxHashMap<SmolStr, ReplicaSet>,
-    /// The last event of type Warning, by whom it is about.
+    /// The last event of type Warning, by the UID of the object that it is about.
     warnings: FxHashMap<SmolStr, WarningEvent>,
 }
 
@@ -26,12 +26,12 @@ struct Pod {
     owner: Option<SmolStr>,
     labels: FxHashMap<SmolStr, SmolStr>,
     restarts: u64,
-    trouble: Option<Trouble>,
+    problem: Option<ContainerProblem>,
 }
 
-/// What a container has to complain of.
+/// A problem of a container.
 #[derive(Debug, Clone)]
-struct Trouble {
+struct ContainerProblem {
     text: String,
     since: Instant,
 }
@@ -43,24 +43,24 @@ struct ReplicaSet {
     revision: Option<SmolStr>,
 }
 
-/// What belongs to a workload that is waited for.
+/// State of the objects that belong to a workload.
 #[derive(Debug, Default)]
 pub(super) struct Belongings {
     pub(super) warning: Option<WarningEvent>,
     pub(super) restarts: u64,
-    pub(super) troubles: Vec<String>,
-    /// When the oldest of the troubles began.
+    pub(super) problems: Vec<String>,
+    /// The start of the oldest problem.
     pub(super) since: Option<Instant>,
 }
 
-/// The labels and the annotation by which Pods are known to be of what a workload is now.
+/// The labels and the annotation that identify Pods of a workload's current revision.
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const TEMPLATE_GENERATION: (&str, &str) =
     ("pod-template-generation", "deprecated.daemonset.template.generation");
 const REVISION_HASH: &str = "controller-revision-hash";
 
-/// Why a container waits that does not start by itself.
-const TROUBLES: [&str; 8] = [
+/// Reasons of waiting containers that do not start without intervention.
+const PROBLEM_REASONS: [&str; 8] = [
     "CrashLoopBackOff",
     "CreateContainerConfigError",
     "CreateContainerError",
@@ -79,7 +79,7 @@ fn uid(node: &Node) -> Option<SmolStr> {
     text(node, &["metadata", "uid"]).map(SmolStr::from)
 }
 
-/// The identity of the controller that made it.
+/// Returns the UID of the controller that owns the object.
 fn owner(node: &Node) -> Option<SmolStr> {
     let owners = node.get_path(&["metadata", "ownerReferences"])?.as_list()?;
     let is_controller =
@@ -92,7 +92,7 @@ fn namespace(node: &Node) -> SmolStr {
 }
 
 impl Companions {
-    /// Forgets what there was of a namespace: all that is there follows.
+    /// Removes the ReplicaSets of a namespace before a new list.
     pub(super) fn forget_replica_sets(&mut self, namespace: &str) {
         self.replica_sets.retain(|_, set| set.namespace != namespace);
     }
@@ -103,20 +103,20 @@ impl Companions {
         self.replica_sets.insert(uid, ReplicaSet { namespace: namespace(set), owner: owner(set), revision });
     }
 
-    /// Takes over the Pods that are there. Troubles of those that were there go on.
-    pub(super) fn list_pods(&mut self, of: &str, pods: &[Node], now: Instant) {
+    /// Updates the Pods of a namespace from a list. Problems of known Pods keep their start time.
+    pub(super) fn list_pods(&mut self, listed_namespace: &str, pods: &[Node], now: Instant) {
         for pod in pods {
             self.set_pod(pod, now);
         }
-        let there: rustc_hash::FxHashSet<SmolStr> = pods.iter().filter_map(uid).collect();
-        self.pods.retain(|uid, pod| pod.namespace != of || there.contains(uid));
+        let listed: rustc_hash::FxHashSet<SmolStr> = pods.iter().filter_map(uid).collect();
+        self.pods.retain(|uid, pod| pod.namespace != listed_namespace || listed.contains(uid));
     }
 
     pub(super) fn set_pod(&mut self, pod: &Node, now: Instant) {
         let Some(uid) = uid(pod) else { return };
         let labels = pod.get_path(&["metadata", "labels"]).and_then(Node::as_map);
         let labels = labels.into_iter().flat_map(smp_text::yaml::Map::iter);
-        let before = self.pods.remove(&uid).and_then(|pod| pod.trouble);
+        let before = self.pods.remove(&uid).and_then(|pod| pod.problem);
         self.pods.insert(
             uid,
             Pod {
@@ -125,7 +125,7 @@ impl Companions {
                 owner: owner(pod),
                 labels: labels.filter_map(|(k, v)| Some((k.into(), v.as_str()?.into()))).collect(),
                 restarts: containers(pod).map(restarts).sum(),
-                trouble: trouble(pod, before, now),
+                problem: problem(pod, before, now),
             },
         );
     }
@@ -145,16 +145,16 @@ impl Companions {
             &["eventTime"],
             &["metadata", "creationTimestamp"],
         ];
-        let said = |field| text(event, &[field]).unwrap_or_default().to_string();
+        let field_text = |field| text(event, &[field]).unwrap_or_default().to_string();
         let time = times.iter().find_map(|path| time(event, path));
-        let warning = WarningEvent { reason: said("reason"), message: said("message"), time };
+        let warning = WarningEvent { reason: field_text("reason"), message: field_text("message"), time };
         if about.is_empty() || self.warnings.get(about).is_some_and(|last| last.time > warning.time) {
             return;
         }
         self.warnings.insert(about.into(), warning);
     }
 
-    /// What belongs to each of some live objects of some kinds, in their order.
+    /// Returns the state of what belongs to each of the live objects, in order.
     pub(super) fn of<'n>(
         &self,
         objects: impl Iterator<Item = (&'n str, Option<&'n Node>)>,
@@ -171,13 +171,13 @@ impl Companions {
                 sets.entry(owner).or_default().push((uid, set));
             }
         }
-        let of = |(kind, object): (&str, Option<&Node>)| {
-            object.map_or_else(Belongings::default, |object| self.of_one(kind, object, &pods, &sets))
+        let related = |(kind, object): (&str, Option<&Node>)| {
+            object.map_or_else(Belongings::default, |object| self.state_of(kind, object, &pods, &sets))
         };
-        objects.map(of).collect()
+        objects.map(related).collect()
     }
 
-    fn of_one(
+    fn state_of(
         &self,
         kind: &str,
         object: &Node,
@@ -190,29 +190,29 @@ impl Companions {
         let sets = sets.get(own.as_str()).into_iter().flatten().filter(|(_, set)| is_new(set));
         let sets: Vec<&SmolStr> = sets.map(|(uid, _)| *uid).collect();
         let direct =
-            pods.get(own.as_str()).into_iter().flatten().filter(|(_, pod)| pod.is_of_now(kind, object));
+            pods.get(own.as_str()).into_iter().flatten().filter(|(_, pod)| pod.is_current(kind, object));
         let of_sets = sets.iter().flat_map(|set| pods.get(set.as_str()).into_iter().flatten());
-        // A Pod that is waited for has its own troubles.
+        // A Pod among the objects has its own problems.
         let itself = self.pods.get_key_value(&own);
         let mut members: Vec<(&SmolStr, &Pod)> = direct.chain(of_sets).copied().chain(itself).collect();
         members.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
         let about = std::iter::once(&own).chain(sets).chain(members.iter().map(|(uid, _)| *uid));
-        let troubles = members.iter().filter_map(|(_, pod)| Some((pod, pod.trouble.as_ref()?)));
+        let problems = members.iter().filter_map(|(_, pod)| Some((pod, pod.problem.as_ref()?)));
         Belongings {
             warning: about
                 .filter_map(|uid| self.warnings.get(uid))
                 .max_by_key(|warning| warning.time)
                 .cloned(),
             restarts: members.iter().map(|(_, pod)| pod.restarts).sum(),
-            since: troubles.clone().map(|(_, trouble)| trouble.since).min(),
-            troubles: troubles.map(|(pod, trouble)| format!("{}: {}", pod.name, trouble.text)).collect(),
+            since: problems.clone().map(|(_, problem)| problem.since).min(),
+            problems: problems.map(|(pod, problem)| format!("{}: {}", pod.name, problem.text)).collect(),
         }
     }
 }
 
 impl Pod {
-    /// Whether its owner made it of what it is now. What does not say so is not taken for new.
-    fn is_of_now(&self, kind: &str, owner: &Node) -> bool {
+    /// Returns true if the Pod is of the current revision of its owner. A Pod without revision is not.
+    fn is_current(&self, kind: &str, owner: &Node) -> bool {
         let label = |name: &str| self.labels.get(name).map(SmolStr::as_str);
         match kind {
             "StatefulSet" => {
@@ -241,17 +241,17 @@ fn restarts(container: &Node) -> u64 {
     }
 }
 
-/// What the first container complains of, and since when. A container that crashes runs in between: until its Pod is
-/// ready, what it complained of lasts.
-fn trouble(pod: &Node, before: Option<Trouble>, now: Instant) -> Option<Trouble> {
+/// Returns the problem of the first container with one. Containers in a crash loop run in between, so a problem
+/// lasts until the Pod is ready.
+fn problem(pod: &Node, before: Option<ContainerProblem>, now: Instant) -> Option<ContainerProblem> {
     let waiting = containers(pod).find_map(|container| {
         let reason = text(container, &["state", "waiting", "reason"])?;
-        TROUBLES.contains(&reason).then(|| (reason, text(container, &["state", "waiting", "message"])))
+        PROBLEM_REASONS.contains(&reason).then(|| (reason, text(container, &["state", "waiting", "message"])))
     });
-    let since = before.as_ref().map_or(now, |trouble| trouble.since);
+    let since = before.as_ref().map_or(now, |problem| problem.since);
     if let Some((reason, message)) = waiting {
         let text = message.map_or_else(|| reason.to_string(), |message| format!("{reason}: {message}"));
-        return Some(Trouble { text, since });
+        return Some(ContainerProblem { text, since });
     }
     before.filter(|_| !is_ready(pod))
 }
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_that_is_waited_for_has_its_own_troubles() {
+    fn pod_among_the_objects_has_its_own_problems() {
         let waiting =
             "{containerStatuses: [{restartCount: 2, state: {waiting: {reason: ImagePullBackOff}}}]}";
         let text = format!("{{metadata: {{name: p, namespace: default, uid: u}}, status: {waiting}}}");
@@ -275,7 +275,7 @@ mod tests {
         companions.set_pod(&pod, Instant::now());
         let belongings = companions.of([("Pod", Some(&pod))].into_iter());
         assert_eq!(
-            (belongings[0].troubles.as_slice(), belongings[0].restarts),
+            (belongings[0].problems.as_slice(), belongings[0].restarts),
             (&["p: ImagePullBackOff".into()][..], 2)
         );
         assert!(belongings[0].since.is_some());

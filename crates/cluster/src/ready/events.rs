@@ -1,4 +1,4 @@
-//! What happens while objects are waited for, as data.
+//! Progress events and results of a wait.
 
 use std::time::SystemTime;
 
@@ -6,90 +6,90 @@ use crate::plan::Object;
 use crate::status::{ObjectStatus, Readiness};
 use smp_text::source::Span;
 
-/// An event of type Warning that the cluster has of an object, or of what belongs to it.
+/// The last event of type Warning about an object or the objects that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WarningEvent {
-    /// Such as `FailedScheduling`.
+    /// The reason, such as `FailedScheduling`.
     pub reason: String,
-    /// For people. May hold anything.
+    /// The message. May contain any text.
     pub message: String,
-    /// When it was last seen.
+    /// The time of the last occurrence.
     pub time: Option<SystemTime>,
 }
 
-/// An object that is waited for, as it is now.
+/// The state of an object that is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitedObject {
     /// The object.
     pub object: Object,
-    /// How far it is.
+    /// The status of the object.
     pub status: ObjectStatus,
-    /// Where its annotation [`READY`](crate::READY) stands in the manifest, when the status is the cause of that.
+    /// The location of its annotation [`READY`](crate::READY) in the manifest, if the status results from it.
     pub rule: Option<Span>,
-    /// When it was made.
+    /// The time of creation.
     pub created: Option<SystemTime>,
     /// The last event of type Warning about it, its ReplicaSet or its Pods.
     pub warning: Option<WarningEvent>,
-    /// How often containers of its new Pods were started again.
+    /// Number of container restarts of its current Pods.
     pub restarts: u64,
-    /// What its new Pods have to complain of: `web-5d4: ImagePullBackOff: ...`.
+    /// Problems of its current Pods, such as `web-5d4: ImagePullBackOff: ...`.
     pub troubles: Vec<String>,
 }
 
 impl WaitedObject {
-    /// Whether it is waited for no longer.
+    /// Returns true if the object is ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.status.readiness == Readiness::Current
     }
 }
 
-/// Receives the events of a run.
+/// Callback that receives the events of a run.
 pub(crate) type WaitReport<'r> = &'r mut (dyn FnMut(WaitEvent<'_>) + Send);
 
-/// Something that happened.
+/// A progress event of a wait.
 #[derive(Debug)]
 pub enum WaitEvent<'e> {
-    /// An object has another status than before.
+    /// The status of an object changed.
     Changed(&'e WaitedObject),
-    /// About a second has passed; these are not ready.
+    /// Sent about once a second: the objects that are not ready.
     Waiting(&'e [WaitedObject]),
-    /// Something that may make the wait longer, or less telling; each text comes once.
+    /// A warning, for example that waiting may take longer. Each text is reported once.
     Warning(&'e str),
 }
 
-/// Why a wait has ended.
+/// The reason why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitEnd {
     /// All objects are ready.
     Ready,
-    /// It is certain that one of them does not get ready by itself.
+    /// An object has failed and will not become ready without intervention.
     Failed,
-    /// The time was over.
+    /// The wait timed out.
     TimedOut,
-    /// It was stopped.
+    /// The wait was interrupted.
     Stopped,
 }
 
-/// What came of a wait.
+/// Result of a wait.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WaitVerdict {
-    /// Why it has ended.
+    /// The reason why it ended.
     pub end: WaitEnd,
-    /// How many objects are ready.
+    /// Number of objects that are ready.
     pub ready: usize,
-    /// Those that have certainly failed.
+    /// Objects that have failed.
     pub failed: Vec<WaitedObject>,
-    /// Others that are not ready.
+    /// Other objects that are not ready.
     pub unready: Vec<WaitedObject>,
 }
 
 impl WaitVerdict {
-    /// Whether all objects are ready.
+    /// Returns true if all objects are ready.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.end == WaitEnd::Ready

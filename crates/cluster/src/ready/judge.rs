@@ -1,4 +1,4 @@
-//! Who is ready, who never will be, and when the wait is over.
+//! Evaluates the readiness of objects, and decides when the wait ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use smp_merge::schema::Gvk;
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
-/// When a wait is over.
+/// Conditions for ending a wait.
 #[derive(Debug)]
 pub(super) struct JudgeOptions {
     timeout: Duration,
@@ -32,44 +32,44 @@ impl JudgeOptions {
     }
 }
 
-/// What gathers sights and judges them.
+/// Collects watch events and evaluates the objects.
 pub(super) struct Judge<'a> {
     objects: Vec<JudgedObject<'a>>,
     outlook: &'a Outlook,
     companions: Companions,
     options: JudgeOptions,
     start: Instant,
-    /// When those that wait were told last.
-    told: Instant,
+    /// Time of the last `Waiting` event.
+    last_report: Instant,
     warned: FxHashSet<String>,
     report: WaitReport<'a>,
-    /// The collections of which something is known.
+    /// The collections that were listed.
     seen: FxHashSet<usize>,
 }
 
-/// An object, and what is known of it.
+/// An object and its known state.
 struct JudgedObject<'a> {
     object: &'a Object,
-    /// Where its own rule stands.
+    /// The location of its readiness rule.
     rule: Option<Span>,
     without: WithoutStatus,
     live: Option<Node>,
     status: ObjectStatus,
-    /// Since when it has failed.
+    /// Time of the failure, if it has failed.
     failed_since: Option<Instant>,
-    /// It cannot be seen.
+    /// True if the object cannot be read.
     is_hidden: bool,
     belongings: Belongings,
 }
 
-/// How long a first look may take where nothing is to be waited for.
-const FIRST_LOOK: Duration = Duration::from_secs(30);
+/// Maximum time for the first evaluation if the timeout is zero.
+const FIRST_EVALUATION: Duration = Duration::from_secs(30);
 
-/// How often those that wait are told.
-const TOLD_EVERY: Duration = Duration::from_secs(1);
+/// Interval of `Waiting` events.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Failures that may pass by themselves: of a Pod that gets a node or what it needs to start.
-const PASSING: [&str; 2] = ["ContainerCrashLooping", "PodUnschedulable"];
+/// Failures that may be temporary: of Pods that may still be scheduled or find what they need to start.
+const TEMPORARY_FAILURES: [&str; 2] = ["ContainerCrashLooping", "PodUnschedulable"];
 
 impl JudgedObject<'_> {
     fn judge(&self) -> ObjectStatus {
@@ -79,27 +79,29 @@ impl JudgedObject<'_> {
         }
     }
 
-    /// Whether it will not get ready, at all or within the grace.
+    /// Returns true if the object will not become ready, or has not within the grace period.
     fn has_failed(&self, now: Instant, grace: Duration) -> bool {
-        let is_over = |since: Option<Instant>| since.is_some_and(|since| now.duration_since(since) >= grace);
+        let is_expired =
+            |since: Option<Instant>| since.is_some_and(|since| now.duration_since(since) >= grace);
         match self.status.readiness {
             _ if self.is_hidden => true,
-            Readiness::Failed => is_over(self.failed_since) || !self.may_pass(),
-            Readiness::InProgress => is_over(self.belongings.since),
+            Readiness::Failed => is_expired(self.failed_since) || !self.may_be_temporary(),
+            Readiness::InProgress => is_expired(self.belongings.since),
             _ => false,
         }
     }
 
-    /// A condition Stalled that says of no generation may be of one before.
-    fn may_pass(&self) -> bool {
+    /// Returns true if the failure may be temporary. A condition `Stalled` without observed generation may be of
+    /// an earlier generation.
+    fn may_be_temporary(&self) -> bool {
         let live = self.live.as_ref();
         let is_built_in =
             matches!(self.object.gvk.group.as_str(), "" | "apps" | "batch" | "apiextensions.k8s.io");
         let observed = live.and_then(|live| live.get_path(&["status", "observedGeneration"]));
-        PASSING.contains(&self.status.reason.as_str()) || (!is_built_in && observed.is_none())
+        TEMPORARY_FAILURES.contains(&self.status.reason.as_str()) || (!is_built_in && observed.is_none())
     }
 
-    fn shown(&self) -> WaitedObject {
+    fn report_state(&self) -> WaitedObject {
         let created = self.live.as_ref().and_then(|live| time(live, &["metadata", "creationTimestamp"]));
         WaitedObject {
             object: self.object.clone(),
@@ -108,7 +110,7 @@ impl JudgedObject<'_> {
             created,
             warning: self.belongings.warning.clone(),
             restarts: self.belongings.restarts,
-            troubles: self.belongings.troubles.clone(),
+            troubles: self.belongings.problems.clone(),
         }
     }
 }
@@ -126,7 +128,7 @@ impl<'a> Judge<'a> {
             rule: target.resource.node().get_path(&["metadata", "annotations", READY]).map(Node::span),
             without: without.get(&target.object.gvk).copied().unwrap_or_default(),
             live: None,
-            status: ObjectStatus::new(Readiness::Unknown, "NotSeen", "the server has not told of it yet"),
+            status: ObjectStatus::new(Readiness::Unknown, "NotSeen", "not listed yet"),
             failed_since: None,
             is_hidden: false,
             belongings: Belongings::default(),
@@ -139,19 +141,19 @@ impl<'a> Judge<'a> {
             companions,
             options,
             start,
-            told: start,
+            last_report: start,
             warned,
             report,
             seen,
         }
     }
 
-    /// Takes in what was seen of a collection.
+    /// Updates the state from an event of a collection.
     pub(super) fn see(&mut self, collection: usize, sight: Sight) {
         match sight {
             Sight::Listed(objects) => self.list(collection, objects),
             Sight::Now(object) => {
-                self.accompany(collection, &object);
+                self.update_related(collection, &object);
                 if let Some(position) = self.position(collection, &object) {
                     self.set(position, Some(object));
                 }
@@ -166,7 +168,7 @@ impl<'a> Judge<'a> {
             Sight::Lost(problem) => self.warn(problem.message()),
             Sight::Refused(problem) => {
                 self.seen.insert(collection);
-                self.refuse(collection, problem.message());
+                self.set_unreadable(collection, problem.message());
             }
         }
     }
@@ -193,7 +195,7 @@ impl<'a> Judge<'a> {
         }
         let mut missing: FxHashSet<usize> = outlook.wanted[number].values().copied().collect();
         for object in objects {
-            self.accompany(number, &object);
+            self.update_related(number, &object);
             if let Some(position) = self.position(number, &object) {
                 missing.remove(&position);
                 self.set(position, Some(object));
@@ -206,7 +208,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn accompany(&mut self, collection: usize, object: &Node) {
+    fn update_related(&mut self, collection: usize, object: &Node) {
         let Gvk { group, kind, .. } = &self.outlook.collections[collection].mapping.gvk;
         match (group.as_str(), kind.as_str()) {
             ("", "Pod") => self.companions.set_pod(object, Instant::now()),
@@ -216,13 +218,13 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What is known of an object from now on.
+    /// Updates the live object.
     fn set(&mut self, position: usize, live: Option<Node>) {
         self.objects[position].live = live;
-        self.review(position);
+        self.reevaluate(position);
     }
 
-    fn review(&mut self, position: usize) {
+    fn reevaluate(&mut self, position: usize) {
         let one = &mut self.objects[position];
         let status = one.judge();
         if status == one.status {
@@ -235,25 +237,25 @@ impl<'a> Judge<'a> {
             let gates = self.outlook.gates.get(&one.object.namespace).into_iter().flatten();
             gates.for_each(|gate| gate.notify_one());
         }
-        (self.report)(WaitEvent::Changed(&one.shown()));
+        (self.report)(WaitEvent::Changed(&one.report_state()));
     }
 
-    /// Objects that may not be seen are not ready; what belongs to objects is missed, and no more.
-    fn refuse(&mut self, number: usize, why: &str) {
+    /// Objects that cannot be read count as not ready. If related objects cannot be read, a warning is enough.
+    fn set_unreadable(&mut self, number: usize, why: &str) {
         let collection = &self.outlook.collections[number];
         if collection.gate.is_some() {
             let (kind, namespace) = (&collection.mapping.gvk.kind, &collection.namespace);
-            return self.warn(&format!("nothing is told of each {kind} in {namespace}: {why}"));
+            return self.warn(&format!("cannot watch {kind} objects in namespace {namespace}: {why}"));
         }
         for &position in self.outlook.wanted[number].values() {
             let one = &mut self.objects[position];
             one.is_hidden = true;
             one.status = ObjectStatus::new(Readiness::Unknown, "NotReadable", why);
-            (self.report)(WaitEvent::Changed(&one.shown()));
+            (self.report)(WaitEvent::Changed(&one.report_state()));
         }
     }
 
-    /// Takes in that time has passed.
+    /// Evaluates again after some time has passed.
     pub(super) fn tick(&mut self) {
         let live = self.objects.iter().map(|one| (one.object.gvk.kind.as_str(), one.live.as_ref()));
         let belongings = self.companions.of(live);
@@ -261,24 +263,24 @@ impl<'a> Judge<'a> {
             one.belongings = belongings;
         }
         for position in 0..self.objects.len() {
-            // Rules take their time.
-            if self.is_late() || self.is_stopped() {
+            // Evaluating rules takes time.
+            if self.has_timed_out() || self.is_stopped() {
                 break;
             }
             let one = &self.objects[position];
             if one.live.is_some() && !one.is_hidden && one.status.readiness != Readiness::Current {
-                self.review(position);
+                self.reevaluate(position);
             }
         }
-        if self.told.elapsed() >= TOLD_EVERY {
-            self.told = Instant::now();
+        if self.last_report.elapsed() >= REPORT_INTERVAL {
+            self.last_report = Instant::now();
             let unready = self.objects.iter().filter(|one| one.status.readiness != Readiness::Current);
-            let unready: Vec<WaitedObject> = unready.map(JudgedObject::shown).collect();
+            let unready: Vec<WaitedObject> = unready.map(JudgedObject::report_state).collect();
             (self.report)(WaitEvent::Waiting(&unready));
         }
     }
 
-    /// Whether the wait is over, and why.
+    /// Returns the reason why the wait is over, or none if it is not.
     pub(super) fn end(&self) -> Option<WaitEnd> {
         let now = Instant::now();
         let has_failed = |one: &JudgedObject<'_>| one.has_failed(now, self.options.grace);
@@ -288,7 +290,7 @@ impl<'a> Judge<'a> {
         match () {
             () if self.objects.iter().any(has_failed) => Some(WaitEnd::Failed),
             () if self.is_stopped() => Some(WaitEnd::Stopped),
-            () if self.is_late() => Some(WaitEnd::TimedOut),
+            () if self.has_timed_out() => Some(WaitEnd::TimedOut),
             () => None,
         }
     }
@@ -297,11 +299,11 @@ impl<'a> Judge<'a> {
         self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
-    fn is_late(&self) -> bool {
+    fn has_timed_out(&self) -> bool {
         let own = self.outlook.collections.iter().enumerate().filter(|(_, c)| c.gate.is_none());
-        let is_first_look = || own.clone().any(|(number, _)| !self.seen.contains(&number));
+        let is_first_evaluation = || own.clone().any(|(number, _)| !self.seen.contains(&number));
         let limit = match self.options.timeout {
-            Duration::ZERO if is_first_look() => FIRST_LOOK,
+            Duration::ZERO if is_first_evaluation() => FIRST_EVALUATION,
             limit => limit,
         };
         self.start.elapsed() >= limit
@@ -313,7 +315,8 @@ impl<'a> Judge<'a> {
             self.objects.iter().partition(|one| one.status.readiness == Readiness::Current);
         let (failed, unready): (Vec<_>, Vec<_>) =
             others.into_iter().partition(|one| one.has_failed(now, grace));
-        let shown = |objects: Vec<&JudgedObject<'_>>| objects.into_iter().map(JudgedObject::shown).collect();
-        WaitVerdict { end, ready: ready.len(), failed: shown(failed), unready: shown(unready) }
+        let report_state =
+            |objects: Vec<&JudgedObject<'_>>| objects.into_iter().map(JudgedObject::report_state).collect();
+        WaitVerdict { end, ready: ready.len(), failed: report_state(failed), unready: report_state(unready) }
     }
 }

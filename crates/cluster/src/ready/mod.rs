@@ -1,6 +1,7 @@
-//! Waiting until objects are ready, by one list and one watch for each kind and namespace.
+//! Waits until objects are ready, with one list and one watch request for each kind and namespace.
 //!
-//! Which objects are ready, `status` says; this room gathers what it needs. Events go out through a callback.
+//! The readiness of a single object is computed by `status`; this module collects the required state. Progress is
+//! reported through a callback.
 
 mod companions;
 mod events;
@@ -32,15 +33,13 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Problems, Result};
 use smp_text::yaml::Node;
 
-/// Waits until objects are ready, it is certain that one does not get ready, or the time is over.
+/// Waits until all objects are ready, one has failed, or the wait times out.
 ///
-/// The objects are read from the server by kind, namespace and name; what else the resources say does not matter. It can
-/// be called between an apply and what is to follow only when all that was applied is ready: see
-/// [`WaitVerdict::is_ready`].
+/// The objects are read from the server by kind, namespace and name; the other fields of the resources are
+/// ignored. Continue with further steps only if [`WaitVerdict::is_ready`] returns true.
 ///
-/// # Errors
-/// The server cannot be asked at all, or an object cannot be mapped to a resource, or its annotation
-/// [`READY`](crate::READY) cannot be read. Anything that happens later is part of the verdict.
+/// # Errors The server cannot be queried at all, an object cannot be mapped to an API resource, or its annotation
+/// [`READY`](crate::READY) is invalid. Later errors are part of the result.
 pub fn wait_until_ready(
     cluster: &Cluster,
     resources: &[Resource],
@@ -54,14 +53,14 @@ pub fn wait_until_ready(
         check_ready_rules(resources)?;
         let kinds = KindWords::of(&options.kinds, &plan);
         for word in &kinds.strange {
-            report(WaitEvent::Warning(&format!("none of the objects is of a kind that is called {word}")));
+            report(WaitEvent::Warning(&format!("none of the objects is of the kind `{word}`")));
         }
-        let is_meant =
+        let is_selected =
             |target: &&PlannedObject<'_>| options.kinds.is_empty() || kinds.has(&target.object.gvk);
-        let targets: Vec<&PlannedObject<'_>> = plan.targets.iter().filter(is_meant).collect();
+        let targets: Vec<&PlannedObject<'_>> = plan.targets.iter().filter(is_selected).collect();
         if targets.is_empty() && !kinds.strange.is_empty() {
-            // Who prunes afterwards must not take a misspelt word for objects that are ready.
-            return Err(nothing_awaited());
+            // Otherwise a later prune would treat a misspelt kind as ready.
+            return Err(nothing_to_wait_for());
         }
         let without = without_status(cluster, &targets, options.strictness).await;
         let outlook = Outlook::over(&targets);
@@ -70,16 +69,15 @@ pub fn wait_until_ready(
     })
 }
 
-fn nothing_awaited() -> Diagnostic {
-    let message = "nothing is waited for: none of the objects is of a kind that is named";
-    Diagnostic::error(Code::NoMatch, message).help("name kinds that are among the objects")
+fn nothing_to_wait_for() -> Diagnostic {
+    let message = "nothing to wait for: none of the objects is of the given kinds";
+    Diagnostic::error(Code::NoMatch, message).help("specify kinds of the applied objects")
 }
 
-/// Says what is wrong with the kinds that are to be waited for and that a flag names, before anything is applied; none are
+/// Validates the kinds to wait for, before anything is applied. `flag` is the flag that named them. No kinds means
 /// all.
 ///
-/// # Errors
-/// Neither the objects nor the server has one of them, or the objects have none of them.
+/// # Errors A kind is unknown to both the objects and the server, or none of the objects is of these kinds.
 pub fn check_awaited_kinds(
     cluster: &Cluster,
     resources: &[Resource],
@@ -97,41 +95,40 @@ pub fn check_awaited_kinds(
         }
         nothing_sent(problems)?;
         let is_awaited = plan.targets.iter().any(|target| words.has(&target.object.gvk));
-        if is_awaited { Ok(()) } else { Err(nothing_awaited().note("nothing was sent to the cluster")) }
+        if is_awaited { Ok(()) } else { Err(nothing_to_wait_for().note("nothing was sent to the cluster")) }
     })
 }
 
-/// Says which annotations [`READY`](crate::READY) cannot be read, before anything is applied or waited for.
+/// Validates the annotations [`READY`](crate::READY) of resources, before anything is applied or waited for.
 ///
-/// # Errors
-/// All that cannot be read.
+/// # Errors All invalid annotations.
 pub(crate) fn check_ready_rules(resources: &[Resource]) -> Result<()> {
     let mut problems = Problems::default();
     for resource in resources {
         let Some(Err(why)) = ReadyRule::of(resource.node()) else { continue };
-        let place = resource.node().get_path(&["metadata", "annotations", READY]).map(Node::span);
-        let message = format!("the annotation {READY} cannot be read: {why}");
+        let span = resource.node().get_path(&["metadata", "annotations", READY]).map(Node::span);
+        let message = format!("invalid annotation {READY}: {why}");
         let problem = Diagnostic::error(Code::InvalidValue, message).resource(resource.id());
-        problems.add(problem.at(place.unwrap_or_default()));
+        problems.add(problem.at(span.unwrap_or_default()));
     }
     problems.or(())
 }
 
-/// How often time is looked at.
-const TICK: Duration = Duration::from_millis(250);
+/// Interval of evaluations.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 async fn judged(mut judge: Judge<'_>, mut seen: UnboundedReceiver<(usize, Sight)>) -> WaitVerdict {
     let mut tick = Instant::now();
     loop {
         if let Ok(Some((collection, sight))) = timeout_at(tick, seen.recv()).await {
             judge.see(collection, sight);
-            // What has come already is one look.
+            // Process all events that have arrived before evaluating.
             while let Ok((collection, sight)) = seen.try_recv() {
                 judge.see(collection, sight);
             }
         }
         if Instant::now() >= tick {
-            tick = Instant::now() + TICK;
+            tick = Instant::now() + POLL_INTERVAL;
             judge.tick();
         }
         if let Some(end) = judge.end() {
@@ -140,7 +137,7 @@ async fn judged(mut judge: Judge<'_>, mut seen: UnboundedReceiver<(usize, Sight)
     }
 }
 
-/// What objects of each kind are that have no status.
+/// Returns how objects of each kind without status are treated.
 async fn without_status(
     cluster: &Cluster,
     targets: &[&PlannedObject<'_>],
@@ -164,7 +161,7 @@ async fn without_status(
     found
 }
 
-/// Whether the CRD of a kind has a status for its controller. What cannot be learnt is taken to have one.
+/// Returns true if the CRD of a kind has a status subresource, or cannot be read.
 async fn has_status(cluster: &Cluster, mapping: &Mapping) -> bool {
     let Ok(answer) = cluster.answer(&Ask::object(mapping.definition_path())).await else { return true };
     let Ok(crd) = json::read_object(&answer.body) else { return true };

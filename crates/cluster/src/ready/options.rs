@@ -1,40 +1,39 @@
-//! How objects are waited for.
+//! Options of a wait.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// How long objects are waited for when nothing else is said.
+/// Default time to wait for objects.
 pub const WAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How long what may still pass is not taken for a failure when nothing else is said.
+/// Default grace period for failures that may be temporary.
 pub const FAILURE_GRACE: Duration = Duration::from_secs(60);
 
-/// What an object must say of itself to be ready.
+/// Requirements for ready objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Strictness {
-    /// What kstatus asks for.
+    /// Those of kstatus.
     #[default]
     Kstatus,
-    /// Also that the controller of a custom resource was seen, where its CRD has a status.
+    /// In addition, the controller of a custom resource must have set its status, if its CRD has one.
     ControllerSeen,
 }
 
-/// How to wait.
+/// Options of [`wait_until_ready`](super::wait_until_ready).
 #[derive(Debug, Clone)]
 pub struct WaitOptions {
-    /// The kinds that are waited for, as people name them: by kind, plural or short name, with or without `.group`;
-    /// none is all.
+    /// Kinds to wait for: by kind, plural or short name, with or without `.group`. An empty list means all.
     pub kinds: Vec<String>,
-    /// How long to wait in all; zero looks once.
+    /// Maximum time to wait in total. Zero evaluates once.
     pub timeout: Duration,
-    /// How long images that cannot be pulled, containers that crash, Pods without a node and a condition Stalled of
-    /// nobody knows which generation are not taken for failures.
+    /// Grace period for failures that may be temporary: image pull errors, crash loops, unschedulable Pods, and
+    /// conditions `Stalled` without observed generation.
     pub failure_grace: Duration,
-    /// What is ready.
+    /// Requirements for ready objects.
     pub strictness: Strictness,
-    /// When it is set, nothing is waited for any more.
+    /// Interrupt: the wait ends.
     pub stop: Option<Arc<AtomicBool>>,
 }
 

@@ -1,4 +1,4 @@
-//! Which collections are looked at: those of the objects, and beside workloads those of what belongs to them.
+//! The collections to watch: those of the objects, and for workloads those of related objects.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use crate::plan::PlannedObject;
 use crate::status::READY;
 use smp_merge::schema::Gvk;
 
-/// The collections, and what is looked for in each.
+/// The collections, and the objects to find in each.
 #[derive(Debug, Default)]
 pub(super) struct Outlook {
     pub(super) collections: Vec<Collection>,
-    /// The objects of each by name, as positions among the targets.
+    /// The objects of each collection by name, as indices of the targets.
     pub(super) wanted: Vec<FxHashMap<SmolStr, usize>>,
-    /// By namespace, what opens the collections that only matter while something in it is not ready.
+    /// By namespace, the gates of collections that only matter while an object of the namespace is not ready.
     pub(super) gates: FxHashMap<SmolStr, Vec<Arc<Notify>>>,
-    places: FxHashMap<(Gvk, SmolStr), usize>,
+    indices: FxHashMap<(Gvk, SmolStr), usize>,
 }
 
-/// Whether Pods belong to a kind.
-fn makes_pods(gvk: &Gvk) -> bool {
+/// Returns true if objects of a kind own Pods.
+fn owns_pods(gvk: &Gvk) -> bool {
     matches!(gvk.kind.as_str(), "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet" | "Job")
         && matches!(gvk.group.as_str(), "apps" | "batch")
 }
@@ -41,7 +41,7 @@ impl Outlook {
         }
         for target in targets.iter().filter(|target| !target.object.namespace.is_empty()) {
             let namespace = &target.object.namespace;
-            if makes_pods(&target.object.gvk) {
+            if owns_pods(&target.object.gvk) {
                 outlook.add_companions(namespace, mapping("v1", "Pod", "pods"), None);
                 if target.object.gvk.kind == "Deployment" {
                     outlook.add_companions(namespace, mapping("apps/v1", "ReplicaSet", "replicasets"), None);
@@ -59,23 +59,23 @@ impl Outlook {
         let (object, namespace) = (&target.object, target.object.namespace.clone());
         let is_ready = is_always_ready(&object.gvk);
         let content = if is_ready { ObjectContent::MetadataUnless(READY) } else { ObjectContent::Whole };
-        let Some(&place) = self.places.get(&(object.gvk.clone(), namespace.clone())) else {
+        let Some(&index) = self.indices.get(&(object.gvk.clone(), namespace.clone())) else {
             let name = Some(object.name.clone());
             let collection =
                 Collection { mapping: mapping.clone(), namespace, name, fields: None, content, gate: None };
-            let place = self.push(collection);
-            self.wanted[place].insert(object.name.clone(), position);
+            let index = self.push(collection);
+            self.wanted[index].insert(object.name.clone(), position);
             return;
         };
-        self.collections[place].name = None;
-        self.wanted[place].insert(object.name.clone(), position);
+        self.collections[index].name = None;
+        self.wanted[index].insert(object.name.clone(), position);
     }
 
-    /// Looks at what may belong to objects of a namespace, once one of them is not ready.
+    /// Adds a collection of related objects, which is watched once an object of the namespace is not ready.
     fn add_companions(&mut self, namespace: &SmolStr, mapping: Mapping, fields: Option<&'static str>) {
-        if let Some(&place) = self.places.get(&(mapping.gvk.clone(), namespace.clone())) {
-            if self.collections[place].gate.is_none() {
-                self.collections[place].name = None;
+        if let Some(&index) = self.indices.get(&(mapping.gvk.clone(), namespace.clone())) {
+            if self.collections[index].gate.is_none() {
+                self.collections[index].name = None;
             }
             return;
         }
@@ -86,15 +86,15 @@ impl Outlook {
     }
 
     fn push(&mut self, collection: Collection) -> usize {
-        let place = self.collections.len();
-        self.places.insert((collection.mapping.gvk.clone(), collection.namespace.clone()), place);
+        let index = self.collections.len();
+        self.indices.insert((collection.mapping.gvk.clone(), collection.namespace.clone()), index);
         self.collections.push(collection);
         self.wanted.push(FxHashMap::default());
-        place
+        index
     }
 }
 
-/// Kinds of which being there is all, unless a rule asks for more.
+/// Returns true for kinds that are ready as soon as they exist, unless they have a rule.
 fn is_always_ready(gvk: &Gvk) -> bool {
     gvk.group.is_empty() && matches!(gvk.kind.as_str(), "ConfigMap" | "Secret")
 }

@@ -1,4 +1,4 @@
-//! Kinds of Kubernetes that have rules of their own, and the rules of those that make no Pods.
+//! Readiness of built-in kinds: dispatch by kind, and kinds that own no Pods.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +8,7 @@ use super::workload;
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
 
-/// The status of a kind that has rules of its own.
+/// Returns the status of a kind with specific rules, or none for other kinds.
 pub(super) fn status(
     gvk: &Gvk,
     object: &Node,
@@ -16,10 +16,8 @@ pub(super) fn status(
     now: SystemTime,
 ) -> Option<Ruled> {
     Some(match (gvk.group.as_str(), gvk.kind.as_str()) {
-        ("", "ConfigMap" | "Secret") | ("batch", "CronJob") => {
-            Ok(ObjectStatus::current("it is always ready"))
-        }
-        ("policy", "PodDisruptionBudget") => Ok(ObjectStatus::current("it is observed")),
+        ("", "ConfigMap" | "Secret") | ("batch", "CronJob") => Ok(ObjectStatus::current("always ready")),
+        ("policy", "PodDisruptionBudget") => Ok(ObjectStatus::current("observed by its controller")),
         ("", "Service") => Ok(service(object)),
         ("", "PersistentVolumeClaim") => Ok(claim(object)),
         ("", "Pod") => pod(object, conditions, now),
@@ -36,55 +34,55 @@ pub(super) fn status(
 fn service(object: &Node) -> ObjectStatus {
     let is_balanced = text(object, &["spec", "type"], "ClusterIP") == "LoadBalancer";
     if is_balanced && text(object, &["spec", "clusterIP"], "").is_empty() {
-        return ObjectStatus::in_progress("NoIPAssigned", "it is a LoadBalancer, and has no cluster IP yet");
+        return ObjectStatus::in_progress("NoIPAssigned", "the LoadBalancer has no cluster IP yet");
     }
-    ObjectStatus::current("it is ready")
+    ObjectStatus::current("ready")
 }
 
 fn claim(object: &Node) -> ObjectStatus {
     match text(object, &["status", "phase"], "unknown") {
-        "Bound" => ObjectStatus::current("it is bound"),
-        phase => ObjectStatus::in_progress("NotBound", format!("it is not bound; its phase is {phase}")),
+        "Bound" => ObjectStatus::current("bound"),
+        phase => ObjectStatus::in_progress("NotBound", format!("not bound (phase: {phase})")),
     }
 }
 
-/// How long a Pod may be without a node.
-const TO_BE_SCHEDULED: Duration = Duration::from_secs(15);
+/// Time after which a Pod without a node counts as unschedulable.
+const SCHEDULING_TIMEOUT: Duration = Duration::from_secs(15);
 
 fn pod(object: &Node, conditions: &[StatusCondition<'_>], now: SystemTime) -> Ruled {
     Ok(match text(object, &["status", "phase"], "") {
-        "Succeeded" => ObjectStatus::current("it has ended well"),
-        "Failed" => ObjectStatus::current("it has ended, and not well"),
-        "Running" if says(conditions, "Ready", "True") => ObjectStatus::current("it is Ready"),
+        "Succeeded" => ObjectStatus::current("completed successfully"),
+        "Failed" => ObjectStatus::current("completed unsuccessfully"),
+        "Running" if says(conditions, "Ready", "True") => ObjectStatus::current("ready"),
         "Running" => match crashing(object) {
             names if names.is_empty() => {
-                ObjectStatus::in_progress("PodRunningNotReady", "it runs and is not Ready")
+                ObjectStatus::in_progress("PodRunningNotReady", "running but not ready")
             }
             names => {
-                let message = format!("containers crash again and again: {}", names.join(", "));
+                let message = format!("containers in a crash loop: {}", names.join(", "));
                 ObjectStatus::failed("ContainerCrashLooping", message)
             }
         },
         "Pending" => pending(object, conditions, now),
-        "" => ObjectStatus::in_progress("PodNotObserved", "it has no phase yet"),
-        phase => return Err(format!("nobody knows the phase {phase}")),
+        "" => ObjectStatus::in_progress("PodNotObserved", "not observed yet"),
+        phase => return Err(format!("unknown phase {phase}")),
     })
 }
 
 fn pending(object: &Node, conditions: &[StatusCondition<'_>], now: SystemTime) -> ObjectStatus {
     let unscheduled = conditions.iter().find(|c| c.kind == "PodScheduled" && c.status == "False");
     let Some(unscheduled) = unscheduled.filter(|c| c.reason == "Unschedulable") else {
-        return ObjectStatus::in_progress("PodPending", "it is Pending");
+        return ObjectStatus::in_progress("PodPending", "pending");
     };
     let made = time(object, &["metadata", "creationTimestamp"]).unwrap_or(SystemTime::UNIX_EPOCH);
-    if now < made + TO_BE_SCHEDULED {
-        return ObjectStatus::in_progress("PodNotScheduled", "it has no node yet");
+    if now < made + SCHEDULING_TIMEOUT {
+        return ObjectStatus::in_progress("PodNotScheduled", "not scheduled yet");
     }
-    let message = if unscheduled.message.is_empty() { "no node takes it" } else { unscheduled.message };
+    let message = if unscheduled.message.is_empty() { "no node is available" } else { unscheduled.message };
     ObjectStatus::failed("PodUnschedulable", message)
 }
 
-/// The containers that wait after crashes.
+/// Returns the names of containers in a crash loop.
 fn crashing(pod: &Node) -> Vec<&str> {
     let containers = pod.get_path(&["status", "containerStatuses"]).and_then(Node::as_list);
     let crashing = containers
@@ -101,30 +99,30 @@ fn job(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     for condition in conditions.iter().filter(|condition| condition.status == "True") {
         match condition.kind {
             "Complete" => {
-                return ObjectStatus::current(format!("{} of {wanted} have succeeded", counted("succeeded")));
+                return ObjectStatus::current(format!("{} of {wanted} succeeded", counted("succeeded")));
             }
             "Failed" => {
-                let said = format!("{} {}", condition.reason, condition.message);
-                let message = format!("{} of {wanted} have failed: {}", counted("failed"), said.trim());
+                let cause = format!("{} {}", condition.reason, condition.message);
+                let message = format!("{} of {wanted} failed: {}", counted("failed"), cause.trim());
                 return ObjectStatus::failed("JobFailed", message.trim_end_matches([':', ' ']));
             }
             "Suspended" if is_true(object, &["spec", "suspend"]) => {
-                return ObjectStatus::current("it is suspended");
+                return ObjectStatus::current("suspended");
             }
             _ => {}
         }
     }
-    // Its Pods still end; then it is Failed.
+    // Its Pods are still terminating; the Job fails afterwards.
     if let Some(target) = conditions.iter().find(|c| c.kind == "FailureTarget" && c.status == "True") {
-        let said = format!("{} {}", target.reason, target.message);
-        let message = format!("it fails when its Pods have ended: {}", said.trim());
+        let cause = format!("{} {}", target.reason, target.message);
+        let message = format!("fails once its Pods have terminated: {}", cause.trim());
         return ObjectStatus::failed("FailureTarget", message.trim_end_matches([':', ' ']));
     }
     if text(object, &["status", "startTime"], "").is_empty() {
-        return ObjectStatus::in_progress("JobNotStarted", "it has not started");
+        return ObjectStatus::in_progress("JobNotStarted", "not started");
     }
     let [succeeded, active, failed] = ["succeeded", "active", "failed"].map(counted);
-    ObjectStatus::current(format!("it runs: {active} active, {succeeded} succeeded, {failed} failed"))
+    ObjectStatus::current(format!("running: {active} active, {succeeded} succeeded, {failed} failed"))
 }
 
 fn definition(conditions: &[StatusCondition<'_>]) -> ObjectStatus {
@@ -134,9 +132,9 @@ fn definition(conditions: &[StatusCondition<'_>]) -> ObjectStatus {
             ("Established", "False") if condition.reason != "Installing" => {
                 return ObjectStatus::failed(condition.reason, condition.message);
             }
-            ("Established", "True") => return ObjectStatus::current("it is established"),
+            ("Established", "True") => return ObjectStatus::current("established"),
             _ => {}
         }
     }
-    ObjectStatus::in_progress("Installing", "it is not established yet")
+    ObjectStatus::in_progress("Installing", "not established yet")
 }

@@ -1,24 +1,26 @@
-//! The annotation that says what an object must say of itself, too, to be ready.
+//! The annotation with an additional readiness condition of an object.
 //!
-//! What begins with `condition=` names a condition, with `jsonpath=` or `{` a path, with `cel=` or anything else an
-//! expression in CEL: `object.status.ready > 2`. One that begins with `{`, a map, needs the `cel=`.
+//! `condition=` is followed by a status condition, `jsonpath=` or `{` by a path, and `cel=` or anything else by a
+//! CEL expression such as `object.status.ready > 2`. A CEL expression that starts with `{`, a map, requires
+//! `cel=`.
 
 #[cfg(feature = "cel")]
 use super::expression::ReadyExpression;
 use super::fields;
 use smp_text::yaml::Node;
 
-/// The annotation with a condition that must hold, too, before an object is ready, as `kubectl wait --for` has them:
-/// `{.status.phase}=Running`, `jsonpath={.status.ip}` (any value), `condition=Synced`, `condition=Paused=False`. Or, with
-/// the feature `cel`, an expression in CEL about `object`: `object.status.replicas >= 3`, `cel=has(object.status.ip)`.
+/// The annotation with an additional condition for an object to be ready, in the syntax of `kubectl wait --for`:
+/// `{.status.phase}=Running`, `jsonpath={.status.ip}` (any value), `condition=Synced`, `condition=Paused=False`.
+/// With the feature `cel`, also a CEL expression about `object`: `object.status.replicas >= 3`,
+/// `cel=has(object.status.ip)`.
 pub const READY: &str = "smp.kubectl.dev/ready";
 
-/// A condition of the annotation.
+/// A parsed readiness rule.
 #[derive(Debug, Clone)]
 pub(crate) enum ReadyRule {
-    /// A condition of the status, by type and status, in any case.
+    /// A status condition by type and status, ignoring case.
     Condition { kind: String, status: String },
-    /// What a path leads to: one value, and this one where one is named.
+    /// A path that must lead to exactly one value, and to the given one if any.
     Path { text: String, steps: Vec<RuleStep>, value: Option<String> },
     #[cfg(feature = "cel")]
     Expression(ReadyExpression),
@@ -28,10 +30,10 @@ pub(crate) enum ReadyRule {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RuleStep {
     Field(String),
-    /// From the end when it is negative.
+    /// Counted from the end if negative.
     Index(i64),
     All,
-    /// Entries in which a field has a value.
+    /// Entries whose field has a value.
     Where {
         field: Vec<String>,
         value: String,
@@ -39,10 +41,10 @@ pub(crate) enum RuleStep {
 }
 
 impl ReadyRule {
-    /// The rule that an object has; why it cannot be read.
+    /// Parses the rule of an object, if it has one. The inner error is the reason why the rule is invalid.
     pub(crate) fn of(object: &Node) -> Option<Result<Self, String>> {
         let annotation = object.get_path(&["metadata", "annotations", READY])?;
-        Some(annotation.as_str().ok_or_else(|| "it is no text".to_string()).and_then(Self::parse))
+        Some(annotation.as_str().ok_or_else(|| "it must be a string".to_string()).and_then(Self::parse))
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -50,7 +52,7 @@ impl ReadyRule {
         if let Some(condition) = text.strip_prefix("condition=") {
             let (kind, status) = condition.split_once('=').unwrap_or((condition, "True"));
             if kind.is_empty() {
-                return Err("`condition=` names no condition".into());
+                return Err("the condition after `condition=` is missing".into());
             }
             return Ok(Self::Condition { kind: kind.into(), status: status.into() });
         }
@@ -58,21 +60,20 @@ impl ReadyRule {
         let Some(text) = path else {
             return expression(text.strip_prefix("cel=").unwrap_or(text));
         };
-        let inner = text.strip_prefix('{').ok_or("write `{.status.phase}=Running`")?;
+        let inner = text.strip_prefix('{').ok_or("use the form `{.status.phase}=Running`")?;
         let end = inner.rfind("}=").or_else(|| inner.strip_suffix('}').map(str::len));
-        let end = end.ok_or("its `{` is not closed")?;
+        let end = end.ok_or("missing `}`")?;
         let value = inner[end + 1..].strip_prefix('=').map(|value| value.trim_matches(['\'', '"']));
         if value.is_some_and(str::is_empty) {
-            return Err("there is no value behind the `=`".into());
+            return Err("missing value after `=`".into());
         }
         let (text, steps) = (text[..end + 2].to_string(), steps(&inner[..end])?);
         Ok(Self::Path { text, steps, value: value.map(str::to_string) })
     }
 
-    /// Why it does not hold, if it does not.
+    /// Returns the reason why the rule is not met, or none if it is.
     ///
-    /// # Errors
-    /// Why it never will.
+    /// # Errors The rule can never be met, for the given reason.
     #[cfg_attr(not(feature = "cel"), expect(clippy::unnecessary_wraps, reason = "only expressions fail"))]
     pub(crate) fn unmet(&self, object: &Node) -> Result<Option<String>, String> {
         match self {
@@ -87,49 +88,50 @@ impl ReadyRule {
 #[cfg(feature = "cel")]
 fn expression(text: &str) -> Result<ReadyRule, String> {
     match text.trim() {
-        "" => {
-            Err("write `object.status.phase == 'Running'`, `{.status.phase}=Running` or `condition=Ready`"
-                .into())
-        }
+        "" => Err(
+            "use the form `object.status.phase == 'Running'`, `{.status.phase}=Running` or `condition=Ready`"
+                .into(),
+        ),
         text => ReadyExpression::parse(text).map(ReadyRule::Expression),
     }
 }
 
 #[cfg(not(feature = "cel"))]
 fn expression(_: &str) -> Result<ReadyRule, String> {
-    Err("write `{.status.phase}=Running` or `condition=Ready`: this program was built without CEL".into())
+    Err("use the form `{.status.phase}=Running` or `condition=Ready`: this program was built without CEL"
+        .into())
 }
 
 fn unmet_condition(object: &Node, kind: &str, status: &str) -> Option<String> {
     let conditions = match fields::conditions(object) {
         Ok(conditions) => conditions,
-        Err(strange) => return Some(strange),
+        Err(problem) => return Some(problem),
     };
     match conditions.iter().find(|condition| condition.kind.eq_ignore_ascii_case(kind)) {
-        None => Some(format!("it has no condition {kind}, which must be {status}")),
+        None => Some(format!("condition {kind} is missing, must be {status}")),
         Some(found) if found.status.eq_ignore_ascii_case(status) => None,
-        Some(found) => Some(format!("its condition {kind} is {}, and must be {status}", found.status)),
+        Some(found) => Some(format!("condition {kind} is {}, must be {status}", found.status)),
     }
 }
 
-fn unmet_path(object: &Node, text: &str, steps: &[RuleStep], wanted: Option<&str>) -> Option<String> {
+fn unmet_path(object: &Node, text: &str, steps: &[RuleStep], expected: Option<&str>) -> Option<String> {
     let found =
         steps.iter().fold(vec![object], |nodes, step| nodes.into_iter().flat_map(|n| step.from(n)).collect());
-    let must = wanted.map_or_else(|| "be set".to_string(), |value| format!("be {value}"));
-    match (found.as_slice(), wanted) {
-        ([], _) => Some(format!("{text} is not set, and must {must}")),
+    let must = expected.map_or_else(|| "be set".to_string(), |value| format!("be {value}"));
+    match (found.as_slice(), expected) {
+        ([], _) => Some(format!("{text} is not set, must {must}")),
         ([_], None) => None,
-        ([one], Some(wanted)) => match one.scalar_text() {
-            Some(value) if value == wanted => None,
-            Some(value) => Some(format!("{text} is {value}, and must {must}")),
-            None => Some(format!("{text} is {}, and must {must}", one.type_name())),
+        ([one], Some(expected)) => match one.scalar_text() {
+            Some(value) if value == expected => None,
+            Some(value) => Some(format!("{text} is {value}, must {must}")),
+            None => Some(format!("{text} is {}, must {must}", one.type_name())),
         },
-        (many, _) => Some(format!("{text} leads to {} values, and must to one", many.len())),
+        (many, _) => Some(format!("{text} matches {} values, must match one", many.len())),
     }
 }
 
 impl RuleStep {
-    /// What it leads to from a value. A null is not there.
+    /// Returns the values that the step leads to. Null values count as missing.
     fn from<'n>(&self, node: &'n Node) -> Vec<&'n Node> {
         let entries = || -> Vec<&'n Node> {
             match (node.as_list(), node.as_map()) {
@@ -149,57 +151,60 @@ impl RuleStep {
             }
             Self::Where { field, value } => {
                 let path: Vec<&str> = field.iter().map(String::as_str).collect();
-                let is_meant = |entry: &&Node| {
+                let is_match = |entry: &&Node| {
                     entry.get_path(&path).and_then(Node::scalar_text).is_some_and(|text| text == value)
                 };
-                entries().into_iter().filter(is_meant).collect()
+                entries().into_iter().filter(is_match).collect()
             }
         };
         found.into_iter().filter(|node: &&Node| !node.is_null()).collect()
     }
 }
 
-/// The steps of a path such as `.status.conditions[?(@.type=="Ready")].status`.
+/// Parses a path such as `.status.conditions[?(@.type=="Ready")].status`.
 fn steps(path: &str) -> Result<Vec<RuleStep>, String> {
     let mut rest = path.trim().strip_prefix('$').unwrap_or(path.trim());
     let mut steps = Vec::new();
     while !rest.is_empty() {
-        let (step, behind) = if let Some(bracket) = rest.strip_prefix('[') {
+        let (step, remaining) = if let Some(bracket) = rest.strip_prefix('[') {
             in_brackets(bracket)?
         } else {
-            let name = rest.strip_prefix('.').ok_or_else(|| format!("`{rest}` is no step of a path"))?;
+            let name = rest.strip_prefix('.').ok_or_else(|| format!("invalid path step `{rest}`"))?;
             let end = name.find(['.', '[']).unwrap_or(name.len());
             match &name[..end] {
-                "" => return Err(format!("`{rest}` is no step of a path")),
+                "" => return Err(format!("invalid path step `{rest}`")),
                 "*" => (RuleStep::All, &name[end..]),
                 field => (RuleStep::Field(field.into()), &name[end..]),
             }
         };
         steps.push(step);
-        rest = behind;
+        rest = remaining;
     }
-    if steps.is_empty() { Err("its path is empty".into()) } else { Ok(steps) }
+    if steps.is_empty() { Err("the path is empty".into()) } else { Ok(steps) }
 }
 
-/// The step in brackets, and what comes behind them.
+/// Parses a step in brackets. Also returns the text after it.
 fn in_brackets(text: &str) -> Result<(RuleStep, &str), String> {
     let unknown =
-        || format!("`[{text}` is no step of a path: write a number, *, a quoted name, or a filter with ==");
+        || format!("invalid path step `[{text}`: use a number, *, a quoted name, or a filter with ==");
     if let Some(filter) = text.strip_prefix("?(") {
-        let (filter, behind) = filter.split_once(")]").ok_or_else(unknown)?;
+        let (filter, remaining) = filter.split_once(")]").ok_or_else(unknown)?;
         let (field, value) = filter.split_once("==").ok_or_else(unknown)?;
         let field = field.trim().strip_prefix("@.").ok_or_else(unknown)?;
         let field = field.split('.').map(str::to_string).collect();
-        return Ok((RuleStep::Where { field, value: value.trim().trim_matches(['\'', '"']).into() }, behind));
+        return Ok((
+            RuleStep::Where { field, value: value.trim().trim_matches(['\'', '"']).into() },
+            remaining,
+        ));
     }
     if let Some(quote @ ('\'' | '"')) = text.chars().next() {
-        let (name, behind) = text[1..].split_once([quote]).ok_or_else(unknown)?;
-        return Ok((RuleStep::Field(name.into()), behind.strip_prefix(']').ok_or_else(unknown)?));
+        let (name, remaining) = text[1..].split_once([quote]).ok_or_else(unknown)?;
+        return Ok((RuleStep::Field(name.into()), remaining.strip_prefix(']').ok_or_else(unknown)?));
     }
-    let (inner, behind) = text.split_once(']').ok_or_else(unknown)?;
+    let (inner, remaining) = text.split_once(']').ok_or_else(unknown)?;
     let step =
         if inner == "*" { RuleStep::All } else { RuleStep::Index(inner.parse().map_err(|_| unknown())?) };
-    Ok((step, behind))
+    Ok((step, remaining))
 }
 
 #[cfg(test)]
@@ -207,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_hold_as_kubectl_wait_has_them() {
+    fn rules_are_evaluated_as_in_kubectl_wait() {
         let object: Node =
             "{metadata: {annotations: {a.b/c: d}}, spec: {count: 3, none: null}, status: {phase: Running, \
              ips: [a, b], conditions: [{type: Ready, status: 'True'}, {type: Synced, status: 'False'}]}}"

@@ -1,7 +1,7 @@
-//! Expressions in CEL about one object, which is called `object` and `self`, with true or false for an answer.
+//! Readiness rules as CEL expressions about one object, named `object` and `self`. The result must be a bool.
 //!
-//! They have the standard functions and macros of CEL, but for `type`, and what Kubernetes adds. A field that is not
-//! there, which in CEL is an error, is one that does not hold yet.
+//! The standard functions and macros of CEL except `type` are available, and the extensions of Kubernetes. Access
+//! to a missing field, which is an error in CEL, means that the rule is not met yet.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,16 +14,17 @@ use kube_cel::cel::{ExecutionError, IdedExpr, Value};
 use smp_text::yaml::{Node, Resolved};
 use smp_validate::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit, names_key};
 
-/// The names of the object.
+/// The variables for the object.
 const NAMES: [&str; 2] = ["object", "self"];
 
-/// The longest expression, in bytes.
-const LONGEST: usize = 1000;
+/// Maximum length of an expression in bytes.
+const MAX_LENGTH: usize = 1000;
 
-/// How long it may take: it is asked again whenever the object changes, and others are waited for meanwhile.
+/// Time limit of an evaluation. The rule is evaluated whenever the object changes, while other objects are
+/// waiting.
 const LIMIT: Duration = Duration::from_millis(100);
 
-/// An expression that was compiled.
+/// A compiled expression.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadyExpression {
     text: String,
@@ -31,42 +32,42 @@ pub(crate) struct ReadyExpression {
 }
 
 impl ReadyExpression {
-    /// Compiles it; why that does not work.
+    /// Compiles an expression. The error is the reason why it is invalid.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        if text.len() > LONGEST {
-            return Err(format!("it has more than {LONGEST} characters"));
+        if text.len() > MAX_LENGTH {
+            return Err(format!("the expression is longer than {MAX_LENGTH} characters"));
         }
         let program = TimedProgram::compile(text, LIMIT).map_err(|problem| match problem {
-            NotCompiled::TooLarge => "it is nested too deeply".to_string(),
-            NotCompiled::Unsupported => format!("`{text}` uses what is not supported here"),
-            NotCompiled::Invalid { first, .. } => format!("`{text}` is no expression in CEL: {first}"),
+            NotCompiled::TooLarge => "the expression is nested too deeply".to_string(),
+            NotCompiled::Unsupported => format!("`{text}` uses an unsupported function"),
+            NotCompiled::Invalid { first, .. } => format!("`{text}` is not a valid CEL expression: {first}"),
         })?;
         if let Some(name) = undeclared(program.expression(), &mut NAMES.to_vec()) {
-            return Err(format!("nothing is called `{name}` in `{text}`: the object is called `object`"));
+            return Err(format!("unknown name `{name}` in `{text}`: the object is named `object`"));
         }
         let expression = Self { text: text.to_string(), program };
-        // Of nothing, most have no answer; one that has must have one of the right type.
+        // Most expressions cannot be evaluated for an empty object; those that can must have a bool result.
         match expression.answer(&Value::Map(HashMap::<Key, Value>::new().into())) {
-            Err(Unanswered::Never(why)) => Err(why),
-            Ok(_) | Err(Unanswered::NotYet(_)) => Ok(expression),
+            Err(EvaluationError::Never(why)) => Err(why),
+            Ok(_) | Err(EvaluationError::NotYet(_)) => Ok(expression),
         }
     }
 
-    /// Why it does not hold, if it does not.
+    /// Returns the reason why the rule is not met, or none if it is.
     ///
-    /// # Errors
-    /// Why it never will.
+    /// # Errors The rule can never be met, for the given reason.
     pub(super) fn unmet(&self, object: &Node) -> Result<Option<String>, String> {
         match self.answer(&value(object)) {
             Ok(true) => Ok(None),
-            Ok(false) => Ok(Some(format!("`{}` is false, and must be true", self.text))),
-            Err(Unanswered::NotYet(why)) => Ok(Some(why)),
-            Err(Unanswered::Never(why)) => Err(why),
+            Ok(false) => Ok(Some(format!("`{}` is false, must be true", self.text))),
+            Err(EvaluationError::NotYet(why)) => Ok(Some(why)),
+            Err(EvaluationError::Never(why)) => Err(why),
         }
     }
 
-    /// The errors of the language may hold values of the object, which may be secret: they are told in other words.
-    fn answer(&self, object: &Value) -> Result<bool, Unanswered> {
+    /// Evaluates the expression. CEL errors may contain values of the object, which may be secret, so they are
+    /// replaced.
+    fn answer(&self, object: &Value) -> Result<bool, EvaluationError> {
         let mut variables = Variables::with_functions();
         for name in NAMES {
             variables.add(name, object.clone());
@@ -76,35 +77,39 @@ impl ReadyExpression {
             Ok(Value::Bool(answer)) => Ok(answer),
             Ok(other) => {
                 let kind = other.type_of();
-                Err(Unanswered::Never(format!("`{text}` is of the type {kind}, and must be true or false")))
+                Err(EvaluationError::Never(format!("`{text}` has the type {kind}, must be bool")))
             }
             Err(ExecutionError::UndeclaredReference(name)) => {
-                Err(Unanswered::Never(format!("nothing is called `{name}` in `{text}`")))
+                Err(EvaluationError::Never(format!("unknown name `{name}` in `{text}`")))
             }
-            Err(ExecutionError::NoSuchKey(key)) if names_key(text, &key) => {
-                Err(Unanswered::NotYet(format!("`{text}` must be true, and the object has no `{key}` yet")))
-            }
+            Err(ExecutionError::NoSuchKey(key)) if names_key(text, &key) => Err(EvaluationError::NotYet(
+                format!("`{text}` must be true, but the object has no `{key}` yet"),
+            )),
             Err(ExecutionError::NoSuchKey(_)) => {
-                Err(Unanswered::NotYet(format!("`{text}` must be true, and a key is missing")))
+                Err(EvaluationError::NotYet(format!("`{text}` must be true, but a key is missing")))
             }
             Err(error) if is_over_limit(&error) => {
                 let limit = LIMIT.as_millis();
-                Err(Unanswered::Never(format!("`{text}` takes longer than {limit} ms, or too much memory")))
+                Err(EvaluationError::Never(format!(
+                    "`{text}` exceeds the limit of {limit} ms or the memory limit"
+                )))
             }
-            Err(_) => Err(Unanswered::NotYet(format!("`{text}` must be true, and has no answer yet"))),
+            Err(_) => {
+                Err(EvaluationError::NotYet(format!("`{text}` must be true, but cannot be evaluated yet")))
+            }
         }
     }
 }
 
-/// Why an expression has no answer.
-enum Unanswered {
-    /// The object may come to have what it asks for.
+/// The reason why an expression has no result.
+enum EvaluationError {
+    /// The object may have the required fields later.
     NotYet(String),
-    /// It is wrong, whatever the object has.
+    /// The expression is invalid for any object.
     Never(String),
 }
 
-/// The first name that is not in scope.
+/// Returns the first name that is not in scope.
 fn undeclared<'e>(expression: &'e IdedExpr, scope: &mut Vec<&'e str>) -> Option<&'e str> {
     match &expression.expr {
         Expr::Unspecified | Expr::Literal(_) => None,
@@ -177,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_is_true() {
+    fn met_rules_are_true() {
         for text in [
             "object.status.phase == 'Running'",
             "self.spec.count > 2 && object.spec.count + 1 == 4",
@@ -208,21 +213,21 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_hold_is_an_error() {
-        let long = format!("object.a == '{}'", "x".repeat(LONGEST));
+    fn invalid_expressions_are_errors() {
+        let long = format!("object.a == '{}'", "x".repeat(MAX_LENGTH));
         for (text, part) in [
-            ("object.status.phase ==", "is no expression in CEL"),
-            ("object.status.phase = 'a'", "is no expression in CEL"),
-            ("status.phase == 'Running'", "nothing is called `status`"),
-            ("object.a.all(c, c == d)", "nothing is called `d`"),
-            ("object.a.all(c, true) && c", "nothing is called `c`"),
-            ("{'a': b} == object.a", "nothing is called `b`"),
-            ("1 + 1", "of the type int"),
-            ("'Running'", "of the type string"),
+            ("object.status.phase ==", "is not a valid CEL expression"),
+            ("object.status.phase = 'a'", "is not a valid CEL expression"),
+            ("status.phase == 'Running'", "unknown name `status`"),
+            ("object.a.all(c, c == d)", "unknown name `d`"),
+            ("object.a.all(c, true) && c", "unknown name `c`"),
+            ("{'a': b} == object.a", "unknown name `b`"),
+            ("1 + 1", "has the type int"),
+            ("'Running'", "has the type string"),
             ("[object.status]", ""),
-            ("unheard('of')", "nothing is called"),
-            (long.as_str(), "more than 1000"),
-            ("object.status.phase", "of the type string, and must be true or false"),
+            ("unheard('of')", "unknown name"),
+            (long.as_str(), "longer than 1000"),
+            ("object.status.phase", "has the type string, must be bool"),
         ] {
             let problem = holds(text).expect_err(text);
             assert!(problem.contains(part), "{text}: {problem}");
@@ -230,16 +235,16 @@ mod tests {
     }
 
     #[test]
-    fn no_expression_takes_all_of_the_stack() {
+    fn nested_expressions_do_not_overflow_the_stack() {
         let nested =
             |open: &str, close: &str, depth: usize| open.repeat(depth) + "true" + &close.repeat(depth);
         assert_eq!(holds(&nested("(", ")", 20)), Ok(true));
         assert!(holds(&nested("(", ")", 400)).is_err());
         for open in ["[", "{", "size(", "object.a.map(c,", "('x' + "] {
-            // Whatever the result is.
+            // The result does not matter.
             drop(holds(&nested(open, ")", 60)));
         }
-        let most = LONGEST - 10;
+        let most = MAX_LENGTH - 10;
         for text in [
             "!".repeat(most) + "true",
             "-".repeat(most) + "1 == 1",
@@ -250,13 +255,13 @@ mod tests {
             format!("{}true", "a?".repeat(most / 2)),
             format!("object{}", "[0]".repeat(most / 3 - 3)),
         ] {
-            // Whatever it says of it.
+            // The result does not matter.
             drop(holds(&text));
         }
     }
 
     #[test]
-    fn values_of_the_object_are_not_told() {
+    fn values_of_the_object_are_not_in_messages() {
         let object: Node = "{data: {key: hush}, n: 1}".parse().expect("YAML");
         for text in [
             "object.data.key > 3",

@@ -1,4 +1,4 @@
-//! Reading the fields of an object: their types are what a controller made of them.
+//! Reading fields of live objects, which may have unexpected types.
 
 use std::time::SystemTime;
 
@@ -6,23 +6,22 @@ use k8s_openapi::jiff::Timestamp;
 
 use smp_text::yaml::{Node, Resolved};
 
-/// A field; null is absent.
+/// Returns a field, or none if it is missing or null.
 ///
-/// # Errors
-/// What is above it is no map.
+/// # Errors A value above the field is not a map.
 pub(super) fn field<'n>(node: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, String> {
-    let mut here = node;
+    let mut current = node;
     for (i, name) in path.iter().enumerate() {
-        let Some(map) = here.as_map() else { return Err(format!("{} is no map", path[..i].join("."))) };
+        let Some(map) = current.as_map() else { return Err(format!("{} is not a map", path[..i].join("."))) };
         match map.get(name) {
-            Some(value) if !value.is_null() => here = value,
+            Some(value) if !value.is_null() => current = value,
             _ => return Ok(None),
         }
     }
-    Ok(Some(here))
+    Ok(Some(current))
 }
 
-/// An integer, or the default for anything else.
+/// Returns an integer, or the default for any other value.
 pub(super) fn int(node: &Node, path: &[&str], default: i64) -> i64 {
     match node.get_path(path).and_then(Node::resolve) {
         Some(Resolved::Int(value)) => value,
@@ -30,38 +29,38 @@ pub(super) fn int(node: &Node, path: &[&str], default: i64) -> i64 {
     }
 }
 
-/// A text, or the default for anything else.
+/// Returns a string, or the default for any other value.
 pub(super) fn text<'n>(node: &'n Node, path: &[&str], default: &'n str) -> &'n str {
     node.get_path(path).and_then(Node::as_str).unwrap_or(default)
 }
 
-/// Whether a field is true.
+/// Returns true if a field is `true`.
 pub(super) fn is_true(node: &Node, path: &[&str]) -> bool {
     matches!(node.get_path(path).and_then(Node::resolve), Some(Resolved::Bool(true)))
 }
 
-/// A time as the API writes it.
+/// Returns a timestamp.
 pub(crate) fn time(node: &Node, path: &[&str]) -> Option<SystemTime> {
     let time: Timestamp = text(node, path, "").parse().ok()?;
     Some(time.into())
 }
 
-/// `metadata.generation`.
+/// Returns `metadata.generation`.
 pub(super) fn generation(object: &Node) -> Result<Option<i64>, String> {
     let Some(value) = field(object, &["metadata", "generation"])? else { return Ok(None) };
     match value.resolve() {
         Some(Resolved::Int(generation)) => Ok(Some(generation)),
-        _ => Err("metadata.generation is no integer".into()),
+        _ => Err("metadata.generation is not an integer".into()),
     }
 }
 
-/// `status.observedGeneration`, which some controllers write as a text.
+/// Returns `status.observedGeneration`, which some controllers write as a string.
 pub(super) fn observed(object: &Node) -> Result<Option<i64>, String> {
     let Some(value) = field(object, &["status", "observedGeneration"])? else { return Ok(None) };
-    number(value).map(Some).ok_or_else(|| "status.observedGeneration is no integer".into())
+    number(value).map(Some).ok_or_else(|| "status.observedGeneration is not an integer".into())
 }
 
-/// A generation as a number, or as a text that is one.
+/// Parses a generation that is a number, or a string with a number.
 fn number(value: &Node) -> Option<i64> {
     match value.resolve() {
         Some(Resolved::Int(generation)) => Some(generation),
@@ -74,32 +73,31 @@ fn number(value: &Node) -> Option<i64> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StatusCondition<'n> {
     pub(crate) kind: &'n str,
-    /// True, False or Unknown; anything else says nothing.
+    /// True, False or Unknown. Other values are ignored.
     pub(crate) status: &'n str,
     pub(super) reason: &'n str,
     pub(crate) message: &'n str,
-    /// The generation that it is of, where it says so.
+    /// The observed generation, if given.
     pub(super) observed: Option<i64>,
 }
 
-/// `status.conditions`, in their order. An entry that is null says nothing.
+/// Returns `status.conditions` in order, without null entries.
 ///
-/// # Errors
-/// They are no list of maps with texts.
+/// # Errors The value is not a list of maps with strings.
 pub(crate) fn conditions(object: &Node) -> Result<Vec<StatusCondition<'_>>, String> {
     let Some(list) = field(object, &["status", "conditions"])? else { return Ok(Vec::new()) };
-    let list = list.as_list().ok_or("status.conditions is no list")?;
+    let list = list.as_list().ok_or("status.conditions is not a list")?;
     list.iter().filter(|entry| !entry.is_null()).map(condition).collect()
 }
 
 fn condition(entry: &Node) -> Result<StatusCondition<'_>, String> {
     if entry.as_map().is_none() {
-        return Err("an entry of status.conditions is no map".into());
+        return Err("an entry of status.conditions is not a map".into());
     }
     let text = |name: &str| match entry.get(name).filter(|value| !value.is_null()) {
         None => Ok(""),
         Some(value) => {
-            value.as_str().ok_or_else(|| format!("{name} of an entry of status.conditions is no text"))
+            value.as_str().ok_or_else(|| format!("{name} of an entry of status.conditions is not a string"))
         }
     };
     let observed = entry.get("observedGeneration").and_then(number);
@@ -107,7 +105,7 @@ fn condition(entry: &Node) -> Result<StatusCondition<'_>, String> {
     Ok(StatusCondition { kind, status, reason: text("reason")?, message: text("message")?, observed })
 }
 
-/// Whether a condition has a status.
+/// Returns true if a condition has a status.
 pub(crate) fn says(conditions: &[StatusCondition<'_>], kind: &str, status: &str) -> bool {
     conditions.iter().any(|condition| condition.kind == kind && condition.status == status)
 }

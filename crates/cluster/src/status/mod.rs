@@ -1,39 +1,44 @@
-//! How far a live object is, by what it says of itself: pure functions over its tree.
+//! Readiness of a live object, computed from the object alone.
 //!
-//! Knows no server. The rules are those of kstatus (`sigs.k8s.io/cli-utils`), which Flux and others wait by; the first
-//! that applies counts:
+//! The rules are those of kstatus (`sigs.k8s.io/cli-utils`), which Flux and others use. The first one that matches
+//! applies:
 //!
-//! | object | what it says | readiness |
+//! | object | state | readiness |
 //! |---|---|---|
 //! | any | `metadata.deletionTimestamp` is set | Terminating |
-//! | any | `status.observedGeneration` is not `metadata.generation` | InProgress |
+//! | any | `status.observedGeneration` differs from `metadata.generation` | InProgress |
 //! | any | the condition Reconciling is True | InProgress |
 //! | any | the condition Stalled is True | Failed |
 //! | Deployment | the condition Progressing has the reason ProgressDeadlineExceeded | Failed |
-//! | Deployment | fewer replicas, updated, available or ready ones than asked for, or old ones left | InProgress |
-//! | Deployment | it has a progress deadline, and no new ReplicaSet became available; it is not Available | InProgress |
-//! | ReplicaSet | the condition ReplicaFailure is True; too few labelled, available, ready, or some too many | InProgress |
-//! | StatefulSet | its Pods are replaced by hand (OnDelete) | Current |
-//! | StatefulSet | too few replicas or ready ones, some too many, behind its partition, or not yet of the new revision | InProgress |
-//! | DaemonSet | no generation was observed; too few Pods scheduled, updated, available or ready | InProgress |
+//! | Deployment | too few replicas, or too few updated, available or ready ones; old replicas remain | InProgress |
+//! | Deployment | has a progress deadline and no new ReplicaSet is available; not Available | InProgress |
+//! | ReplicaSet | the condition ReplicaFailure is True; too few labelled, available or ready replicas; too many replicas | InProgress |
+//! | StatefulSet | the update strategy is OnDelete | Current |
+//! | StatefulSet | too few replicas or ready ones, too many replicas, rollout of the partition or revision incomplete | InProgress |
+//! | DaemonSet | no observed generation; too few Pods scheduled, updated, available or ready | InProgress |
 //! | Pod | Succeeded, Failed, or Running and Ready | Current |
-//! | Pod | Running, a container crashes again and again; not scheduled for more than 15 seconds | Failed |
-//! | Pod | anything else | InProgress |
-//! | Job | the condition Failed is True, or FailureTarget | Failed |
-//! | Job | it has not started | InProgress |
+//! | Pod | Running with a container in a crash loop; unscheduled for more than 15 seconds | Failed |
+//! | Pod | otherwise | InProgress |
+//! | Job | the condition Failed or FailureTarget is True | Failed |
+//! | Job | not started | InProgress |
 //! | Job | complete, suspended, or started and running | Current |
-//! | PersistentVolumeClaim | it is not Bound | InProgress |
-//! | Service | of type LoadBalancer, without a cluster IP | InProgress |
-//! | CustomResourceDefinition | its names are refused; not established for another reason than Installing | Failed |
+//! | PersistentVolumeClaim | not Bound | InProgress |
+//! | Service | of type LoadBalancer without a cluster IP | InProgress |
+//! | CustomResourceDefinition | names not accepted; not established for another reason than Installing | Failed |
 //! | CustomResourceDefinition | not established | InProgress |
 //! | ConfigMap, Secret, CronJob, PodDisruptionBudget | | Current |
 //! | any other | the condition Ready is False or Unknown | InProgress |
 //! | any other | | Current |
 //!
-//! What differs, on purpose: an `observedGeneration` that is a text is read as its number; fields of another type than
-//! they must have make the object Unknown, where kstatus has an error; a field that is null is absent; a Job that is to
-//! fail (FailureTarget) has failed, while kstatus waits until its Pods have ended. Two things add to
-//! the rules and never take one away: the annotation [`READY`], and [`WithoutStatus::Unknown`].
+//! Deliberate differences from kstatus:
+//!
+//! - An `observedGeneration` that is a string is parsed as a number.
+//! - Fields of unexpected types make the status Unknown, where kstatus returns an error.
+//! - Null fields count as missing.
+//! - A Job with the condition FailureTarget has failed, while kstatus waits until its Pods have terminated.
+//!
+//! Two additional requirements can only make a ready object unready: the annotation [`READY`], and
+//! [`WithoutStatus::Unknown`].
 
 mod built_in;
 mod condition;
@@ -55,14 +60,14 @@ pub use object_status::{ObjectStatus, Readiness, WithoutStatus};
 use smp_merge::schema::Gvk;
 use smp_text::yaml::Node;
 
-/// The reason of a status that the annotation [`READY`] is the cause of.
+/// The reason of a status that results from the annotation [`READY`].
 pub(super) const BY_ANNOTATION: &str = "ReadyAnnotation";
 
-/// Says how far an object is. Its kind is given, since entries of lists do not say it.
+/// Returns the status of an object. The kind is a parameter, since items of lists do not contain it.
 #[must_use]
 pub fn object_status(gvk: &Gvk, object: &Node, without: WithoutStatus, now: SystemTime) -> ObjectStatus {
     let status = by_rules(gvk, object, without, now)
-        .unwrap_or_else(|strange| ObjectStatus::new(Readiness::Unknown, "NotUnderstood", strange));
+        .unwrap_or_else(|problem| ObjectStatus::new(Readiness::Unknown, "NotUnderstood", problem));
     if status.readiness != Readiness::Current {
         return status;
     }
@@ -71,12 +76,10 @@ pub fn object_status(gvk: &Gvk, object: &Node, without: WithoutStatus, now: Syst
         Some(Ok(rule)) => match rule.unmet(object) {
             Ok(None) => status,
             Ok(Some(why)) => ObjectStatus::in_progress(BY_ANNOTATION, why),
-            Err(why) => {
-                ObjectStatus::failed(BY_ANNOTATION, format!("the annotation {READY} is wrong: {why}"))
-            }
+            Err(why) => ObjectStatus::failed(BY_ANNOTATION, format!("invalid annotation {READY}: {why}")),
         },
         Some(Err(why)) => {
-            let message = format!("the annotation {READY} cannot be read: {why}");
+            let message = format!("invalid annotation {READY}: {why}");
             ObjectStatus::new(Readiness::Unknown, BY_ANNOTATION, message)
         }
     }
@@ -94,59 +97,65 @@ fn by_rules(gvk: &Gvk, object: &Node, without: WithoutStatus, now: SystemTime) -
         return status;
     }
     if without == WithoutStatus::Unknown
-        && let Some(status) = unseen(object, &conditions)?
+        && let Some(status) = controller_not_seen(object, &conditions)?
     {
         return Ok(status);
     }
     Ok(ready_condition(&conditions)
-        .unwrap_or_else(|| ObjectStatus::current("nothing says that it is not ready")))
+        .unwrap_or_else(|| ObjectStatus::current("no condition or field says otherwise")))
 }
 
-/// Whether it is being deleted, or its controller has not seen what it is now.
+/// Returns the status of an object that is being deleted, or whose latest generation its controller has not
+/// observed.
 fn by_metadata(gvk: &Gvk, object: &Node) -> Result<Option<ObjectStatus>, String> {
     if let Some(time) = field(object, &["metadata", "deletionTimestamp"])? {
         match time.as_str() {
             Some("") => {}
             Some(_) => {
-                let status = ObjectStatus::new(Readiness::Terminating, "Terminating", "it is being deleted");
+                let status = ObjectStatus::new(Readiness::Terminating, "Terminating", "being deleted");
                 return Ok(Some(status));
             }
-            None => return Err("metadata.deletionTimestamp is no text".into()),
+            None => return Err("metadata.deletionTimestamp is not a string".into()),
         }
     }
     let Some(generation) = generation(object)? else { return Ok(None) };
     let Some(observed) = observed(object)?.filter(|observed| *observed != generation) else {
         return Ok(None);
     };
-    let message = format!("generation {generation} of the {} is not observed yet, only {observed}", gvk.kind);
+    let message =
+        format!("generation {generation} of the {} is not observed yet (observed: {observed})", gvk.kind);
     Ok(Some(ObjectStatus::in_progress("LatestGenerationNotObserved", message)))
 }
 
-/// The first of the two conditions that kinds of any group may have for this.
+/// Returns the status from the first standard condition, which kinds of any group may have.
 fn standard_condition(conditions: &[StatusCondition<'_>]) -> Option<ObjectStatus> {
-    let mut said = conditions.iter().filter(|condition| condition.status == "True");
-    said.find_map(|condition| match condition.kind {
+    let mut active = conditions.iter().filter(|condition| condition.status == "True");
+    active.find_map(|condition| match condition.kind {
         "Reconciling" => Some(ObjectStatus::in_progress(condition.reason, condition.message)),
         "Stalled" => Some(ObjectStatus::failed(condition.reason, condition.message)),
         _ => None,
     })
 }
 
-/// Whether its controller has not been seen: it has no status, or says Ready of an older generation.
-fn unseen(object: &Node, conditions: &[StatusCondition<'_>]) -> Result<Option<ObjectStatus>, String> {
+/// Returns an unknown status if the controller has not set a status yet, or its condition Ready is of an older
+/// generation.
+fn controller_not_seen(
+    object: &Node,
+    conditions: &[StatusCondition<'_>],
+) -> Result<Option<ObjectStatus>, String> {
     let unknown = |message: &str| ObjectStatus::new(Readiness::Unknown, "ControllerNotSeen", message);
-    let is_said = field(object, &["status"])?
+    let has_status = field(object, &["status"])?
         .and_then(Node::as_map)
         .is_some_and(|status| status.iter().any(|(_, value)| !is_empty(value)));
-    if !is_said {
-        return Ok(Some(unknown("it has no status yet: its controller was not seen")));
+    if !has_status {
+        return Ok(Some(unknown("its controller has not set a status yet")));
     }
     let now = generation(object)?;
     let is_old = |condition: &&StatusCondition<'_>| {
         condition.kind == "Ready" && condition.observed.zip(now).is_some_and(|(seen, now)| seen < now)
     };
     let old = conditions.iter().find(is_old);
-    Ok(old.map(|_| unknown("its condition Ready is of an older generation")))
+    Ok(old.map(|_| unknown("the condition Ready is of an older generation")))
 }
 
 fn is_empty(value: &Node) -> bool {
@@ -154,11 +163,11 @@ fn is_empty(value: &Node) -> bool {
     value.is_null() || is_empty_list || value.as_map().is_some_and(smp_text::yaml::Map::is_empty)
 }
 
-/// What the first condition Ready says whose status is one of the three.
+/// Returns the status from the first condition Ready with a valid value.
 fn ready_condition(conditions: &[StatusCondition<'_>]) -> Option<ObjectStatus> {
     let mut ready = conditions.iter().filter(|condition| condition.kind == "Ready");
     ready.find_map(|condition| match condition.status {
-        "True" => Some(ObjectStatus::current("it is Ready")),
+        "True" => Some(ObjectStatus::current("ready")),
         "False" | "Unknown" => Some(ObjectStatus::in_progress(condition.reason, condition.message)),
         _ => None,
     })

@@ -1,26 +1,26 @@
-//! How far an object is, as data.
+//! The status of an object.
 
 use std::fmt;
 
-/// How far an object is, in the words of kstatus.
+/// Readiness of an object, as in kstatus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Readiness {
-    /// It is what its spec asks for.
+    /// The live state matches the spec.
     Current,
-    /// It is on its way there.
+    /// The controller is still reconciling.
     InProgress,
-    /// It will not get there by itself.
+    /// The object will not become ready without intervention.
     Failed,
-    /// It is being deleted.
+    /// The object is being deleted.
     Terminating,
-    /// It is not there.
+    /// The object does not exist.
     NotFound,
-    /// What it says cannot be read, or says nothing.
+    /// The status is invalid or not conclusive.
     Unknown,
 }
 
 impl Readiness {
-    /// The word for it.
+    /// The name of the variant.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -40,15 +40,15 @@ impl fmt::Display for Readiness {
     }
 }
 
-/// How far an object is, and why.
+/// Readiness of an object, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ObjectStatus {
-    /// How far it is.
+    /// The readiness.
     pub readiness: Readiness,
-    /// One word for why, such as `LessReady`; empty when it is ready.
+    /// The reason as one word, such as `LessReady`; empty if the object is ready.
     pub reason: String,
-    /// The same for people. May hold anything that a controller wrote.
+    /// A message. May contain any text that a controller wrote.
     pub message: String,
 }
 
@@ -69,21 +69,21 @@ impl ObjectStatus {
         Self::new(Readiness::Failed, reason, message)
     }
 
-    /// Of an object that is not there.
+    /// Returns the status of an object that does not exist.
     pub(crate) fn not_found() -> Self {
-        Self::new(Readiness::NotFound, "NotFound", "it is not there")
+        Self::new(Readiness::NotFound, "NotFound", "not found")
     }
 }
 
-/// What an object is whose controller has said nothing yet.
+/// Readiness of objects whose controller has not set a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WithoutStatus {
-    /// Ready, as kstatus has it: many kinds never have a status.
+    /// Ready, as in kstatus: objects of many kinds never have a status.
     #[default]
     Current,
-    /// Not known: it waits for its controller. A condition Ready that is of an older generation says nothing, either.
+    /// Unknown, until the controller sets a status. A condition Ready of an older generation is ignored as well.
     Unknown,
 }
 
-/// A status, or what of the object is of a type that it cannot have.
+/// A status, or the reason why the object's fields are invalid.
 pub(super) type Ruled = Result<ObjectStatus, String>;

@@ -1,4 +1,4 @@
-//! The cases that kstatus is tested by, told as facts, and those in which we differ.
+//! The test cases of kstatus, and those in which we differ.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,12 +12,12 @@ fn status_of(text: &str, without: WithoutStatus) -> ObjectStatus {
     let object: Node = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
     let field = |name| object.get(name).and_then(Node::as_str).unwrap_or_default();
     let gvk = Gvk::from_manifest(field("apiVersion"), field("kind"));
-    // Two minutes after the objects of the tests were made.
+    // Two minutes after the creation of the tests' objects.
     let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_120);
     object_status(&gvk, &object, without, now)
 }
 
-/// Kind, what comes behind the kind, readiness and reason.
+/// Kind, remaining fields, readiness and reason.
 type Case = (&'static str, &'static str, Readiness, &'static str);
 
 fn check(cases: &[Case]) {
@@ -94,7 +94,7 @@ const OF_ANY_KIND: &[Case] = &[
 ];
 
 #[test]
-fn what_counts_for_all_kinds() {
+fn rules_for_all_kinds() {
     check(OF_ANY_KIND);
 }
 
@@ -151,7 +151,7 @@ const PODS_AND_JOBS: &[Case] = &[
 ];
 
 #[test]
-fn a_job_that_is_to_fail_has_failed() {
+fn job_with_failure_target_has_failed() {
     let job = |conditions: &str| {
         let rest =
             format!("status: {{startTime: '2023-11-14T22:13:20Z', active: 2, conditions: [{conditions}]}}");
@@ -159,10 +159,10 @@ fn a_job_that_is_to_fail_has_failed() {
     };
     let target = "{type: FailureTarget, status: 'True', reason: PodFailurePolicy, message: exit code 3}";
     let status = job(target);
-    let said = (status.readiness, status.reason.as_str(), status.message.as_str());
+    let result = (status.readiness, status.reason.as_str(), status.message.as_str());
     assert_eq!(
-        said,
-        (Failed, "FailureTarget", "it fails when its Pods have ended: PodFailurePolicy exit code 3")
+        result,
+        (Failed, "FailureTarget", "fails once its Pods have terminated: PodFailurePolicy exit code 3")
     );
     assert_eq!(job(&format!("{target}, {{type: Failed, status: 'True'}}")).reason, "JobFailed");
     assert_eq!(job("{type: FailureTarget, status: 'False'}").readiness, Current);
@@ -170,7 +170,7 @@ fn a_job_that_is_to_fail_has_failed() {
 }
 
 #[test]
-fn a_paused_deployment_says_so() {
+fn status_of_a_paused_deployment_mentions_it() {
     let deployment = |spec: &str, status: &str| {
         let text =
             format!("{{apiVersion: apps/v1, kind: Deployment, spec: {{{spec}}}, status: {{{status}}}}}");
@@ -180,7 +180,7 @@ fn a_paused_deployment_says_so() {
     let rolling = "replicas: 2, updatedReplicas: 1, availableReplicas: 2, readyReplicas: 2";
     let (readiness, reason, message) = deployment("replicas: 2, paused: true", rolling);
     assert_eq!((readiness, reason.as_str()), (InProgress, "LessUpdated"));
-    let paused = "it is paused, and waits until it is resumed and rolled out: ";
+    let paused = "paused; the rollout continues once it is resumed: ";
     assert_eq!(message, format!("{paused}1 of 2 replicas are updated"));
     assert_eq!(deployment("replicas: 2, paused: false", rolling).2, "1 of 2 replicas are updated");
     let whole = "replicas: 1, updatedReplicas: 1, availableReplicas: 1, readyReplicas: 1, conditions: [\
@@ -191,7 +191,7 @@ fn a_paused_deployment_says_so() {
 }
 
 #[test]
-fn pods_and_jobs() {
+fn rules_for_pods_and_jobs() {
     let unschedulable = "conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]";
     let new = format!(
         "metadata: {{creationTimestamp: '2023-11-14T22:15:10Z'}}, status: {{phase: Pending, {unschedulable}}}"
@@ -352,7 +352,7 @@ const WORKLOADS: &[Case] = &[
 ];
 
 #[test]
-fn workloads() {
+fn rules_for_workloads() {
     check(WORKLOADS);
 }
 
@@ -391,12 +391,12 @@ const OTHERS: &[Case] = &[
 ];
 
 #[test]
-fn others_that_are_built_in() {
+fn rules_for_other_built_in_kinds() {
     check(OTHERS);
 }
 
 #[test]
-fn strictly_a_custom_resource_waits_for_its_controller() {
+fn custom_resource_waits_for_its_controller_if_required() {
     let strictly = |rest: &str| {
         let status =
             status_of(&format!("{{apiVersion: x.io/v1, kind: Mine, {rest}}}"), WithoutStatus::Unknown);
@@ -423,7 +423,7 @@ fn strictly_a_custom_resource_waits_for_its_controller() {
 }
 
 #[test]
-fn a_condition_that_is_null_hides_no_other() {
+fn null_conditions_are_ignored() {
     let stalled = "status: {conditions: [null, {type: Stalled, status: 'True', reason: Broken}]}";
     let status =
         status_of(&format!("{{apiVersion: x.io/v1, kind: Mine, {stalled}}}"), WithoutStatus::Current);
@@ -434,7 +434,7 @@ fn a_condition_that_is_null_hides_no_other() {
 }
 
 #[test]
-fn the_annotation_adds_to_the_rules() {
+fn ready_annotation_is_an_additional_requirement() {
     let claim = |phase: &str, rule: &str| {
         let annotation = format!("metadata: {{annotations: {{smp.kubectl.dev/ready: '{rule}'}}}}");
         let text = format!(
@@ -444,7 +444,7 @@ fn the_annotation_adds_to_the_rules() {
     };
     assert_eq!(claim("Bound", "{.status.ok}=1").readiness, Current);
     let status = claim("Bound", "{.status.ok}=2");
-    assert_eq!((status.readiness, status.message.as_str()), (InProgress, "{.status.ok} is 1, and must be 2"));
+    assert_eq!((status.readiness, status.message.as_str()), (InProgress, "{.status.ok} is 1, must be 2"));
     assert_eq!(claim("Lost", "{.status.ok}=1").reason, "NotBound", "the rules of the kind still count");
     assert_eq!(claim("Bound", "soon").readiness, Unknown);
 }

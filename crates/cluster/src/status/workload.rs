@@ -1,10 +1,10 @@
-//! Kinds that make Pods, by what they count.
+//! Readiness of workloads, computed from their replica counts.
 
 use super::fields::{StatusCondition, generation, int, is_true, observed, says, text};
 use super::object_status::{ObjectStatus, Readiness, Ruled};
 use smp_text::yaml::Node;
 
-/// What a controller counts of what.
+/// A replica count and its target.
 struct Count {
     reason: &'static str,
     what: &'static str,
@@ -13,27 +13,30 @@ struct Count {
 }
 
 impl Count {
-    /// The first of which there are too few.
-    fn first_short(counts: &[Self]) -> Option<ObjectStatus> {
+    /// Returns the status for the first count that is too low.
+    fn first_below_target(counts: &[Self]) -> Option<ObjectStatus> {
         let short = counts.iter().find(|count| count.has < count.of)?;
         let message = format!("{} of {} {}", short.has, short.of, short.what);
         Some(ObjectStatus::in_progress(short.reason, message))
     }
 }
 
-/// A count, in the order of its fields.
+/// Creates a count.
 fn count(reason: &'static str, what: &'static str, has: i64, of: i64) -> Count {
     Count { reason, what, has, of }
 }
 
-fn surplus(there: i64, wanted: i64) -> Option<ObjectStatus> {
-    (there > wanted).then(|| {
-        ObjectStatus::in_progress("ExtraPods", format!("{} more than wanted still end", there - wanted))
+fn surplus(actual: i64, desired: i64) -> Option<ObjectStatus> {
+    (actual > desired).then(|| {
+        ObjectStatus::in_progress(
+            "ExtraPods",
+            format!("{} surplus replicas are terminating", actual - desired),
+        )
     })
 }
 
-/// The number of replicas that is asked for; 1 where none is.
-fn wanted(object: &Node) -> i64 {
+/// Returns the desired number of replicas; the default is 1.
+fn desired(object: &Node) -> i64 {
     int(object, &["spec", "replicas"], 1)
 }
 
@@ -41,25 +44,25 @@ fn status(object: &Node, field: &str) -> i64 {
     int(object, &["status", field], 0)
 }
 
-/// The deadline that stands for none: controllers treat it so.
+/// The deadline value that controllers treat as no deadline.
 const NO_DEADLINE: i64 = i32::MAX as i64;
 
-/// A Deployment that is paused says so: nothing goes on with it before somebody resumes it.
+/// Adds to the status of a paused Deployment that its rollout continues only once it is resumed.
 pub(super) fn deployment(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
-    let status = unpaused(object, conditions);
+    let status = rollout_status(object, conditions);
     if status.readiness != Readiness::InProgress || !is_true(object, &["spec", "paused"]) {
         return status;
     }
-    let message = format!("it is paused, and waits until it is resumed and rolled out: {}", status.message);
+    let message = format!("paused; the rollout continues once it is resumed: {}", status.message);
     ObjectStatus::in_progress(status.reason, message)
 }
 
-fn unpaused(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
+fn rollout_status(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     if let Some(late) =
         conditions.iter().find(|c| c.kind == "Progressing" && c.reason == "ProgressDeadlineExceeded")
     {
         let message =
-            if late.message.is_empty() { "the deadline for its progress has passed" } else { late.message };
+            if late.message.is_empty() { "the progress deadline was exceeded" } else { late.message };
         return ObjectStatus::failed(late.reason, message);
     }
     let deadline = int(object, &["spec", "progressDeadlineSeconds"], NO_DEADLINE);
@@ -67,11 +70,11 @@ fn unpaused(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
         || conditions
             .iter()
             .any(|c| c.kind == "Progressing" && c.status == "True" && c.reason == "NewReplicaSetAvailable");
-    let wanted = wanted(object);
-    let (there, updated) = (status(object, "replicas"), status(object, "updatedReplicas"));
+    let desired = desired(object);
+    let (actual, updated) = (status(object, "replicas"), status(object, "updatedReplicas"));
     let before = [
-        count("LessReplicas", "replicas are there", there, wanted),
-        count("LessUpdated", "replicas are updated", updated, wanted),
+        count("LessReplicas", "replicas exist", actual, desired),
+        count("LessUpdated", "replicas are updated", updated, desired),
     ];
     let after = [
         count(
@@ -80,86 +83,86 @@ fn unpaused(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
             status(object, "availableReplicas"),
             updated,
         ),
-        count("LessReady", "replicas are ready", status(object, "readyReplicas"), wanted),
+        count("LessReady", "replicas are ready", status(object, "readyReplicas"), desired),
     ];
-    let short = Count::first_short(&before).or_else(|| surplus(there, wanted));
-    if let Some(short) = short.or_else(|| Count::first_short(&after)) {
+    let short = Count::first_below_target(&before).or_else(|| surplus(actual, desired));
+    if let Some(short) = short.or_else(|| Count::first_below_target(&after)) {
         return short;
     }
     if !is_rolled_out {
-        return ObjectStatus::in_progress("ReplicaSetNotAvailable", "its ReplicaSet is not available");
+        return ObjectStatus::in_progress("ReplicaSetNotAvailable", "its new ReplicaSet is not available");
     }
     if !says(conditions, "Available", "True") {
-        return ObjectStatus::in_progress("DeploymentNotAvailable", "it is not Available");
+        return ObjectStatus::in_progress("DeploymentNotAvailable", "not available");
     }
-    ObjectStatus::current(format!("all {there} replicas are available"))
+    ObjectStatus::current(format!("all {actual} replicas are available"))
 }
 
 pub(super) fn replica_set(object: &Node, conditions: &[StatusCondition<'_>]) -> ObjectStatus {
     if let Some(failure) = conditions.iter().find(|c| c.kind == "ReplicaFailure" && c.status == "True") {
-        let message = if failure.message.is_empty() { "Pods cannot be made" } else { failure.message };
+        let message = if failure.message.is_empty() { "Pods cannot be created" } else { failure.message };
         return ObjectStatus::in_progress("ReplicaFailure", message);
     }
-    let (wanted, there) = (wanted(object), status(object, "replicas"));
+    let (desired, actual) = (desired(object), status(object, "replicas"));
     let counts = [
-        count("LessLabelled", "replicas have the labels", status(object, "fullyLabeledReplicas"), wanted),
-        count("LessAvailable", "replicas are available", status(object, "availableReplicas"), wanted),
-        count("LessReady", "replicas are ready", status(object, "readyReplicas"), wanted),
+        count("LessLabelled", "replicas are fully labeled", status(object, "fullyLabeledReplicas"), desired),
+        count("LessAvailable", "replicas are available", status(object, "availableReplicas"), desired),
+        count("LessReady", "replicas are ready", status(object, "readyReplicas"), desired),
     ];
-    Count::first_short(&counts)
-        .or_else(|| surplus(there, wanted))
-        .unwrap_or_else(|| ObjectStatus::current(format!("all {there} replicas are available")))
+    Count::first_below_target(&counts)
+        .or_else(|| surplus(actual, desired))
+        .unwrap_or_else(|| ObjectStatus::current(format!("all {actual} replicas are available")))
 }
 
 pub(super) fn stateful_set(object: &Node) -> ObjectStatus {
     if text(object, &["spec", "updateStrategy", "type"], "") == "OnDelete" {
-        return ObjectStatus::current("its Pods are replaced by hand (OnDelete)");
+        return ObjectStatus::current("Pods are replaced manually (OnDelete)");
     }
-    let (wanted, there) = (wanted(object), status(object, "replicas"));
+    let (desired, actual) = (desired(object), status(object, "replicas"));
     let counts = [
-        count("LessReplicas", "replicas are there", there, wanted),
-        count("LessReady", "replicas are ready", status(object, "readyReplicas"), wanted),
+        count("LessReplicas", "replicas exist", actual, desired),
+        count("LessReady", "replicas are ready", status(object, "readyReplicas"), desired),
     ];
-    if let Some(short) = Count::first_short(&counts).or_else(|| surplus(there, wanted)) {
+    if let Some(short) = Count::first_below_target(&counts).or_else(|| surplus(actual, desired)) {
         return short;
     }
     let partition = int(object, &["spec", "updateStrategy", "rollingUpdate", "partition"], -1);
     if partition != -1 {
         let updated = status(object, "updatedReplicas");
         let rolled =
-            count("PartitionRollout", "replicas of the partition are updated", updated, wanted - partition);
+            count("PartitionRollout", "replicas of the partition are updated", updated, desired - partition);
         let done = || ObjectStatus::current(format!("{updated} replicas of the partition are updated"));
-        return Count::first_short(&[rolled]).unwrap_or_else(done);
+        return Count::first_below_target(&[rolled]).unwrap_or_else(done);
     }
-    let current = count("LessCurrent", "replicas are current", status(object, "currentReplicas"), wanted);
-    if let Some(short) = Count::first_short(&[current]) {
+    let current = count("LessCurrent", "replicas are current", status(object, "currentReplicas"), desired);
+    if let Some(short) = Count::first_below_target(&[current]) {
         return short;
     }
     let revision = |field| text(object, &["status", field], "");
     if revision("currentRevision") != revision("updateRevision") {
-        return ObjectStatus::in_progress("RevisionMismatch", "not all replicas are of the new revision");
+        return ObjectStatus::in_progress("RevisionMismatch", "not all replicas have the new revision");
     }
-    ObjectStatus::current(format!("all {there} replicas are ready"))
+    ObjectStatus::current(format!("all {actual} replicas are ready"))
 }
 
 pub(super) fn daemon_set(object: &Node) -> Ruled {
     if generation(object)?.is_none() {
-        return Ok(ObjectStatus::in_progress("NoGeneration", "it has no metadata.generation"));
+        return Ok(ObjectStatus::in_progress("NoGeneration", "metadata.generation is missing"));
     }
     if observed(object)?.is_none() {
-        let message = "it has no status.observedGeneration: its controller was not seen";
+        let message = "status.observedGeneration is missing: its controller has not observed it";
         return Ok(ObjectStatus::in_progress("NoObservedGeneration", message));
     }
-    let wanted = int(object, &["status", "desiredNumberScheduled"], -1);
-    if wanted == -1 {
-        return Ok(ObjectStatus::in_progress("NoDesiredNumber", "it has no status.desiredNumberScheduled"));
+    let desired = int(object, &["status", "desiredNumberScheduled"], -1);
+    if desired == -1 {
+        return Ok(ObjectStatus::in_progress("NoDesiredNumber", "status.desiredNumberScheduled is missing"));
     }
     let counts = [
-        count("LessCurrent", "Pods are scheduled", status(object, "currentNumberScheduled"), wanted),
-        count("LessUpdated", "Pods are updated", status(object, "updatedNumberScheduled"), wanted),
-        count("LessAvailable", "Pods are available", status(object, "numberAvailable"), wanted),
-        count("LessReady", "Pods are ready", status(object, "numberReady"), wanted),
+        count("LessCurrent", "Pods are scheduled", status(object, "currentNumberScheduled"), desired),
+        count("LessUpdated", "Pods are updated", status(object, "updatedNumberScheduled"), desired),
+        count("LessAvailable", "Pods are available", status(object, "numberAvailable"), desired),
+        count("LessReady", "Pods are ready", status(object, "numberReady"), desired),
     ];
-    let done = || ObjectStatus::current(format!("all {wanted} Pods are ready"));
-    Ok(Count::first_short(&counts).unwrap_or_else(done))
+    let done = || ObjectStatus::current(format!("all {desired} Pods are ready"));
+    Ok(Count::first_below_target(&counts).unwrap_or_else(done))
 }
