@@ -1,13 +1,13 @@
-//! The cases of property tests: the same in every run.
+//! Reproducible cases for property tests.
 
 use proptest::prelude::ProptestConfig;
 use proptest::test_runner::{Config, RngSeed};
 
-/// The seed of all cases, unless `PROPTEST_RNG_SEED` gives another one.
+/// The default seed; `PROPTEST_RNG_SEED` overrides it.
 const SEED: u64 = 1;
 
-/// Returns a configuration whose cases are the same in every run: as many as `PROPTEST_CASES` says, and those that
-/// failed once, from `proptest-regressions`.
+/// Returns a configuration that generates the same cases in every run: as many as `PROPTEST_CASES` says, plus
+/// those in `proptest-regressions` that failed before.
 #[must_use]
 pub fn fixed_cases() -> ProptestConfig {
     let config = Config::default();

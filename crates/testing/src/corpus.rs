@@ -1,4 +1,4 @@
-//! Overlays of real repositories, and numbers that look like chance.
+//! Overlays of real repositories, and reproducible random numbers.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -9,7 +9,7 @@ use smp_overlay::overlay::{BuildOptions, Builder, ChainUse, Histories, LockUse, 
 use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
-/// All directories with a kustomization, at any depth.
+/// Collects all directories with a kustomization, at any depth.
 pub fn kustomizations(directory: &Path, out: &mut Vec<PathBuf>) {
     if KUSTOMIZATION_FILES.iter().any(|name| directory.join(name).is_file()) {
         out.push(directory.to_path_buf());
@@ -21,7 +21,7 @@ pub fn kustomizations(directory: &Path, out: &mut Vec<PathBuf>) {
     below.iter().filter(is_directory).for_each(|path| kustomizations(path, out));
 }
 
-/// What builds overlays of a tree with histories, and asks nobody.
+/// Returns a builder for overlays of a tree, with histories and without network access.
 pub fn builder(tree: Arc<dyn FileTree>, sources: &SourceMap) -> Option<Builder> {
     let mut options = BuildOptions::default().tree(tree);
     options.restrict_loads = false;
@@ -36,7 +36,8 @@ pub fn builder(tree: Arc<dyn FileTree>, sources: &SourceMap) -> Option<Builder> 
     Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).ok()
 }
 
-/// The texts of all files that the build of a target reads, if it builds and they are no more than so many bytes.
+/// Returns the files that the build of a target reads, with their texts. Returns none if the build fails or the
+/// files are larger than `largest` bytes in total.
 pub fn files_of(target: &Path, largest: usize) -> Option<Vec<(PathBuf, String)>> {
     let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
     builder(tree.clone(), &SourceMap::default())?.build(target).ok()?;
@@ -47,7 +48,7 @@ pub fn files_of(target: &Path, largest: usize) -> Option<Vec<(PathBuf, String)>>
     (!files.is_empty() && size <= largest).then_some(files)
 }
 
-/// An absolute path without `.` and `..`.
+/// Returns an absolute path without `.` and `..`.
 pub fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -60,7 +61,7 @@ pub fn clean(path: &Path) -> PathBuf {
     clean
 }
 
-/// Numbers that look like chance and are the same for the same seed (xorshift).
+/// Reproducible random numbers (xorshift).
 pub struct Dice(u64);
 
 impl Dice {
@@ -75,7 +76,7 @@ impl Dice {
         usize::try_from(self.0 >> 33).expect("31 bits") % end.max(1)
     }
 
-    /// One of them.
+    /// Returns one of the elements.
     pub fn pick<'t, T: ?Sized>(&mut self, from: &[&'t T]) -> &'t T {
         from[self.below(from.len())]
     }

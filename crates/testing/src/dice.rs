@@ -1,6 +1,6 @@
-//! Random numbers that a seed decides.
+//! Random numbers from a seed.
 
-/// A small generator (SplitMix64): the same seed gives the same throws on every machine.
+/// A small random number generator (SplitMix64). The same seed gives the same numbers on every machine.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
@@ -16,13 +16,13 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 to `sides - 1`; 0 when there are no sides.
+    /// Returns a number from 0 to `sides - 1`, or 0 if there are no sides.
     pub fn below(&mut self, sides: usize) -> usize {
         let sides = u64::try_from(sides.max(1)).expect("64 bits");
         usize::try_from(self.next() % sides).expect("below a usize")
     }
 
-    /// True once in so many throws.
+    /// Returns true with a probability of 1 to `sides`.
     pub fn one_in(&mut self, sides: usize) -> bool {
         self.below(sides) == 0
     }

@@ -1,16 +1,16 @@
-//! An API server that knows ConfigMaps and Secrets, has but two parents of ApplySets, a member and a ConfigMap
-//! that can be deleted, and says to those that it is sent what a test wants.
+//! A fake API server with ConfigMaps and Secrets: two parents of ApplySets, one member, and a ConfigMap that can
+//! be deleted. Each test defines the response to patches.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 
-/// What the server says to an object that it is sent: the status, more headers, the body.
+/// Response to a patch: status, additional headers, body.
 pub type Reply = (u16, String, String);
 
 const CORE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[{"metadata":{},"versions":[{"version":"v1","resources":[
     {"resource":"configmaps","scope":"Namespaced","responseKind":{"kind":"ConfigMap"}},
     {"resource":"secrets","scope":"Namespaced","responseKind":{"kind":"Secret"}}]}]}]}"#;
-/// Objects of which managers have fields.
+/// Objects with managed fields.
 const MANAGED: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"managed","managedFields":[
     {"manager":"first","time":"2026-01-01T00:00:00Z","fieldsV1":{"f:data":{"f:a":{},"f:b":{}}}},
     {"manager":"later","time":"2026-02-01T00:00:00Z","fieldsV1":{"f:data":{"f:b":{},"f:own":{}}}}]},
@@ -20,7 +20,7 @@ const HELD: &str = r#"{"apiVersion":"v1","kind":"Secret","metadata":{"name":"hel
     "data":{"a":"c2VjcmV0","b":"b3RoZXI="}}"#;
 const NONE: &str = r#"{"kind":"APIGroupDiscoveryList","items":[]}"#;
 
-/// Starts one that lives as long as the program; returns its address.
+/// Starts a server for the lifetime of the process. Returns its address.
 pub fn start(reply: fn(&str) -> Reply) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = format!("http://{}", listener.local_addr().expect("an address"));
@@ -32,7 +32,7 @@ pub fn start(reply: fn(&str) -> Reply) -> String {
     address
 }
 
-/// Answers until the client goes.
+/// Serves a connection until the client closes it.
 fn serve(stream: &TcpStream, reply: fn(&str) -> Reply) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut out = stream;
@@ -86,14 +86,14 @@ fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
         ),
         ["GET", path, ..] if path.starts_with("/api/v1/namespaces/default/configmaps?") => {
             let web = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"w","resourceVersion":"2"}}"#;
-            let told = if path.contains("watch=") {
+            let response = if path.contains("watch=") {
                 format!("{{\"type\":\"DELETED\",\"object\":{web}}}\n")
             } else {
                 format!(
                     r#"{{"kind":"ConfigMapList","apiVersion":"v1","metadata":{{"resourceVersion":"1"}},"items":[{web}]}}"#
                 )
             };
-            (200, String::new(), told)
+            (200, String::new(), response)
         }
         ["GET", "/api/v1/namespaces/default/configmaps/web", ..] => {
             let web = r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"web","namespace":"default","uid":"w","resourceVersion":"1"}}"#;
@@ -111,7 +111,7 @@ fn answer(request: &str, body: &str, reply: fn(&str) -> Reply) -> Reply {
     }
 }
 
-/// The parent of a set, by the id of the set.
+/// Returns the parent of a set with an ID.
 fn parent(kind: &str, id: &str) -> Reply {
     let annotations = r#""applyset.kubernetes.io/tooling":"kubectl/v1.36","applyset.kubernetes.io/contains-group-kinds":"ConfigMap""#;
     let labels = format!(r#""applyset.kubernetes.io/id":"{id}""#);

@@ -1,6 +1,4 @@
-//! Objects and patches at random, as the embedded schema describes their kinds.
-//!
-//! Knows nothing of what is done with them.
+//! Random objects and patches that match the embedded schema.
 
 mod change;
 mod direct;
@@ -12,7 +10,7 @@ use smp_text::yaml::{Map, Node, to_json};
 
 pub use crate::dice::Dice;
 
-/// The kinds of which objects are made.
+/// The kinds of generated objects.
 pub const KINDS: [(&str, &str); 12] = [
     ("apps/v1", "Deployment"),
     ("v1", "Pod"),
@@ -28,45 +26,45 @@ pub const KINDS: [(&str, &str); 12] = [
     ("v1", "ServiceAccount"),
 ];
 
-/// What the entries of one list differ in.
+/// Uniqueness of the entries of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Distinct {
-    /// In their patch merge key: the API server can tell them apart.
+    /// Entries have distinct patch merge keys, as the API server requires.
     MergeKey,
-    /// In all their keys, with the schema's defaults for missing ones: an overlay can tell them apart.
+    /// Entries have distinct list map keys, including schema defaults, as overlays require.
     AllKeys,
-    /// In nothing, perhaps.
+    /// Entries may be equal.
     Nothing,
 }
 
-/// What objects may hold.
+/// Options for generated objects.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     pub distinct: Distinct,
-    /// Whether there are nulls and values of other types than the schema wants, now and then.
+    /// Occasionally generate nulls and values of wrong types.
     pub wrong: bool,
 }
 
-/// Makes objects of one kind.
+/// Generator of objects of one kind.
 pub struct Generator<'s> {
     pub dice: Dice,
     options: Options,
     /// The schema of the kind.
     pub root: Cursor<'s>,
     pub kind: (&'static str, &'static str),
-    /// How many more values an object may have before it is finished in haste.
+    /// Number of values that may still be added; afterwards objects are completed with as few as possible.
     budget: usize,
 }
 
-/// A field and its place in the schema.
+/// A field and its schema.
 type Field<'s> = (&'s str, Cursor<'s>);
 
-/// Below this, objects hold only what they need.
-const DEEPEST: usize = 12;
+/// Below this depth, objects have required fields only.
+const MAX_DEPTH: usize = 12;
 
-/// Fields that are left out. The first are bookkeeping; of the others the oracle's Kubernetes 1.36 has
-/// not heard yet, or no more, and it merges no maps and lists that it does not know.
-const LEFT_OUT: &[&str] = &[
+/// Fields that are never generated. The first is bookkeeping. The others are unknown to the oracle's Kubernetes
+/// 1.36, which does not merge maps and lists of unknown fields.
+const EXCLUDED_FIELDS: &[&str] = &[
     "managedFields",
     "bindMountOptions",
     "evictionResponders",
@@ -81,14 +79,14 @@ const LEFT_OUT: &[&str] = &[
     "workloadRef",
 ];
 
-/// Scalars that the oracle's Kubernetes does not know, somewhere at least: there are never maps in their place.
-const UNKNOWN: &[&str] = &["clusterName", "defaultUser", "mode", "user"];
+/// Scalar fields that some types of the oracle's Kubernetes do not have. They are never replaced with maps.
+const UNKNOWN_SCALARS: &[&str] = &["clusterName", "defaultUser", "mode", "user"];
 
-/// The way to the interesting lists, which most objects have,
-const WAY: &[&str] = &["spec", "template", "jobTemplate", "containers", "metadata"];
+/// Fields on the path to lists that are merged. Most objects have them.
+const PATH_FIELDS: &[&str] = &["spec", "template", "jobTemplate", "containers", "metadata"];
 
-/// and those lists.
-const LISTS: &[&str] = &[
+/// Lists that are merged. Many objects have them.
+const MERGED_LISTS: &[&str] = &[
     "env",
     "finalizers",
     "hostAliases",
@@ -101,8 +99,8 @@ const LISTS: &[&str] = &[
     "volumes",
 ];
 
-/// What entries of lists are known by.
-const KEYS: &[&str] = &[
+/// Fields that are keys of list entries.
+const KEY_FIELDS: &[&str] = &[
     "conditionType",
     "containerPort",
     "devicePath",
@@ -120,18 +118,18 @@ const KEYS: &[&str] = &[
 ];
 
 const WORDS: &[&str] = &["a", "b", "c", "d", "e"];
-const ODD_WORDS: &[&str] =
+const SPECIAL_WORDS: &[&str] =
     &["", "1", "true", "null", "yes", "~", "2020-01-01", "0x10", "1e3", "a b", "a: b", "é", "# a", "10"];
 
 impl<'s> Generator<'s> {
     pub fn new(mut dice: Dice, schema: &'s Schema, options: Options) -> Self {
-        // The first kinds have most of what merges.
+        // The first kinds have most of the merged lists.
         let kind = if dice.one_in(3) { dice.pick(&KINDS) } else { dice.pick(&KINDS[..3]) };
         let root = schema.kind(&Gvk::from_manifest(kind.0, kind.1)).expect("a built-in kind");
         Self { dice, options, root, kind, budget: 0 }
     }
 
-    /// A whole object of the kind.
+    /// Returns an object of the kind.
     pub fn object(&mut self) -> Node {
         self.budget = 80;
         let mut object = self.map(self.root, 0);
@@ -139,7 +137,7 @@ impl<'s> Generator<'s> {
         object
     }
 
-    /// Says what the object is, unless it is to be wrong.
+    /// Sets `apiVersion` and `kind`.
     fn identify(&mut self, object: &mut Node) {
         let Some(map) = object.as_map_mut() else { return };
         for name in ["apiVersion", "kind", "status"] {
@@ -162,20 +160,20 @@ impl<'s> Generator<'s> {
             TypeKind::Integer | TypeKind::Number => self.number(),
             TypeKind::Boolean => Node::from(self.dice.one_in(2)),
             TypeKind::IntOrString if self.dice.one_in(2) => self.number(),
-            // Merges do not see it when only the type changes, from "1" to 1.
+            // Merges do not notice a change of the type alone, from "1" to 1.
             TypeKind::IntOrString => Node::string(self.dice.pick(WORDS)),
             TypeKind::String | TypeKind::Any => self.text(name),
         }
     }
 
-    /// A value of another type than the schema wants.
+    /// Returns a value of another type than the schema has.
     ///
-    /// No lists where there should be none, and no maps as keys of entries: see CONTRIBUTING.md.
+    /// Never a list in place of another type, and never a map as the key of an entry: see CONTRIBUTING.md.
     fn wrong(&mut self, name: &str, at: Cursor<'s>) -> Node {
         match self.dice.below(6) {
             0 if at.type_kind() == TypeKind::Array => Node::list(vec![self.text(name)]),
             1 if at.type_kind() == TypeKind::Array => Node::list(vec![Node::map(Map::new())]),
-            0 | 1 if !KEYS.contains(&name) && !UNKNOWN.contains(&name) => Node::map(Map::new()),
+            0 | 1 if !KEY_FIELDS.contains(&name) && !UNKNOWN_SCALARS.contains(&name) => Node::map(Map::new()),
             2 | 3 => self.number(),
             4 => self.text(name),
             _ => Node::null(),
@@ -199,10 +197,14 @@ impl<'s> Generator<'s> {
             "kind" => &["PersistentVolumeClaim", "Thing"],
             _ => WORDS,
         };
-        // For kyaml, a key that is empty is none.
-        let odd = if self.options.wrong || !KEYS.contains(&name) { ODD_WORDS } else { &ODD_WORDS[1..] };
-        let is_odd = self.dice.one_in(25);
-        Node::string(self.dice.pick(if is_odd { odd } else { pool }))
+        // kyaml treats an empty key as missing.
+        let special = if self.options.wrong || !KEY_FIELDS.contains(&name) {
+            SPECIAL_WORDS
+        } else {
+            &SPECIAL_WORDS[1..]
+        };
+        let is_special = self.dice.one_in(25);
+        Node::string(self.dice.pick(if is_special { special } else { pool }))
     }
 
     fn map(&mut self, at: Cursor<'s>, depth: usize) -> Node {
@@ -216,17 +218,17 @@ impl<'s> Generator<'s> {
             return Node::map(map);
         }
         let count = match depth {
-            _ if depth > DEEPEST || self.budget == 0 => self.dice.below(2),
+            _ if depth > MAX_DEPTH || self.budget == 0 => self.dice.below(2),
             0 => 3 + self.dice.below(3),
             _ => 1 + self.dice.below(4),
         };
         for &(name, field) in &fields {
-            let wanted = match name {
-                _ if self.budget == 0 || depth > DEEPEST => false,
-                name if WAY.contains(&name) => !self.dice.one_in(4),
-                name => LISTS.contains(&name) && self.dice.one_in(4),
+            let is_generated = match name {
+                _ if self.budget == 0 || depth > MAX_DEPTH => false,
+                name if PATH_FIELDS.contains(&name) => !self.dice.one_in(4),
+                name => MERGED_LISTS.contains(&name) && self.dice.one_in(4),
             };
-            if wanted {
+            if is_generated {
                 map.insert(name, self.value(name, field, depth + 1));
             }
         }
@@ -237,17 +239,17 @@ impl<'s> Generator<'s> {
         Node::map(map)
     }
 
-    /// One of the fields: rather one with a rule for merging, and late a small one.
+    /// Picks a field: preferably one with a merge strategy, and a scalar once the budget is used up.
     fn field(&mut self, fields: &[Field<'s>], depth: usize) -> Field<'s> {
         let mut field = self.dice.pick(fields);
         for _ in 0..3 {
             let at = field.1;
-            let wanted = if self.budget == 0 || depth > DEEPEST {
+            let is_preferred = if self.budget == 0 || depth > MAX_DEPTH {
                 !matches!(at.type_kind(), TypeKind::Object | TypeKind::Array)
             } else {
                 !at.patch_strategy().is_none() || at.list_map_keys().len() > 0
             };
-            if wanted {
+            if is_preferred {
                 break;
             }
             field = self.dice.pick(fields);
@@ -261,22 +263,22 @@ impl<'s> Generator<'s> {
         Node::list(self.distinct(entries, at))
     }
 
-    /// An entry of a list, with its keys unless it is to be wrong.
+    /// Returns an entry of a list, with its keys unless wrong values are enabled.
     fn entry(&mut self, name: &str, list: Cursor<'s>, depth: usize) -> Node {
         let element = list.element();
         let mut entry = self.value(name, element, depth + 1);
         let Some(map) = entry.as_map_mut() else { return entry };
         for (i, key) in keys(list).into_iter().enumerate() {
-            // Keys behind the first may have defaults.
-            let needed = i == 0 || element.key_default(key).is_none();
-            if !map.contains_key(key) && (needed || self.dice.one_in(2)) {
-                map.insert(key, self.value(key, element.field(key), DEEPEST));
+            // Keys after the first may have defaults.
+            let is_required = i == 0 || element.key_default(key).is_none();
+            if !map.contains_key(key) && (is_required || self.dice.one_in(2)) {
+                map.insert(key, self.value(key, element.field(key), MAX_DEPTH));
             }
         }
         entry
     }
 
-    /// Drops the entries that are too much like one before them.
+    /// Drops duplicates of earlier entries.
     fn distinct(&mut self, mut entries: Vec<Node>, list: Cursor<'s>) -> Vec<Node> {
         if self.options.distinct == Distinct::Nothing && self.dice.one_in(3) {
             return entries;
@@ -303,10 +305,10 @@ impl<'s> Generator<'s> {
 }
 
 fn fields(at: Cursor<'_>) -> Vec<Field<'_>> {
-    at.fields().filter(|(name, _)| !LEFT_OUT.contains(name)).collect()
+    at.fields().filter(|(name, _)| !EXCLUDED_FIELDS.contains(name)).collect()
 }
 
-/// What tells the entries of a list apart: the patch merge key, then the other list map keys.
+/// Returns the keys of a list: the patch merge key, then the other list map keys.
 fn keys(list: Cursor<'_>) -> Vec<&str> {
     let mut keys: Vec<&str> = list.patch_merge_key().into_iter().collect();
     for key in list.list_map_keys() {

@@ -1,7 +1,7 @@
-//! What several tests share: running the program, temporary directories, fake servers, random cases.
+//! Shared test helpers: running the program, temporary directories, fake servers, random cases.
 //!
-//! It is not published. Tests of the program, of the library and those with an API server use it, so that each helper is
-//! compiled once.
+//! Not published. Tests of the program and the library use this crate, with or without an API server, so that each
+//! helper is compiled once.
 
 pub mod corpus;
 pub mod dice;

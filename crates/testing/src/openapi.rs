@@ -1,4 +1,4 @@
-//! What raw OpenAPI documents say of kinds and merge directives, compared with the embedded tables.
+//! Kinds and merge directives of raw OpenAPI documents, compared with the embedded schema.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub const DIRECTIVES: [&str; 6] = [
     "x-kubernetes-recommended-patch-merge-key",
 ];
 
-/// What the raw documents say: definitions by name, and kinds with their scope where a path has it.
+/// The raw documents: definitions by name, and kinds with their scope if a path shows it.
 #[derive(Default)]
 pub struct Documents {
     pub definitions: BTreeMap<String, Value>,
@@ -62,7 +62,7 @@ impl Documents {
     }
 }
 
-/// A directive of the table, as JSON.
+/// Returns a directive of the embedded schema as JSON.
 fn answer(cursor: Cursor<'_>, directive: &str) -> Option<Value> {
     let strategy = || {
         let strategy = cursor.patch_strategy();
@@ -97,7 +97,7 @@ pub struct Counts {
     pub fields: usize,
 }
 
-/// What a raw schema says, looking through references when it says nothing itself.
+/// Returns a directive of a raw schema, following its reference if it has none itself.
 fn raw<'d>(documents: &'d Documents, schema: &'d Value, directive: &str) -> Option<&'d Value> {
     let own = schema.get(directive);
     let reference = schema["$ref"].as_str().or_else(|| schema["allOf"][0]["$ref"].as_str());
@@ -105,29 +105,29 @@ fn raw<'d>(documents: &'d Documents, schema: &'d Value, directive: &str) -> Opti
     own.or_else(target)
 }
 
-fn compare(documents: &Documents, schema: &Value, cursor: Cursor<'_>, place: &str, counts: &mut Counts) {
+fn compare(documents: &Documents, schema: &Value, cursor: Cursor<'_>, path: &str, counts: &mut Counts) {
     counts.fields += 1;
     for directive in DIRECTIVES {
         let (want, have) = (raw(documents, schema, directive), answer(cursor, directive));
         *counts.documents.entry(directive).or_default() += usize::from(want.is_some());
         *counts.table.entry(directive).or_default() += usize::from(have.is_some());
         if want != have.as_ref() {
-            counts.differences.push(place.to_string());
+            counts.differences.push(path.to_string());
         }
     }
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
-        assert!(cursor.has_field(name), "{place}.{name} is not in the table");
-        compare(documents, field, cursor.field(name), &format!("{place}.{name}"), counts);
+        assert!(cursor.has_field(name), "{path}.{name} is missing in the embedded schema");
+        compare(documents, field, cursor.field(name), &format!("{path}.{name}"), counts);
     }
     if schema["items"].is_object() {
-        compare(documents, &schema["items"], cursor.element(), &format!("{place}[]"), counts);
+        compare(documents, &schema["items"], cursor.element(), &format!("{path}[]"), counts);
     }
     if schema["additionalProperties"].is_object() {
         compare(
             documents,
             &schema["additionalProperties"],
             cursor.additional(),
-            &format!("{place}.*"),
+            &format!("{path}.*"),
             counts,
         );
     }
@@ -136,7 +136,7 @@ fn compare(documents: &Documents, schema: &Value, cursor: Cursor<'_>, place: &st
 pub fn count(documents: &Documents, schema: &Schema) -> Counts {
     let mut counts = Counts::default();
     for (name, definition) in &documents.definitions {
-        let cursor = schema.named(name).unwrap_or_else(|| panic!("{name} is not in the table"));
+        let cursor = schema.named(name).unwrap_or_else(|| panic!("{name} is missing in the embedded schema"));
         compare(documents, definition, cursor, name, &mut counts);
     }
     counts.differences.dedup();
@@ -146,7 +146,7 @@ pub fn count(documents: &Documents, schema: &Schema) -> Counts {
 pub fn check_kinds(documents: &Documents, schema: &Schema) {
     use smp_merge::schema::Scope::{Cluster, Namespaced};
     let unknown: Vec<_> = documents.kinds.iter().filter(|gvk| schema.kind(gvk).is_none()).collect();
-    assert!(unknown.is_empty(), "kinds that the table does not know: {unknown:?}");
+    assert!(unknown.is_empty(), "kinds missing in the embedded schema: {unknown:?}");
     for gvk in documents.namespaced.union(&documents.cluster) {
         let want = if documents.namespaced.contains(gvk) { Namespaced } else { Cluster };
         assert_eq!(schema.scope(gvk), Some(want), "{gvk}");

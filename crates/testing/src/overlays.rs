@@ -1,12 +1,12 @@
-//! Overlays made at random from all features of a kustomization.
+//! Random overlays that use all features of a kustomization.
 //!
-//! A tree of layers is grown from a seed: bases with manifests, layers over one or two others (which may
-//! share a base) and components. The generator keeps a rough model of the resources of each layer, so that
-//! most of what it writes about them is right; about one tree in ten gets a mistake on purpose.
+//! A seed generates a tree of layers: bases with manifests, layers over one or two others (which may share a
+//! base), and components. The generator keeps a rough model of the resources of each layer, so that most patches
+//! and references are valid. About one tree in ten contains a deliberate mistake.
 //!
-//! It avoids what our default dialect does otherwise on purpose: ports with a protocol in only one place, list
-//! entries without their merge key. Also plain scalars with `?` in flow style, which go-yaml cannot read, and
-//! labels in annotations that are null.
+//! Avoids deliberate differences of our default dialect: ports with a protocol in only one version, and list
+//! entries without their merge key. Also avoids plain scalars with `?` in flow style, which go-yaml cannot parse,
+//! and labels in null annotations.
 
 mod dice;
 mod generators;
@@ -34,11 +34,11 @@ macro_rules! line {
 }
 use line;
 
-/// Writes the tree of a seed below a directory and returns the directory to build.
+/// Writes the overlays of a seed to a directory. Returns the directory to build.
 pub fn write(seed: u64, root: &Path) -> PathBuf {
     let mut dice = Dice::new(seed);
     let habits = Habits { protocols: dice.chance(50), nulls: dice.chance(60) };
-    let flaw = dice.chance(9);
+    let has_mistake = dice.chance(9);
     let mut forest = Forest {
         dice,
         habits,
@@ -53,22 +53,22 @@ pub fn write(seed: u64, root: &Path) -> PathBuf {
     root.join(top.directory)
 }
 
-/// The tree that grows.
+/// The generator and the layers that it has written.
 struct Forest {
     dice: Dice,
     habits: Habits,
-    /// Whether the top gets a mistake.
+    /// True if the top layer gets a mistake.
     flaw: bool,
     root: PathBuf,
-    /// All layers so far; a later one may stand on any of them.
+    /// The layers so far. A later layer may use any of them as a base.
     layers: Vec<Layer>,
     serial: usize,
-    /// The variables that are declared already.
+    /// The variables that were declared so far.
     variables: Vec<&'static str>,
 }
 
 impl Forest {
-    /// A number that was not used yet, for names.
+    /// Returns an unused number for names.
     fn number(&mut self) -> usize {
         self.serial += 1;
         self.serial - 1
@@ -81,7 +81,7 @@ impl Forest {
     }
 }
 
-/// The text with each line indented.
+/// Indents each line of a text.
 fn indent(text: &str, columns: usize) -> String {
     let pad = " ".repeat(columns);
     text.lines().map(|line| if line.is_empty() { "\n".into() } else { format!("{pad}{line}\n") }).collect()

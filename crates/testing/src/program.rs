@@ -1,4 +1,4 @@
-//! The program as a user runs it: in a folder, without a cluster, on no terminal.
+//! Running the program as a user does: in a directory, without a cluster or terminal.
 
 use std::fs;
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A new folder with these files. A text of one line gets a line break at its end.
+/// Creates a directory with files. A text of one line gets a final line break.
 pub fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in files {
@@ -17,47 +17,47 @@ pub fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// Writes a file, and makes the folders that it is in. A text of one line gets a line break at its end.
+/// Writes a file and creates its parent directories. A text of one line gets a final line break.
 pub fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
     let end = if text.is_empty() || text.contains('\n') { "" } else { "\n" };
     fs::write(path, [text, end].concat()).expect("a file");
 }
 
-/// A new folder with the files of one text, in which a line `-- path --` begins each of them.
+/// Creates a directory with the files of one text, where each file starts with a line `-- path --`.
 pub fn folder_of(text: &str) -> TempDir {
     folder_with(&[], text)
 }
 
-/// A new folder with these files, and those of a text as in [`folder_of`].
+/// Creates a directory with files, and those of a text as in [`folder_of`].
 pub fn folder_with(files: &[(&str, &str)], text: &str) -> TempDir {
     let mut rest = text.strip_prefix('\n').unwrap_or(text);
     let mut all = files.to_vec();
     while !rest.is_empty() {
-        let (path, behind) = rest
+        let (path, remaining) = rest
             .strip_prefix("-- ")
             .and_then(|rest| rest.split_once(" --\n"))
             .expect("a line with the path of a file");
-        let end = if behind.starts_with("-- ") {
+        let end = if remaining.starts_with("-- ") {
             0
         } else {
-            behind.find("\n-- ").map_or(behind.len(), |at| at + 1)
+            remaining.find("\n-- ").map_or(remaining.len(), |at| at + 1)
         };
-        let (text, next) = behind.split_at(end);
+        let (text, next) = remaining.split_at(end);
         all.push((path, text));
         rest = next;
     }
     folder(&all)
 }
 
-/// The program of this checkout, which Cargo builds before the tests: it lies beside the folder of the test's own binary.
+/// Returns the path of the program, which Cargo builds before the tests, next to the directory of the test binary.
 pub fn path() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let folder = test.parent().and_then(Path::parent).expect("the folder of a build");
     folder.join(format!("kubectl-smp{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// The program in a folder, which is its home, too.
+/// Returns a command for the program in a directory, which is its home directory as well.
 pub fn command(home: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(path());
     command.args(args).current_dir(home).stdin(Stdio::null());
@@ -66,31 +66,31 @@ pub fn command(home: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// What it prints and says, and how it ends.
+/// Runs the program and returns its output.
 pub fn run(home: &Path, args: &[&str]) -> Output {
     command(home, args).output().expect("the program runs")
 }
 
-/// As [`run`], with a text on its stdin.
+/// Same as [`run`], with a text on stdin.
 pub fn run_with_stdin(mut command: Command, text: &str) -> Output {
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program runs");
-    // It may end before it reads.
+    // The program may exit before it reads.
     let _ = child.stdin.take().expect("a pipe").write_all(text.as_bytes());
-    child.wait_with_output().expect("it ends")
+    child.wait_with_output().expect("it exits")
 }
 
-/// What was printed.
+/// Returns stdout.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
 }
 
-/// The messages.
+/// Returns stderr.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).expect("text")
 }
 
-/// What a command prints that succeeds.
+/// Returns the stdout of a command that must succeed.
 #[track_caller]
 pub fn printed(home: &Path, args: &[&str]) -> String {
     let output = run(home, args);
@@ -98,14 +98,14 @@ pub fn printed(home: &Path, args: &[&str]) -> String {
     stdout(&output)
 }
 
-/// Each finding of a check as `code file:line`, and the exit status.
+/// Returns each finding of `check` as `code file:line`, and the exit status.
 pub fn found(home: &Path, args: &[&str]) -> (Vec<String>, Option<i32>) {
     let output = run(home, &[&["check", "-o", "json"], args].concat());
     let findings: Vec<Value> = serde_json::from_slice(&output.stdout).expect("an array");
-    let told = findings.iter().map(|finding| {
-        let place = &finding["places"][0];
+    let lines = findings.iter().map(|finding| {
+        let location = &finding["places"][0];
         let code = finding["code"].as_str().expect("a code");
-        format!("{code} {}:{}", place["file"].as_str().unwrap_or_default(), place["line"])
+        format!("{code} {}:{}", location["file"].as_str().unwrap_or_default(), location["line"])
     });
-    (told.collect(), output.status.code())
+    (lines.collect(), output.status.code())
 }

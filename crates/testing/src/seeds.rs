@@ -1,15 +1,15 @@
-//! The seeds of random cases. They are the same in every run, so that a test fails only by a change that breaks it.
-//! Fresh ones come with a variable, which `.ci/long` sets.
+//! Seeds of random cases. They are the same in every run, so that a test fails only because of a change. A
+//! variable, which `.ci/long` sets, selects new ones.
 
 use std::env;
 
-/// Seeds of cases that failed once, in any test. Add each new one.
-const ONCE_FAILED: [u64; 1] = [
-    // A Pod with two volumes of one name: an order of sorted scalars changed the first of them.
+/// Seeds that failed before, in any test. Add each new one.
+const FAILED_BEFORE: [u64; 1] = [
+    // A Pod with two volumes of one name: sorting scalars changed the first of them.
     1_795_432_525_008_961,
 ];
 
-/// Returns the seeds that once failed, and from 0 on as many as the variable says, or `default`.
+/// Returns the seeds that failed before, and those from 0 up to the count in the variable, or `default`.
 ///
 /// With the variable that ends in `_SEED`, returns only seeds from that one on.
 pub fn seeds(variable: &str, default: u64) -> Vec<u64> {
@@ -19,5 +19,5 @@ pub fn seeds(variable: &str, default: u64) -> Vec<u64> {
         eprintln!("{count} random cases from seed {first} on");
         return (first..).take(usize::try_from(count).unwrap_or(usize::MAX)).collect();
     }
-    ONCE_FAILED.into_iter().chain(0..count).collect()
+    FAILED_BEFORE.into_iter().chain(0..count).collect()
 }

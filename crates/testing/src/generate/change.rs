@@ -1,4 +1,4 @@
-//! Changes an object a little, as its owner or somebody else might.
+//! Small random changes of an object, as by its owner or another manager.
 
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::yaml::{Map, Node, Value};
@@ -6,7 +6,7 @@ use smp_text::yaml::{Map, Node, Value};
 use super::{Generator, WORDS, fields, keys};
 
 impl<'s> Generator<'s> {
-    /// Another version of a whole object.
+    /// Returns a changed version of an object.
     pub fn changed(&mut self, object: &Node) -> Node {
         self.budget = 30;
         let mut changed = object.clone();
@@ -86,7 +86,7 @@ impl<'s> Generator<'s> {
         self.distinct(out, at)
     }
 
-    /// Changes an entry, mostly not what it is known by.
+    /// Changes an entry, mostly without changing its keys.
     fn change_entry(&mut self, entry: &mut Node, name: &str, list: Cursor<'s>, depth: usize) {
         let before = entry.clone();
         self.change(entry, name, list.element(), depth + 1);

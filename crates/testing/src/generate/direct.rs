@@ -1,4 +1,4 @@
-//! Makes a patch of an object: sprinkles directives over it, right ones and wrong ones.
+//! Random patches: adds patch directives to an object, valid and invalid ones.
 
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::yaml::{Map, Node, Value};
@@ -6,13 +6,13 @@ use smp_text::yaml::{Map, Node, Value};
 use super::{Generator, fields, keys};
 
 impl<'s> Generator<'s> {
-    /// Turns an object into a patch of the API server's dialect.
+    /// Turns an object into a patch for the API server.
     pub fn direct(&mut self, patch: &mut Node) {
-        self.direct_value(patch, self.root, None);
+        self.add_directives(patch, self.root, None);
     }
 
-    /// `list` is the list in which the value is an entry.
-    fn direct_value(&mut self, node: &mut Node, at: Cursor<'s>, list: Option<Cursor<'s>>) {
+    /// `list` is the list that contains the value as an entry.
+    fn add_directives(&mut self, node: &mut Node, at: Cursor<'s>, list: Option<Cursor<'s>>) {
         let Value::Map(map) = &mut node.value else { return };
         if self.dice.one_in(16) {
             let action = self.dice.pick(&["delete", "replace", "merge", "delete", "replace", "nothing", ""]);
@@ -32,7 +32,7 @@ impl<'s> Generator<'s> {
             }
             let field = at.field(&name);
             if let Some(value) = map.get_mut(&name) {
-                self.direct_field(value, field);
+                self.add_field_directives(value, field);
             }
         }
         self.parallel_lists(map, at);
@@ -45,10 +45,10 @@ impl<'s> Generator<'s> {
         }
     }
 
-    fn direct_field(&mut self, node: &mut Node, at: Cursor<'s>) {
-        let Value::List(entries) = &mut node.value else { return self.direct_value(node, at, None) };
+    fn add_field_directives(&mut self, node: &mut Node, at: Cursor<'s>) {
+        let Value::List(entries) = &mut node.value else { return self.add_directives(node, at, None) };
         for entry in &mut *entries {
-            self.direct_value(entry, at.element(), Some(at));
+            self.add_directives(entry, at.element(), Some(at));
             if let (Some(map), Some(key)) = (entry.as_map_mut(), at.patch_merge_key())
                 && self.dice.one_in(60)
             {
@@ -65,7 +65,7 @@ impl<'s> Generator<'s> {
         }
     }
 
-    /// `$retainKeys` with the fields that the patch sets, and perhaps not all of them.
+    /// Adds `$retainKeys` with the fields that the patch sets, sometimes incomplete.
     fn retain_keys(&mut self, map: &mut Map) {
         let names: Vec<String> = map.iter().map(|(name, _)| name.to_string()).collect();
         let kept = names.into_iter().filter(|name| !name.starts_with('$') && !self.dice.one_in(25));
@@ -73,7 +73,7 @@ impl<'s> Generator<'s> {
         map.insert("$retainKeys", Node::list(kept));
     }
 
-    /// `$setElementOrder` and `$deleteFromPrimitiveList`.
+    /// Adds `$setElementOrder` and `$deleteFromPrimitiveList`.
     fn parallel_lists(&mut self, map: &mut Map, at: Cursor<'s>) {
         let lists = fields(at).into_iter().filter(|(_, field)| field.type_kind() == TypeKind::Array);
         for (name, list) in lists {
@@ -91,23 +91,23 @@ impl<'s> Generator<'s> {
             }
             let scalars = list.element().type_kind() != TypeKind::Object;
             if if scalars { self.dice.one_in(2) } else { self.dice.one_in(60) } {
-                let gone = (0..=self.dice.below(3)).map(|_| self.entry(name, list, 99)).collect();
-                map.insert(format!("$deleteFromPrimitiveList/{name}").as_str(), Node::list(gone));
+                let deleted = (0..=self.dice.below(3)).map(|_| self.entry(name, list, 99)).collect();
+                map.insert(format!("$deleteFromPrimitiveList/{name}").as_str(), Node::list(deleted));
             }
         }
     }
 
-    /// The entries of a patch and some more, each by its key only.
+    /// Returns the entries of a patch and some more, with their key only.
     fn element_order(&mut self, entries: Vec<Node>, name: &str, list: Cursor<'s>) -> Vec<Node> {
         let mut order = Vec::new();
         for entry in entries {
             if entry.get("$patch").is_none() || self.dice.one_in(8) {
-                order.push(by_key(entry, list));
+                order.push(key_only(entry, list));
             }
         }
         for _ in 0..self.dice.below(4) {
             let entry = self.entry(name, list, 99);
-            order.insert(self.dice.below(order.len() + 1), by_key(entry, list));
+            order.insert(self.dice.below(order.len() + 1), key_only(entry, list));
         }
         if self.dice.one_in(12) {
             self.dice.shuffle(&mut order);
@@ -116,7 +116,7 @@ impl<'s> Generator<'s> {
     }
 }
 
-fn by_key(mut entry: Node, list: Cursor<'_>) -> Node {
+fn key_only(mut entry: Node, list: Cursor<'_>) -> Node {
     if let Some(map) = entry.as_map_mut() {
         let keys = keys(list);
         map.entries_mut().retain(|field| keys.first().is_some_and(|key| field.key.text == *key));

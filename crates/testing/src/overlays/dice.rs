@@ -1,11 +1,11 @@
-//! The source of chance: the same seed gives the same overlay.
+//! Random numbers and scalars from a seed. The same seed gives the same overlay.
 
-/// Numbers from a seed (splitmix64).
+/// Random number generator (SplitMix64).
 pub struct Dice {
     state: u64,
 }
 
-/// Scalars that read as strings, in every style, as they may stand in a flow mapping.
+/// Scalars that are strings, in every style, as in flow mappings.
 const TEXTS: [&str; 46] = [
     "plain",
     "two words",
@@ -89,7 +89,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `n`, which is not zero.
+    /// Returns a number below `n`, which must not be zero.
     pub fn below(&mut self, n: usize) -> usize {
         usize::try_from(self.next() % n as u64).expect("small")
     }
@@ -102,22 +102,22 @@ impl Dice {
         from[self.below(from.len())]
     }
 
-    /// One of them, if there are any.
+    /// Returns one of the elements, if there are any.
     pub fn any<'t, T>(&mut self, from: &'t [T]) -> Option<&'t T> {
         if from.is_empty() { None } else { Some(&from[self.below(from.len())]) }
     }
 
-    /// The source of a string.
+    /// Returns the YAML of a string.
     pub fn text(&mut self) -> &'static str {
         self.pick(&TEXTS)
     }
 
-    /// The source of a value that is mostly a string.
+    /// Returns the YAML of a value that is mostly a string.
     pub fn value(&mut self) -> &'static str {
         if self.chance(60) { self.text() } else { self.pick(&VALUES) }
     }
 
-    /// One of the fitting texts, or nothing in most cases.
+    /// Returns the text with the given probability, otherwise an empty one.
     pub fn rarely(&mut self, percent: usize, text: &'static str) -> &'static str {
         if self.chance(percent) { text } else { "" }
     }

@@ -1,10 +1,10 @@
-//! Config maps and secrets that are made from literals and files.
+//! ConfigMap and Secret generators with literals and files.
 
 use super::layer::Draft;
 use super::thing::{Shape, Thing, distinct};
 use super::{Forest, line};
 
-/// Literals as they stand in a list in flow style.
+/// Literals as entries of a list in flow style.
 const LITERALS: [&str; 14] = [
     "b=two words",
     "c=\"quoted\"",
@@ -39,17 +39,17 @@ blank lines
     "{\"json\": [1, 2, {\"a\": null}]}\n",
 ];
 
-/// What a generator makes.
+/// Keys of a generated ConfigMap or Secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Data {
-    /// The key `one` among others.
+    /// The key `one` and others.
     WithOne,
     /// Any keys.
     Any,
 }
 
 impl Forest {
-    /// Writes the fields that generate, for the settings of the applications above all.
+    /// Writes the generator fields, mostly for the settings of the applications.
     pub fn generators(&mut self, draft: &mut Draft, number: usize) {
         let mut text = String::new();
         if !draft.is_component && self.dice.chance(80) {
@@ -124,7 +124,7 @@ impl Forest {
         text
     }
 
-    /// Merges into, or replaces, one that is there already.
+    /// Writes a generator that merges into, or replaces, an existing resource.
     fn merged(&mut self, draft: &mut Draft, kind: &str) -> String {
         let known: Vec<&Thing> = distinct(&draft.things);
         let known: Vec<&Thing> = known.into_iter().filter(|t| t.kind == kind).collect();
@@ -152,7 +152,7 @@ impl Forest {
         text + &self.sources(draft, Data::WithOne) + &self.options()
     }
 
-    /// Literals, files and env files.
+    /// Writes literals, files and env files.
     fn sources(&mut self, draft: &mut Draft, data: Data) -> String {
         let mut text = String::new();
         let mut literals = Vec::new();

@@ -1,4 +1,4 @@
-//! The kustomizations: which layers stand on which, and their simple fields.
+//! Kustomizations: the layers that they use as bases, and their simple fields.
 
 use super::manifests::Application;
 use super::thing::{Shape, Thing, distinct};
@@ -10,44 +10,44 @@ pub struct Layer {
     pub directory: String,
     pub depth: usize,
     pub things: Vec<Thing>,
-    /// Whether it declares variables, which makes it a base for one layer only.
+    /// True if it declares variables, so that only one layer may use it as a base.
     pub declares: bool,
 }
 
 /// A kustomization that is being written.
 pub struct Draft {
     pub directory: String,
-    /// What sets its names apart.
+    /// Suffix that makes its names unique.
     pub mark: String,
     pub text: String,
     pub things: Vec<Thing>,
     pub is_component: bool,
     pub declares: bool,
-    /// Files in its directory so far.
+    /// Number of files in its directory so far.
     pub files: usize,
 }
 
 impl Draft {
-    /// The name of a further file.
+    /// Returns the name of a new file.
     pub fn file_name(&mut self, stem: &str, ending: &str) -> String {
         self.files += 1;
         format!("{stem}{}.{ending}", self.files)
     }
 }
 
-/// Where a kustomization stands.
+/// Position of a kustomization in the tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Position {
-    /// It is the one that is built.
+    /// The layer that is built.
     Top,
-    /// Another stands on it.
+    /// A base or component of another layer.
     Below,
 }
 
 const APPLICATIONS: [&str; 5] = ["web", "api", "db", "cache", "app-10"];
 
 impl Forest {
-    /// Writes a layer with all that it stands on.
+    /// Writes a layer with all its bases.
     pub fn layer(&mut self, depth: usize, position: Position) -> Layer {
         let number = self.number();
         let mut draft = self.draft(if depth == 0 { "base" } else { "layer" }, number);
@@ -56,7 +56,7 @@ impl Forest {
             self.applications(&mut draft, number, depth, &mut resources);
         }
         if depth > 0 {
-            self.foundations(&mut draft, depth, &mut resources);
+            self.bases(&mut draft, depth, &mut resources);
         }
         let field =
             if depth > 0 && self.dice.chance(5) && !resources.is_empty() { "bases" } else { "resources" };
@@ -127,8 +127,8 @@ kind: Kustomization
         }
     }
 
-    /// Adds the layers below: new ones, or ones that others stand on too.
-    fn foundations(&mut self, draft: &mut Draft, depth: usize, resources: &mut Vec<String>) {
+    /// Adds bases: new layers, or existing ones that others use as well.
+    fn bases(&mut self, draft: &mut Draft, depth: usize, resources: &mut Vec<String>) {
         for _ in 0..self.dice.pick(&[1, 1, 2, 2, 3]) {
             let old: Vec<&Layer> = self.layers.iter().filter(|l| l.depth < depth && !l.declares).collect();
             let layer = if self.dice.chance(40)
@@ -160,7 +160,7 @@ kind: Kustomization
         }
     }
 
-    /// Writes a component that works on what is there so far.
+    /// Writes a component that changes the resources so far.
     fn component(&mut self, draft: &mut Draft) {
         let number = self.number();
         let mut component = self.draft("component", number);
@@ -180,7 +180,7 @@ kind: Component
         self.generators(&mut component, number);
         self.fields(&mut component, 1, Position::Below);
         if component.text.lines().count() == 2 {
-            // An empty one is an error.
+            // An empty component is an error.
             line!(component.text, "labels:\n- pairs: {{component: used}}");
         }
         self.file(&format!("{}/kustomization.yaml", component.directory), &component.text);
@@ -189,7 +189,7 @@ kind: Component
         draft.declares |= component.declares;
     }
 
-    /// The fields of all kinds of layers, in the order in which they work.
+    /// Writes the fields of all kinds of layers, in the order in which they apply.
     fn fields(&mut self, draft: &mut Draft, depth: usize, position: Position) {
         let rich = if depth == 0 { 12 } else { 30 };
         if self.dice.chance(2 * rich) {
@@ -233,7 +233,7 @@ kind: Component
         }
     }
 
-    /// Prefix, suffix and namespace, if the names stay distinct.
+    /// Writes prefix, suffix and namespace if the names stay distinct.
     fn names(&mut self, draft: &mut Draft, depth: usize) {
         let often = if depth == 0 { 10 } else { 45 };
         let mark = draft.mark.clone();

@@ -1,28 +1,27 @@
-//! The manifests that lie in a base.
+//! The manifests of a base.
 
 use std::fmt::Write as _;
 
 use super::dice::Dice;
 use super::thing::{Shape, Thing};
 
-/// What holds for all manifests of one tree of overlays.
+/// Style of all manifests in a tree of overlays.
 #[derive(Clone, Copy)]
 pub struct Habits {
-    /// Whether ports say their protocol. The default dialect takes a port without one for TCP,
-    /// kustomize does not, so a tree either always says it or never.
+    /// Ports have a protocol. The default dialect treats a port without one as TCP, kustomize does not, so a tree
+    /// has protocols on all ports or on none.
     pub protocols: bool,
-    /// Whether annotations may be null. Labels that are to go there (`fields`) are kept by kustomize in the
-    /// content of the null, where only the very end of a build, or a note of it, finds them; such trees have
-    /// no such labels.
+    /// Annotations may be null. kustomize keeps labels that are written there (`fields`) in the content of the
+    /// null, where only the end of a build, or its origin, finds them; such trees have no such labels.
     pub nulls: bool,
 }
 
-/// Makes the manifests of one application, whose resources refer to each other.
+/// Writes the manifests of one application, whose resources refer to each other.
 pub struct Application<'d> {
     dice: &'d mut Dice,
     habits: Habits,
     name: String,
-    /// A config map that the containers read.
+    /// A ConfigMap that the containers read.
     settings: String,
     text: String,
     things: Vec<Thing>,
@@ -34,7 +33,7 @@ impl<'d> Application<'d> {
         Self { dice, habits, name, settings, text: String::new(), things: Vec::new() }
     }
 
-    /// The text of all documents, and what is in them.
+    /// Returns the text of all documents and their resources.
     pub fn write(mut self) -> (String, Vec<Thing>) {
         self.workload();
         if self.dice.chance(60) {
@@ -60,7 +59,7 @@ impl<'d> Application<'d> {
         writeln!(self.text, "---{comment}").expect("text");
     }
 
-    /// Writes type and metadata, with labels and annotations by chance.
+    /// Writes type and metadata, sometimes with labels and annotations.
     fn head(&mut self, api: &'static str, kind: &'static str) -> Thing {
         self.document();
         let name = self.name.clone();
@@ -207,7 +206,7 @@ metadata:
         }
     }
 
-    /// Writes the fields of a pod's spec.
+    /// Writes the fields of a Pod spec.
     fn pod(&mut self, thing: &mut Thing, depth: usize) {
         let pad = "  ".repeat(depth);
         if self.dice.chance(25) {
@@ -340,7 +339,7 @@ subjects:
         self.things.push(thing);
     }
 
-    /// Adds a resource that goes along with the workload.
+    /// Adds a resource that belongs to the workload.
     fn companion(&mut self) {
         let (api, kind, rest) = self.dice.pick(&COMPANIONS);
         if self.things.iter().any(|t| t.kind == kind) {
@@ -362,7 +361,7 @@ subjects:
     }
 }
 
-/// Kinds with what follows their metadata.
+/// Kinds, and the manifest after their metadata.
 const COMPANIONS: [(&str, &str, &str); 12] = [
     (
         "v1",
@@ -509,7 +508,7 @@ fn known_fields(kind: &str) -> &'static [(&'static str, Shape)] {
     }
 }
 
-/// The same documents as the items of one list.
+/// Returns the same documents as the items of a List.
 fn as_list(text: &str) -> String {
     let mut list = String::from(
         "\

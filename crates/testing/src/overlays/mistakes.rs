@@ -1,9 +1,9 @@
-//! What is wrong on purpose.
+//! Deliberate mistakes.
 
 use super::layer::Draft;
 use super::{Forest, line};
 
-/// Lines that make a kustomization wrong; they may repeat a field, of which the last one counts.
+/// Lines that make a kustomization invalid. They may repeat a field; the last one wins.
 const MISTAKES: [&str; 16] = [
     "resources: [missing.yaml]",
     "resources: [../top-of-nothing]",

@@ -5,10 +5,10 @@ use super::thing::{Field, Shape, Thing, distinct};
 use super::{Forest, indent, line};
 
 impl Forest {
-    /// Patches that come before all other changes of a layer.
+    /// Writes patches that apply before all other changes of a layer.
     pub fn patches(&mut self, draft: &mut Draft) {
         if self.dice.chance(12) {
-            self.old_patches(draft);
+            self.deprecated_strategic_merge_patches(draft);
         }
         let mut entries = String::new();
         for _ in 0..=self.dice.below(3) {
@@ -25,7 +25,7 @@ impl Forest {
         }
     }
 
-    /// An entry of `patches` or alike with the text inside or in a file.
+    /// Returns an entry of `patches` or a similar list, with the patch inline or in a file.
     fn entry(&mut self, draft: &mut Draft, head: &str, patch: &str) -> String {
         if self.dice.chance(25) {
             let file = draft.file_name("patch", "yaml");
@@ -35,7 +35,7 @@ impl Forest {
         format!("- patch: |-\n{}{head}", indent(patch.trim_end(), 4))
     }
 
-    /// A patch that names its object.
+    /// Writes a patch that identifies its target by name.
     fn strategic(&mut self, draft: &mut Draft) -> String {
         let Some(patch) = self.named_patch(draft) else { return String::new() };
         self.entry(draft, "", &patch)
@@ -48,20 +48,20 @@ impl Forest {
             draft.things.retain(|t| !(t.kind == thing.kind && t.original == thing.original));
             return Some(format!("{}$patch: delete\n", head(&thing, "")));
         }
-        let place = draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)?;
-        let (metadata, body) = self.body(&mut draft.things[place]);
+        let index = draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)?;
+        let (metadata, body) = self.body(&mut draft.things[index]);
         Some(format!("{}{body}\n", head(&thing, &metadata)))
     }
 
     fn strategic_by_target(&mut self, draft: &mut Draft) -> String {
         let known = distinct(&draft.things);
         let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
-        let Some(place) =
+        let Some(index) =
             draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)
         else {
             return String::new();
         };
-        let (metadata, body) = self.body(&mut draft.things[place]);
+        let (metadata, body) = self.body(&mut draft.things[index]);
         let head = match self.dice.below(2) {
             0 => head(&thing, &metadata),
             _ => format!(
@@ -76,7 +76,7 @@ metadata: {{name: any{metadata}}}
         self.entry(draft, &format!("  target: {target}\n"), &format!("{head}{body}\n"))
     }
 
-    /// A selector of just this thing.
+    /// Returns a selector for exactly this resource.
     fn target(&mut self, thing: &Thing) -> String {
         let (kind, group) = (thing.kind, thing.group());
         let name = if self.dice.chance(70) { &thing.original } else { &thing.name };
@@ -89,7 +89,7 @@ metadata: {{name: any{metadata}}}
         }
     }
 
-    /// What fits most resources, for targets that select any number of them.
+    /// Writes a patch that fits most resources, for targets that select any number of them.
     fn wide(&mut self) -> String {
         let target = self.dice.pick(&[
             "{kind: Deployment}",
@@ -133,7 +133,7 @@ metadata: {{name: any{metadata}}}
         )
     }
 
-    /// The further metadata and the other fields of a strategic merge patch for a thing.
+    /// Returns additional metadata and the other fields of a strategic merge patch for a resource.
     fn body(&mut self, thing: &mut Thing) -> (String, String) {
         if self.dice.chance(25) {
             return (self.metadata(thing), String::new());
@@ -225,7 +225,7 @@ flags: {{off: {value}}}"
         thing.in_pod(&inner)
     }
 
-    /// A JSON patch for one thing.
+    /// Writes a JSON patch for one resource.
     fn operations(&mut self, draft: &mut Draft) -> String {
         let Some((target, operations)) = self.json_patch(draft) else { return String::new() };
         let head = format!("  target: {target}\n");
@@ -242,11 +242,11 @@ flags: {{off: {value}}}"
     fn json_patch(&mut self, draft: &mut Draft) -> Option<(String, String)> {
         let known = distinct(&draft.things);
         let thing = (*self.dice.any(&known)?).clone();
-        let place = draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)?;
+        let index = draft.things.iter().position(|t| t.kind == thing.kind && t.original == thing.original)?;
         let target = self.target(&thing);
         let mut text = String::new();
         for _ in 0..=self.dice.below(3) {
-            let operation = self.operation(&mut draft.things[place]);
+            let operation = self.operation(&mut draft.things[index]);
             line!(text, "- {{{operation}}}");
         }
         Some((target, text))
@@ -278,12 +278,12 @@ flags: {{off: {value}}}"
             }
             (Shape::Map, _) => format!("op: add, path: {pointer}/x~1y, value: {}", self.dice.text()),
             (Shape::List, _) if field.path.ends_with("containers") => {
-                let place = self.dice.pick(&["-", "0"]);
-                if place == "0" {
+                let position = self.dice.pick(&["-", "0"]);
+                if position == "0" {
                     thing.lacks(&format!("{}.", field.path));
                 }
                 format!(
-                    "op: add, path: {pointer}/{place}, value: {{name: json{}, image: busybox}}",
+                    "op: add, path: {pointer}/{position}, value: {{name: json{}, image: busybox}}",
                     self.number()
                 )
             }
@@ -294,7 +294,7 @@ flags: {{off: {value}}}"
         }
     }
 
-    /// A patch that may change the name or the kind.
+    /// Writes a patch that may change the name or the kind.
     fn renaming(&mut self, draft: &mut Draft) -> String {
         let known = distinct(&draft.things);
         let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
@@ -327,8 +327,8 @@ flags: {{off: {value}}}"
         )
     }
 
-    /// The deprecated list of strategic merge patches.
-    fn old_patches(&mut self, draft: &mut Draft) {
+    /// Writes the deprecated list of strategic merge patches.
+    fn deprecated_strategic_merge_patches(&mut self, draft: &mut Draft) {
         let Some(patch) = self.named_patch(draft) else { return };
         if self.dice.chance(50) {
             let file = draft.file_name("old", "yaml");
@@ -346,7 +346,7 @@ patchesStrategicMerge:
         }
     }
 
-    /// The deprecated list of JSON patches, which come after names and labels.
+    /// Writes the deprecated list of JSON patches, which apply after names and labels.
     pub fn late_patches(&mut self, draft: &mut Draft) {
         let Some((target, operations)) = self.json_patch(draft) else { return };
         line!(
@@ -361,7 +361,7 @@ patchesJson6902:
     }
 }
 
-/// Type and metadata of a patch that names its object.
+/// Returns type and metadata of a patch that identifies its target by name.
 fn head(thing: &Thing, metadata: &str) -> String {
     let Thing { api, kind, original, .. } = thing;
     let space = thing.home.as_ref().map(|s| format!(", namespace: {s}")).unwrap_or_default();

@@ -5,7 +5,7 @@ use super::thing::{Shape, Thing, distinct};
 use super::{Forest, indent, line};
 
 impl Forest {
-    /// Writes `generators`, `transformers`, `validators`, `configurations` and `crds` by chance.
+    /// Sometimes writes `generators`, `transformers`, `validators`, `configurations` and `crds`.
     pub fn plugins(&mut self, draft: &mut Draft, rich: usize) {
         if self.dice.chance(rich / 3) {
             let mut all = Vec::new();
@@ -74,7 +74,7 @@ serviceAccount: {{name: gsa, projectId: p}}
         Some(plugin(&format!("{kind}Generator"), &name, &format!("literals: {literal}\n{options}")))
     }
 
-    /// The configuration of one transformer.
+    /// Returns the configuration of a transformer.
     fn transformer(&mut self, draft: &mut Draft) -> Option<String> {
         let (kind, config) = match self.dice.below(12) {
             0..=2 => self.simple_transformer(draft),
@@ -337,7 +337,7 @@ labels:
     }
 }
 
-/// Sets another namespace, if the names stay distinct in it.
+/// Sets another namespace if the names stay distinct in it.
 fn namespace_plugin(draft: &mut Draft, number: usize, mode: &str) -> Option<String> {
     let mut things = draft.things.clone();
     for thing in &mut things {
@@ -367,7 +367,7 @@ metadata: {metadata}
     ))
 }
 
-/// The configuration of a built-in plugin.
+/// Returns the configuration of a built-in plugin.
 fn plugin(kind: &str, name: &str, rest: &str) -> String {
     format!(
         "\
@@ -378,7 +378,7 @@ metadata: {{name: {name}}}
     )
 }
 
-/// A definition in the form that `crds` takes: it makes a field a reference to a config map.
+/// A definition as in the field `crds`, which makes a field a reference to a ConfigMap.
 const CRD: &str = r#"{
   "github.com/example/pkg/apis/v1.Widget": {
     "Schema": {

@@ -22,7 +22,7 @@ impl Forest {
         }
     }
 
-    /// One entry with its source and one or two targets.
+    /// Returns an entry with its source and one or two targets.
     pub fn replacement(&mut self, draft: &mut Draft) -> String {
         let known = distinct(&draft.things);
         let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
@@ -81,9 +81,9 @@ impl Forest {
         let known = distinct(&draft.things);
         let Some(thing) = self.dice.any(&known).map(|t| (*t).clone()) else { return String::new() };
         let (kind, name) = (thing.kind, thing.original.clone());
-        let (path, options) = self.place(&thing);
+        let (path, options) = self.target_path(&thing);
         if let Some(found) = draft.things.iter_mut().find(|t| t.kind == kind && t.original == name) {
-            // What was put there need not be a text.
+            // The written value may not be a string.
             if path.ends_with("args") || path.starts_with("metadata.labels") {
                 found.lacks(&path);
             }
@@ -107,8 +107,8 @@ impl Forest {
         indent(&text, 2)
     }
 
-    /// A field path for a target with its options.
-    fn place(&mut self, thing: &Thing) -> (String, &'static str) {
+    /// Returns a field path for a target, and its options.
+    fn target_path(&mut self, thing: &Thing) -> (String, &'static str) {
         let pod = thing.pod();
         match self.dice.below(8) {
             0..=2 => {
@@ -140,7 +140,7 @@ impl Forest {
         }
     }
 
-    /// The path of a field that is a text, if there is one, with its options.
+    /// Returns the path of a string field, if there is one, and its options.
     fn text_field(&mut self, thing: &Thing) -> (String, &'static str) {
         let is_free = |path: &str| path != "kind" && path != "metadata.name";
         let texts = thing.fields.iter().filter(|f| f.shape == Shape::Text && is_free(&f.path));

@@ -1,6 +1,6 @@
-//! What the generator knows of a resource, so that what it writes about it is mostly right.
+//! The generator's model of a resource, so that most patches and references are valid.
 
-/// What a field holds.
+/// Type of a field.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     Text,
@@ -12,28 +12,28 @@ pub enum Shape {
 /// A field that exists in a resource.
 #[derive(Clone)]
 pub struct Field {
-    /// As replacements name it.
+    /// The path as in replacements.
     pub path: String,
-    /// As JSON patches name it.
+    /// The path as in JSON patches.
     pub pointer: String,
     pub shape: Shape,
 }
 
-/// A resource as a layer sees it.
+/// A resource as seen by a layer.
 #[derive(Clone)]
 pub struct Thing {
     pub api: &'static str,
     pub kind: &'static str,
     /// The name in the manifest.
     pub original: String,
-    /// The name after the prefixes and suffixes so far, without a hash.
+    /// The name with the prefixes and suffixes so far, without hash.
     pub name: String,
     pub namespace: Option<String>,
     /// The namespace in the manifest.
     pub home: Option<String>,
     pub containers: Vec<String>,
     pub fields: Vec<Field>,
-    /// Whether a generator made it.
+    /// True if a generator created it.
     pub generated: bool,
 }
 
@@ -52,12 +52,12 @@ impl Thing {
         }
     }
 
-    /// Adds a field by its path, whose steps have no dots of their own.
+    /// Adds a field by its path, whose steps contain no dots.
     pub fn has(&mut self, path: &str, shape: Shape) {
         self.fields.push(Field { path: path.into(), pointer: format!("/{}", path.replace('.', "/")), shape });
     }
 
-    /// Forgets all fields at and below a path.
+    /// Removes all fields at and below a path.
     pub fn lacks(&mut self, path: &str) {
         self.fields.retain(|f| !f.path.starts_with(path));
     }
@@ -81,7 +81,7 @@ impl Thing {
         )
     }
 
-    /// Where the pod's spec is.
+    /// Returns the path of the Pod spec.
     pub fn pod(&self) -> &'static str {
         match self.kind {
             "Pod" => "spec",
@@ -90,7 +90,7 @@ impl Thing {
         }
     }
 
-    /// Wraps fields of the pod's spec, in flow style, into the fields above them.
+    /// Wraps fields of the Pod spec, in flow style, into the fields above them.
     pub fn in_pod(&self, inner: &str) -> String {
         let mut text = format!("{{{inner}}}");
         for step in self.pod().rsplit('.').take(self.pod().split('.').count() - 1) {
@@ -99,7 +99,7 @@ impl Thing {
         format!("spec: {text}")
     }
 
-    /// Whether both would have one identity.
+    /// Returns true if both resources have the same identity.
     pub fn clashes(&self, other: &Self) -> bool {
         self.kind == other.kind
             && self.group() == other.group()
@@ -107,13 +107,13 @@ impl Thing {
             && (self.namespace == other.namespace || self.is_cluster_scoped())
     }
 
-    /// Whether it goes, or went, by this name.
+    /// Returns true if the resource has or had a name.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.original == name
     }
 }
 
-/// The things that their kind and first name tell from all others.
+/// Returns the resources whose kind and original name are unique.
 pub fn distinct(things: &[Thing]) -> Vec<&Thing> {
     let same = |a: &Thing, b: &Thing| a.kind == b.kind && b.is_called(&a.original);
     things.iter().filter(|t| things.iter().filter(|other| same(t, other)).count() == 1).collect()
