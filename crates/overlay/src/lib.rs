@@ -2,9 +2,12 @@
 //!
 //! Part of `kubectl-smp`. This crate promises no API stability of its own.
 //!
-//! Owns the chain of schema sources ([`schema_chain`]), the identity of resources ([`resource`]), kustomize's
-//! transformers and generators ([`transform`]), kustomization files with their plan of steps and the build loop
-//! ([`overlay`]), and manifests that are patched and merged in place, as text ([`package`]).
+//! Owns:
+//! - [`schema_chain`]: the chain of schema sources
+//! - [`resource`]: the identity of resources
+//! - [`transform`]: kustomize's transformers and generators
+//! - [`overlay`]: kustomization files, their plan of steps, and the build loop
+//! - [`package`]: manifests that are patched and merged in place, as text
 //!
 //! Must not depend on clusters, lint rules or command lines. All reading and writing goes through `smp_files`.
 //!

@@ -210,7 +210,7 @@ impl fmt::Display for Step<'_> {
             Self::Validators(_) => write!(f, "run validators"),
             Self::Configurations => write!(f, "read configurations"),
             Self::Crds => write!(f, "read crds"),
-            Self::Vars => write!(f, "remember vars"),
+            Self::Vars => write!(f, "record vars"),
         }
     }
 }
@@ -218,8 +218,8 @@ impl fmt::Display for Step<'_> {
 impl fmt::Display for BuiltinGenerator<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ConfigMap(args) => write!(f, "make ConfigMap {}", args.name.value),
-            Self::Secret(args) => write!(f, "make Secret {}", args.name.value),
+            Self::ConfigMap(args) => write!(f, "generate ConfigMap {}", args.name.value),
+            Self::Secret(args) => write!(f, "generate Secret {}", args.name.value),
             Self::HelmChart(chart) => write!(f, "render helm chart {}", chart.name),
         }
     }
@@ -270,9 +270,9 @@ configMapGenerator: [{name: c}]
         let resources = vec![Item::Manifests(Vec::new()), Item::Manifests(Vec::new())];
         let steps = plan(&kustomization, LoadedEntries { resources, ..LoadedEntries::default() });
         let shown: Vec<String> = steps.iter().map(ToString::to_string).collect();
-        let want = "load a.yaml, load b.yaml, read configurations, read crds, make ConfigMap c, make Secret s, \
+        let want = "load a.yaml, load b.yaml, read configurations, read crds, generate ConfigMap c, generate Secret s, \
                     apply 2 patches, set namespace ns, add name prefix p-, add labels, add commonLabels, \
-                    apply patchesJson6902, run transformers, run validators, remember vars";
+                    apply patchesJson6902, run transformers, run validators, record vars";
         assert_eq!(shown.join(", "), want);
         let parts = steps.iter().filter_map(|step| match step {
             Step::Transform(transformer) => Some(transformer.parts().len()),

@@ -1,22 +1,16 @@
 //! Remote files and bases: fetches them, keeps them in a cache, and resolves each once per run.
 //!
-//! Works on references and bytes, not on kustomizations. Nothing here uses the network unless a reference is
-//! passed to [`Remotes`].
+//! Works on references and bytes, not on kustomizations. Uses the network only for references given to [`Remotes`].
 //!
 //! # The cache
 //!
 //! `repositories/KEY/COMMIT` contains the `tree` of one commit without its `.git`, and its `seal`: a checksum of
-//! the whole tree, computed after git checked it out. A tree is compared with its seal when a run first uses it,
-//! and fetched again if it differs. `KEY` is a hash of the repository's URL, so that no secrets of URLs are
-//! stored.
-//!
-//! A reference to a full commit hash is fetched only once. Branches and tags can move, so they are fetched in
-//! every run. `repositories/KEY/ref-HASH` stores their commit for `offline` runs. `files/HASH` is the last
-//! content of a URL under a seal; files are fetched in every run, too.
-//!
-//! Trees and files are written elsewhere and renamed when complete, so that any number of programs can share a
-//! cache. A tree in use is not removed. Everything unused for a month is removed, and so are the oldest files
-//! when files take up too much space.
+//! the whole tree after the checkout. A tree is compared with its seal when a run first uses it, and fetched again
+//! if it differs. `KEY` is a hash of the URL, so that no secrets are stored. A full commit hash is fetched only
+//! once. Branches and tags can move, so they are fetched in every run; `repositories/KEY/ref-HASH` stores their
+//! commit for `offline` runs. `files/HASH` is the last content of a URL under a seal, also fetched in every run.
+//! Trees and files are renamed into place when complete, so that any number of programs can share a cache.
+//! Everything unused for a month is removed, except trees in use, and so are the oldest files beyond a limit.
 //!
 //! # Lock files
 //!
@@ -289,8 +283,8 @@ impl Remotes {
     /// accepts, otherwise a repository.
     ///
     /// # Errors
-    /// The entry is neither. The error is that of the file if the server answers with an error and the URL cannot
-    /// be a repository, or if the content is no YAML and git fails.
+    /// The entry is neither. The error is that of the file if the URL cannot be a repository, or if git fails and
+    /// the content is not YAML.
     pub fn resource<T>(
         &self,
         reference: &str,
@@ -450,7 +444,7 @@ impl FileFailure {
             }
             Self::Differs { locked, found } => {
                 return Diagnostic::error(Code::Locked, format!("`{shown}` does not match {lock}"))
-                    .note(format!("SHA-256:        {found}"))
+                    .note(format!("SHA-256: {found}"))
                     .note(format!("locked SHA-256: {locked}"))
                     .help("review the changed content, then run `kubectl smp lock`");
             }

@@ -52,8 +52,8 @@ impl TargetSearch {
         Ok(Self { reader: Reader::new(tree, sources, true, Remotes::new(None, true))?, bases })
     }
 
-    /// Returns the targets in and below a directory, sorted: all directories with a kustomization that is not a
-    /// Component, or with manifests for which a base is found.
+    /// Returns the targets in and below a directory, sorted. Targets are directories with a kustomization that is not
+    /// a Component, and directories with manifests for which a base is found.
     ///
     /// Skips hidden directories, `node_modules`, `charts`, symlinks, and paths that git ignores.
     ///

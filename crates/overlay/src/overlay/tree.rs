@@ -130,7 +130,7 @@ impl Tree {
         resources.chain(&self.components).map(|tree| &**tree).rev().collect()
     }
 
-    /// Returns the warnings about this kustomization and all that it refers to, each once.
+    /// Returns the warnings about this kustomization and everything it refers to, each once.
     pub fn told(&self) -> Vec<Diagnostic> {
         let (mut warnings, mut known, mut open) = (Vec::new(), FxHashSet::default(), vec![self]);
         while let Some(tree) = open.pop() {

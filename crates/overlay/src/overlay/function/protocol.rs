@@ -95,8 +95,8 @@ fn push_item(text: &mut String, item: &str, position: usize) {
     push_indented(text, &append_annotations(item, &marks), "- ");
 }
 
-/// Inserts quoted annotations after the existing ones in the text of a resource. kyaml also appends its
-/// annotations to a text that is sorted otherwise.
+/// Inserts quoted annotations after the existing ones in the text of a resource. Like kyaml,
+/// it does not sort them in.
 fn append_annotations(text: &str, marks: &[(&str, &str)]) -> String {
     let (mut out, mut in_metadata, mut in_annotations) =
         (String::with_capacity(text.len() + 256), false, false);
