@@ -1,7 +1,7 @@
-//! Expressions of CEL: the rules of custom resources, evaluated as a server does.
+//! Evaluation of CEL validation rules of custom resources, as in the API server.
 //!
-//! Owns how values become those of CEL. The crate `kube-cel` has the language and the functions of Kubernetes; what it
-//! cannot do is told as a note, never taken for a rule that is kept.
+//! Converts values to CEL values. The crate `kube-cel` implements the language and the functions of Kubernetes. A
+//! rule that it cannot evaluate is reported as not checked and never counts as passed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,10 +14,11 @@ use super::timed_cel::{NotCompiled, TimedProgram, Variables, is_over_limit, name
 use smp_merge::schema::{CelRule, Cursor, TypeKind};
 use smp_text::yaml::{Map, Node, Resolved, Value};
 
-/// How long an expression may take. Servers count steps, and take about as long for all rules of an object.
+/// The time limit of an expression. Servers limit the cost instead, which takes about as long for all rules of an
+/// object.
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// A compiled expression, or why there is none.
+/// A compiled expression, or the reason why it cannot be compiled.
 pub(super) struct Expression {
     text: String,
     program: Result<Arc<TimedProgram>, String>,
@@ -29,28 +30,30 @@ impl std::fmt::Debug for Expression {
     }
 }
 
-/// The result of an expression that must be true.
+/// The result of a boolean expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CelOutcome {
+    /// The expression is true.
     Kept,
+    /// The expression is false.
     Broken,
-    /// A key is missing, so that a server cannot evaluate it.
+    /// A key is missing, so that a server cannot evaluate the expression.
     Missing {
         key: String,
-        /// Whether the expression names the key. Other keys may be copied from values, which may be secret.
+        /// True if the expression contains the key. Other keys may be copied from secret values.
         is_named: bool,
     },
-    /// A server cannot evaluate it either.
+    /// The server cannot evaluate the expression either.
     Failed(String),
-    /// We cannot tell.
+    /// The expression could not be evaluated here.
     Unknown(String),
 }
 
 impl CelOutcome {
-    /// Why there is no result.
+    /// Returns the reason why there is no result.
     pub(super) fn why(&self) -> String {
         match self {
-            Self::Missing { key, is_named: true } => format!("there is no `{key}`"),
+            Self::Missing { key, is_named: true } => format!("no such key: `{key}`"),
             Self::Missing { .. } => "a key is missing".to_string(),
             Self::Failed(why) | Self::Unknown(why) => why.clone(),
             Self::Kept | Self::Broken => String::new(),
@@ -58,7 +61,8 @@ impl CelOutcome {
     }
 }
 
-/// Whether a text can be an expression. What the crate does not read of the language (`a.?b`, `a[?b]`) can.
+/// Returns true unless a text is certainly not a CEL expression. Accepts syntax that the crate does not support
+/// (`a.?b`, `a[?b]`).
 pub(super) fn may_be_expression(text: &str) -> bool {
     match TimedProgram::compile(text, LIMIT) {
         Err(NotCompiled::Invalid { all, .. }) => {
@@ -71,33 +75,33 @@ pub(super) fn may_be_expression(text: &str) -> bool {
 impl Expression {
     pub(super) fn compile(text: &str) -> Self {
         let why = |problem| match problem {
-            NotCompiled::TooLarge => "it is too long, or nested too deeply".to_string(),
-            NotCompiled::Unsupported => "it uses what is not supported here".into(),
-            NotCompiled::Invalid { first, .. } => format!("its expression is invalid: {first}"),
+            NotCompiled::TooLarge => "the expression is too long or nested too deeply".to_string(),
+            NotCompiled::Unsupported => "the expression uses an unsupported feature".into(),
+            NotCompiled::Invalid { first, .. } => format!("invalid expression: {first}"),
         };
         Self { text: text.to_string(), program: TimedProgram::compile(text, LIMIT).map_err(why) }
     }
 
-    /// What makes a message; none where nothing does.
+    /// Compiles a `messageExpression`; returns none if it is empty.
     pub(super) fn of_message(text: &str) -> Option<Self> {
         (!text.trim().is_empty()).then(|| Self::compile(text))
     }
 
-    /// The message that the expression makes; none where a server falls back to another one: it has no value, is no
-    /// text, is empty or has several lines.
+    /// Evaluates a `messageExpression`. Returns none in the cases in which a server falls back to another message:
+    /// the result is not a string, is empty, or has several lines.
     pub(super) fn message(&self, variables: &Variables<'_>) -> Option<String> {
         let Ok(CelValue::String(text)) = self.value(variables) else { return None };
         let text = text.trim();
         (!text.is_empty() && !text.contains('\n')).then(|| text.to_string())
     }
 
-    /// The value of the expression.
+    /// Evaluates the expression.
     pub(super) fn value(&self, variables: &Variables<'_>) -> Result<CelValue, CelOutcome> {
         let program = self.program.as_ref().map_err(|why| CelOutcome::Unknown(why.clone()))?;
         program.execute(variables).map_err(|error| self.failure(error, program.is_plain()))
     }
 
-    /// Whether the expression is true. A server takes any other value for false.
+    /// Evaluates a boolean expression. Any other value counts as false, as in the API server.
     pub(super) fn outcome(&self, variables: &Variables<'_>) -> CelOutcome {
         match self.value(variables) {
             Ok(CelValue::Bool(true)) => CelOutcome::Kept,
@@ -106,27 +110,27 @@ impl Expression {
         }
     }
 
-    /// Why it has no value. Errors of the crate quote values, so they are not repeated.
+    /// Converts an evaluation error. Errors of the crate quote values, so their texts are not used.
     fn failure(&self, error: ExecutionError, is_plain: bool) -> CelOutcome {
         match error {
             ExecutionError::NoSuchKey(key) => {
                 CelOutcome::Missing { is_named: names_key(&self.text, &key), key: key.to_string() }
             }
-            ExecutionError::IndexOutOfBounds(_) => CelOutcome::Failed("a list has too few entries".into()),
+            ExecutionError::IndexOutOfBounds(_) => CelOutcome::Failed("index out of bounds".into()),
             ExecutionError::DivisionByZero(_) | ExecutionError::RemainderByZero(_) => {
-                CelOutcome::Failed("it divides by zero".into())
+                CelOutcome::Failed("division by zero".into())
             }
-            ExecutionError::Overflow(..) => CelOutcome::Failed("a number is too large".into()),
+            ExecutionError::Overflow(..) => CelOutcome::Failed("integer overflow".into()),
             ExecutionError::UndeclaredReference(name) => {
-                CelOutcome::Unknown(format!("`{name}` is not known"))
+                CelOutcome::Unknown(format!("undeclared reference to `{name}`"))
             }
             ExecutionError::FunctionError { message, .. } if is_over_limit(&error) => {
                 CelOutcome::Unknown(message)
             }
             ExecutionError::FunctionError { function, .. } if !PATTERNS.contains(&function.as_str()) => {
-                CelOutcome::Failed(format!("`{function}` does not accept its arguments"))
+                CelOutcome::Failed(format!("invalid arguments for `{function}`"))
             }
-            // Values of other types, such as times, may be compared by a server in more ways.
+            // The API server supports more comparisons for other types, such as times.
             ExecutionError::NoSuchOverload
             | ExecutionError::UnexpectedType { .. }
             | ExecutionError::UnsupportedBinaryOperator(..)
@@ -135,26 +139,26 @@ impl Expression {
             | ExecutionError::UnsupportedIndex(..)
                 if is_plain =>
             {
-                CelOutcome::Failed("a value has another type than it needs".into())
+                CelOutcome::Failed("a value has the wrong type".into())
             }
-            _ => CelOutcome::Unknown("it uses what is not supported here".into()),
+            _ => CelOutcome::Unknown("the expression uses an unsupported feature".into()),
         }
     }
 }
 
-/// Functions with texts in a syntax that this program may not know: regular expressions of Go.
+/// Functions with regular expressions in Go syntax, which may not be supported here.
 const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
 
-/// A rule of a definition, compiled.
+/// A compiled CEL rule of a CRD.
 #[derive(Debug)]
 pub(super) struct CompiledRule {
     rule: CelRule,
     expression: Expression,
-    /// What makes the message, where that is no plain text.
+    /// The `messageExpression`, if any.
     message: Option<Expression>,
 }
 
-/// Rules that speak of what was before hold of what is new.
+/// Returns true for a transition rule, which applies to updates only.
 fn is_transition(rule: &CelRule) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     rule.rule.match_indices("oldSelf").any(|(at, word)| {
@@ -162,10 +166,10 @@ fn is_transition(rule: &CelRule) -> bool {
     })
 }
 
-/// Compiles the rules that are asked of what is created.
+/// Compiles the rules that apply to the creation of an object.
 pub(super) fn compile_rules(rules: &[CelRule]) -> Vec<CompiledRule> {
-    let asked = rules.iter().filter(|rule| rule.optional_old_self || !is_transition(rule));
-    let compiled = asked.map(|rule| CompiledRule {
+    let applicable = rules.iter().filter(|rule| rule.optional_old_self || !is_transition(rule));
+    let compiled = applicable.map(|rule| CompiledRule {
         rule: rule.clone(),
         expression: Expression::compile(&rule.rule),
         message: Expression::of_message(&rule.message_expression),
@@ -173,15 +177,15 @@ pub(super) fn compile_rules(rules: &[CelRule]) -> Vec<CompiledRule> {
     compiled.collect()
 }
 
-/// A rule that is not kept, or was not asked.
+/// A rule that failed or could not be evaluated.
 pub(super) struct UnkeptRule<'r> {
     pub(super) rule: &'r CelRule,
     pub(super) outcome: CelOutcome,
-    /// What its definition says of a value that breaks it.
+    /// The message from the CRD, if any.
     pub(super) message: Option<String>,
 }
 
-/// Evaluates the rules of a value.
+/// Evaluates the rules of a value, and returns those that do not hold.
 pub(super) fn unkept<'r>(rules: &'r [CompiledRule], node: &Node, cursor: Cursor<'_>) -> Vec<UnkeptRule<'r>> {
     let mut variables = Variables::with_functions();
     if !rules.is_empty() {
@@ -203,7 +207,7 @@ thread_local! {
     static DURATION: Expression = Expression::compile("duration(text)");
 }
 
-/// The value of a node: fields have the names by which expressions know them.
+/// Converts a node to a CEL value. Field names are escaped as in expressions.
 pub(super) fn value_of(node: &Node, cursor: Cursor<'_>) -> CelValue {
     match &node.value {
         Value::Map(map) => map_value(map, cursor),
@@ -225,7 +229,7 @@ fn map_value(map: &Map, cursor: Cursor<'_>) -> CelValue {
     CelValue::Map(CelMap { map: Arc::new(fields) })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "what the schema calls a number is one with a fraction")]
+#[expect(clippy::cast_precision_loss, reason = "numbers of the schema are doubles in CEL")]
 fn scalar_value(value: Resolved<'_>, cursor: Cursor<'_>) -> CelValue {
     let is_number = cursor.type_kind() == TypeKind::Number;
     match value {
@@ -243,7 +247,7 @@ fn scalar_value(value: Resolved<'_>, cursor: Cursor<'_>) -> CelValue {
     }
 }
 
-/// Times and durations are no texts for CEL.
+/// Converts a string. Times and durations have types of their own in CEL.
 fn text_value(text: &str, cursor: Cursor<'_>) -> CelValue {
     let plain = || CelValue::String(Arc::new(text.to_string()));
     let constraints = cursor.constraints_text().unwrap_or_default();
@@ -283,7 +287,7 @@ const RESERVED: [&str; 21] = [
     "while",
 ];
 
-/// The name of a field in expressions, as Kubernetes documents it.
+/// Returns the name of a field in expressions, escaped as Kubernetes documents it.
 fn escaped(name: &str) -> String {
     if RESERVED.contains(&name) {
         return format!("__{name}__");
@@ -309,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn expressions_are_kept_broken_or_not_known() {
+    fn expressions_hold_fail_or_are_unknown() {
         assert_eq!(outcome("self.a < 3", "{a: 1}"), CelOutcome::Kept);
         assert_eq!(outcome("self.a < 3", "{a: 5}"), CelOutcome::Broken);
         assert_eq!(outcome("!has(self.b) || self.b == 'x'", "{a: 5}"), CelOutcome::Kept);
@@ -339,7 +343,7 @@ mod tests {
         assert!(matches!(outcome(&"(".repeat(100_000), "{}"), CelOutcome::Unknown(_)));
     }
 
-    /// Pieces of expressions in any order: most are none, and some have no value.
+    /// Random sequences of tokens: most are not expressions, and some have no value.
     #[test]
     fn no_expression_panics() {
         const PIECES: [&str; 32] = [
@@ -388,14 +392,14 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_reads_is_no_expression() {
+    fn invalid_syntax_is_no_expression() {
         for text in ["object.", "(object", "\"a", "a b", "true ? 1", "object..a", "'\\d'", "self ==", "#"] {
             assert!(!may_be_expression(text), "{text}");
         }
         for text in ["object.?a.orValue(1)", "a[?0]", "[?a.?b]", "{?'a': a.?b}", "nobody(self)", "r'\\d'"] {
             assert!(may_be_expression(text), "{text}");
         }
-        assert!(may_be_expression(&"(".repeat(100_000)), "not known");
+        assert!(may_be_expression(&"(".repeat(100_000)), "unknown");
     }
 
     #[test]
@@ -407,7 +411,7 @@ mod tests {
         for text in ["{'gold': 1}[self.password] == 1", "{'hunter': 1, 'hunter22': 2}[self.password] == 1"] {
             assert_eq!(outcome(text, "{password: hunter2}").why(), "a key is missing", "{text}");
         }
-        assert_eq!(outcome("self['name'] == 1", "{password: hunter2}").why(), "there is no `name`");
+        assert_eq!(outcome("self['name'] == 1", "{password: hunter2}").why(), "no such key: `name`");
     }
 
     #[test]
@@ -418,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_about_changes_are_not_asked() {
+    fn transition_rules_are_skipped() {
         let rule = |text: &str| CelRule { rule: text.into(), ..CelRule::default() };
         assert_eq!(compile_rules(&[rule("self == oldSelf"), rule("self.myoldSelf == 1")]).len(), 1);
     }

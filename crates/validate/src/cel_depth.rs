@@ -1,9 +1,9 @@
-//! Estimates how deeply the tree of a CEL expression nests, before it is parsed.
+//! Estimates the depth of the syntax tree of a CEL expression before it is parsed.
 //!
-//! Parsing and evaluating recurse, so the depth decides which stack they need. The estimate is never too low: text in
-//! string literals and comments is skipped only where the literal certainly ends.
+//! Parsing and evaluation recurse, so the depth determines the required stack. The estimate is never too low:
+//! string literals and comments are skipped only if their end is certain.
 
-/// Returns an upper bound for the depth of an expression's tree.
+/// Returns an upper bound for the depth of the syntax tree.
 pub(super) fn depth(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut deepest, mut at) = (Depth::default(), 0, 0);
@@ -23,11 +23,11 @@ pub(super) fn depth(text: &str) -> usize {
     deepest
 }
 
-/// The depth while a text is read.
+/// The depth during the scan.
 #[derive(Default)]
 struct Depth {
     now: usize,
-    /// The depth at which the operands of the current brackets begin.
+    /// The depth at which the operands in the current brackets start.
     base: usize,
     outer: Vec<usize>,
 }
@@ -46,7 +46,7 @@ impl Depth {
                 self.base += 2;
                 self.now = self.base;
             }
-            // The operands of `&&` and `||` become a balanced tree.
+            // The operands of `&&` and `||` form a balanced tree.
             b',' => self.now = self.base,
             b'&' | b'|' if at > 0 && bytes[at - 1] == byte => self.now = self.base + 2,
             b'.' | b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' => self.now += 1,
@@ -56,7 +56,7 @@ impl Depth {
     }
 }
 
-/// Whether the `n` at an offset ends the operator `in`.
+/// Returns true if the `n` at an offset ends the operator `in`.
 fn is_in_operator(bytes: &[u8], at: usize) -> bool {
     let is_name = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     at > 0
@@ -65,11 +65,11 @@ fn is_in_operator(bytes: &[u8], at: usize) -> bool {
         && !is_name(at.checked_sub(2).and_then(|before| bytes.get(before)))
 }
 
-/// What begins at an offset of a text.
+/// The token at an offset of a text.
 enum Token {
-    /// A string literal or comment, and where it ends.
+    /// A string literal or comment, with its end.
     Skipped(usize),
-    /// A string literal that another reader may see otherwise.
+    /// A string literal whose end depends on the parser.
     Unclear,
     Other,
 }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_are_skipped_only_where_they_end() {
+    fn unterminated_literals_are_not_skipped() {
         assert_eq!(depth("'((((.+' == x"), 2);
         assert_eq!(depth(r"'\'((' == x // ((( "), 2);
         assert_eq!(depth("'''(\n''(''' == x"), 2);

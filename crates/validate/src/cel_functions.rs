@@ -1,4 +1,4 @@
-//! The functions of CEL expressions: those of the crate, and replacements for those that have no limits there.
+//! The functions of CEL expressions: those of the crate, with replacements for those without limits.
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,7 +8,7 @@ use kube_cel::cel::{Context, ExecutionError, FunctionContext, IdedExpr, ResolveR
 
 use super::cel_meter::{METERED, charge, metered};
 
-/// The crate's own functions.
+/// The functions of the crate.
 static ORIGINAL: LazyLock<Context<'static>> = LazyLock::new(|| Context::default().with_all());
 
 /// The functions of CEL and Kubernetes.
@@ -23,28 +23,28 @@ pub(super) static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
     context
 });
 
-/// How many entries, fields, characters or bytes there are. The crate's own counts the bytes of texts, and hides why an
-/// argument has no value.
+/// Returns the number of entries, fields, characters or bytes. The function of the crate counts the bytes of
+/// strings, and hides the error of an argument.
 fn size(call: &FunctionContext<'_, '_>) -> ResolveResult {
     let value = match (&call.this, call.args.first()) {
         (Some(value), _) => value.clone(),
         (None, Some(argument)) => Value::resolve(argument, call.ptx)?,
-        (None, None) => return Err(call.error("an argument is missing")),
+        (None, None) => return Err(call.error("missing argument")),
     };
     let count = match value {
         Value::List(list) => list.len(),
         Value::Map(map) => map.map.len(),
         Value::String(text) => text.chars().count(),
         Value::Bytes(bytes) => bytes.len(),
-        _ => return Err(call.error("this has no size")),
+        _ => return Err(call.error("the value has no size")),
     };
     Ok(Value::Int(i64::try_from(count).unwrap_or(i64::MAX)))
 }
 
-/// The numbers below another one.
+/// Returns the numbers from zero up to, but not including, `end`.
 fn range(end: i64) -> ResolveResult {
-    let count =
-        usize::try_from(end).map_err(|_| ExecutionError::function_error("lists.range", "negative"))?;
+    let count = usize::try_from(end)
+        .map_err(|_| ExecutionError::function_error("lists.range", "negative argument"))?;
     charge(count.saturating_mul(size_of::<Value>()))?;
     Ok(Value::List(Arc::new((0..end).map(Value::Int).collect())))
 }
@@ -68,13 +68,13 @@ fn join(call: &FunctionContext<'_, '_>) -> ResolveResult {
     original(call, args)
 }
 
-/// Formats a string. A precision of more than three digits is refused.
+/// Formats a string. A precision of more than three digits is rejected.
 fn format(call: &FunctionContext<'_, '_>) -> ResolveResult {
     let args = arguments(call)?;
     if let Some(Value::String(text)) = &call.this {
         let digits = |part: &str| part.bytes().take_while(u8::is_ascii_digit).count();
         if text.split("%.").skip(1).any(|part| digits(part) > 3) {
-            return Err(call.error("the precision is too large"));
+            return Err(call.error("precision is too large"));
         }
     }
     original(call, args)

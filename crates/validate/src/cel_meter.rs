@@ -1,4 +1,4 @@
-//! Counts what an evaluation of CEL uses: time, and the bytes of new values.
+//! Limits of a CEL evaluation: time, and the bytes of new values.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use kube_cel::cel::objects::Key;
 use kube_cel::cel::{ExecutionError, FunctionContext, ResolveResult, Value};
 
-/// A function that returns its argument while there is time and memory left; no expression can name it.
+/// A function that returns its argument while time and memory last. Its name is not valid in expressions.
 pub(super) const METERED: &str = "@metered";
 
-/// The most bytes that the values of one evaluation may take together.
+/// The maximum number of bytes of all values of an evaluation.
 const MEMORY: usize = 16 << 20;
 
-/// What an evaluation may still use.
+/// The remaining time and memory of an evaluation.
 #[derive(Clone, Copy)]
 struct Meter {
     deadline: Instant,
@@ -20,33 +20,33 @@ struct Meter {
 }
 
 thread_local! {
-    /// The limits of the expression that this thread is evaluating.
+    /// The limits of the expression that this thread evaluates.
     static METER: Cell<Option<Meter>> = const { Cell::new(None) };
-    /// Why an argument has no value. Functions of the crate hide that.
+    /// The error of an argument, which functions of the crate hide.
     static ARGUMENT_ERROR: RefCell<Option<ExecutionError>> = const { RefCell::new(None) };
 }
 
-const TOO_SLOW: &str = "it takes too long";
-const TOO_LARGE: &str = "it needs too much memory";
+const TOO_SLOW: &str = "the evaluation takes too long";
+const TOO_LARGE: &str = "the evaluation needs too much memory";
 
 fn limit_error(why: &str) -> ExecutionError {
     ExecutionError::function_error(METERED, why)
 }
 
-/// The error of an expression that takes too long.
+/// Returns the error of an expression that exceeds the time limit.
 pub(super) fn too_slow() -> ExecutionError {
     limit_error(TOO_SLOW)
 }
 
-/// Whether an expression has no value since it exceeds the limits.
+/// Returns true if an expression failed because it exceeded a limit.
 pub fn is_over_limit(error: &ExecutionError) -> bool {
     matches!(error, ExecutionError::FunctionError { function, .. } if function == METERED)
 }
 
-/// Counts bytes that an evaluation makes, and looks at the clock.
+/// Charges the bytes of a new value, and checks the deadline.
 ///
 /// # Errors
-/// A limit is exceeded.
+/// Fails if a limit is exceeded.
 pub(super) fn charge(bytes: usize) -> Result<(), ExecutionError> {
     let Some(mut meter) = METER.get() else { return Ok(()) };
     if Instant::now() >= meter.deadline {
@@ -58,7 +58,7 @@ pub(super) fn charge(bytes: usize) -> Result<(), ExecutionError> {
     left.map(|_| ()).ok_or_else(|| limit_error(TOO_LARGE))
 }
 
-/// The value of an argument, if its size is within the limits.
+/// Returns the value of an argument if the limits allow its size.
 pub(super) fn metered(call: &FunctionContext<'_, '_>) -> ResolveResult {
     let argument = call.args.first().ok_or(ExecutionError::MissingArgumentOrTarget)?;
     let value = Value::resolve(argument, call.ptx).and_then(|value| charge(size(&value)).map(|()| value));
@@ -70,7 +70,7 @@ pub(super) fn metered(call: &FunctionContext<'_, '_>) -> ResolveResult {
     value
 }
 
-/// About how many bytes a value takes.
+/// Estimates the size of a value in bytes.
 fn size(value: &Value) -> usize {
     const ENTRY: usize = 32;
     match value {
@@ -85,7 +85,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// Evaluates something within limits.
+/// Evaluates a function within limits.
 pub(super) fn limited(limit: Duration, work: impl FnOnce() -> ResolveResult) -> ResolveResult {
     let outer = METER.replace(Some(Meter { deadline: Instant::now() + limit, memory: MEMORY }));
     ARGUMENT_ERROR.set(None);

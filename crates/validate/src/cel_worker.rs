@@ -1,17 +1,17 @@
-//! Threads that evaluate expressions for a caller that does not wait longer than the limit.
+//! Worker threads that evaluate expressions with a hard time limit.
 //!
-//! A caller keeps its worker for the next expression. One that does not answer in time is left behind: it ends when its
-//! expression does, or with the process. Only a few may be left behind at a time. WebAssembly has no threads; there only
-//! the steps of an expression look at the clock.
+//! A caller keeps its worker for the next expression. A worker that does not answer in time is abandoned: it ends
+//! with its expression or with the process. The number of abandoned workers is limited. WebAssembly has no
+//! threads; there only the metered steps of an expression check the deadline.
 
 use std::time::Duration;
 
 use kube_cel::cel::ResolveResult;
 
-/// What a worker evaluates.
+/// The work of a worker.
 type Job = Box<dyn FnOnce() -> ResolveResult + Send>;
 
-/// The value of an expression, if it is known in time.
+/// Evaluates an expression on a worker, within a time limit.
 pub(super) fn evaluate(job: Job, limit: Duration) -> ResolveResult {
     threads::answer(job, limit)
 }
@@ -32,13 +32,13 @@ mod threads {
     use crate::cel_meter::too_slow;
     use crate::cel_worker::Job;
 
-    /// Enough for the most deeply nested expression.
+    /// The stack size, sufficient for the most deeply nested expression.
     const STACK: usize = 64 << 20;
 
-    /// The most workers that are left behind at a time.
+    /// The maximum number of abandoned workers.
     const MOST_LATE: usize = 4;
 
-    /// How many workers are left behind.
+    /// The number of abandoned workers.
     static LATE: AtomicUsize = AtomicUsize::new(0);
 
     thread_local! {
@@ -69,14 +69,14 @@ mod threads {
             Some(Self { jobs, answers, is_late })
         }
 
-        /// Leaves the worker behind.
+        /// Abandons the worker.
         fn abandon(self) {
             LATE.fetch_add(1, Ordering::SeqCst);
             self.is_late.store(true, Ordering::SeqCst);
         }
     }
 
-    /// Takes a worker that was left behind out of the count when it ends.
+    /// Decrements the number of abandoned workers when an abandoned one ends.
     struct Counted(Arc<AtomicBool>);
 
     impl Drop for Counted {
@@ -94,7 +94,7 @@ mod threads {
         }
         let worker = WORKER.take().or_else(Worker::start).ok_or_else(no_thread)?;
         worker.jobs.send(job).map_err(|_| no_thread())?;
-        // The steps of the expression look at the same clock; what is late is one long step.
+        // The steps of the expression check the same deadline, so a late answer means a single long step.
         match worker.answers.recv_timeout(limit + limit / 4) {
             Ok(answer) => {
                 WORKER.set(Some(worker));
@@ -108,7 +108,7 @@ mod threads {
         }
     }
 
-    /// Does something with enough stack; none where the system refuses that.
+    /// Runs a function with a large stack. Returns none if no thread can be started.
     pub(crate) fn with_stack<T: Send>(work: impl FnOnce() -> T + Send) -> Option<T> {
         std::thread::scope(|scope| {
             Builder::new().stack_size(STACK).spawn_scoped(scope, work).ok()?.join().ok()
@@ -128,7 +128,7 @@ mod threads {
         job()
     }
 
-    /// There is no other stack.
+    /// WebAssembly has no other stack.
     pub(crate) fn with_stack<T: Send>(_work: impl FnOnce() -> T + Send) -> Option<T> {
         None
     }

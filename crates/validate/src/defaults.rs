@@ -1,16 +1,16 @@
-//! What a server fills in before it validates a custom resource: the defaults of its definition.
+//! The defaults of a CRD, which a server sets before it validates a custom resource.
 
 use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::yaml::{Node, Value};
 
-/// The object with the defaults of its schema, at all levels that it has.
+/// Returns the object with the defaults of its schema at all existing levels.
 pub(super) fn filled(node: &Node, cursor: Cursor<'_>) -> Node {
     let mut filled = node.clone();
     fill(&mut filled, cursor);
     filled
 }
 
-/// The fields that all objects have are those of Kubernetes.
+/// Returns true for the metadata of an object, which has the defaults of Kubernetes.
 fn is_metadata(cursor: Cursor<'_>) -> bool {
     cursor.type_name().is_some()
 }
@@ -23,7 +23,7 @@ fn fill(node: &mut Node, cursor: Cursor<'_>) {
         }
         Value::Scalar(_) | Value::List(_) => {}
         Value::Map(map) => {
-            // Null is no value where there is a default, unless it may be one.
+            // Null is replaced by the default, unless the field is nullable.
             let stays = |name: &str, value: &Node| {
                 !value.is_null()
                     || cursor

@@ -1,4 +1,4 @@
-//! What the constraints of a schema demand of a value, compiled once: patterns, bounds, alternatives.
+//! The compiled constraints of a schema: patterns, limits, alternatives.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use smp_merge::schema::Constraints;
 use smp_text::gocompat::regexp;
 use smp_text::yaml::{Node, Resolved, Value};
 
-/// Constraints with what is compiled of them.
+/// Constraints in compiled form.
 #[derive(Debug, Default)]
 pub(super) struct Demands {
     pub(super) own: Constraints,
     pattern: Option<Regex>,
-    /// The patterns that cannot be compiled, with the reasons; of the alternatives, too.
+    /// The patterns that cannot be compiled, with the reason. Includes those of alternatives.
     pub(super) unread: Vec<(SmolStr, String)>,
     all_of: Vec<Demands>,
     any_of: Vec<Demands>,
@@ -31,18 +31,21 @@ pub(super) struct Demands {
     pub(super) rules: Vec<super::cel::CompiledRule>,
 }
 
-/// A demand that is not met.
+/// The rule and message of a constraint that a value violates.
 pub(super) type Unmet = (&'static ValidationRule, String);
 
 impl Demands {
-    /// Compiles the text of constraints.
+    /// Compiles constraints from JSON text.
     pub(super) fn compile(text: &str) -> Self {
-        Self::of(serde_json::from_str(text).unwrap_or_default())
+        Self::from_constraints(serde_json::from_str(text).unwrap_or_default())
     }
 
-    fn of(mut own: Constraints) -> Self {
-        let all = |list: &mut Vec<Constraints>| std::mem::take(list).into_iter().map(Self::of).collect();
-        let one = |boxed: Option<Box<Constraints>>| boxed.map(|inner| Box::new(Self::of(*inner)));
+    fn from_constraints(mut own: Constraints) -> Self {
+        let all = |list: &mut Vec<Constraints>| {
+            std::mem::take(list).into_iter().map(Self::from_constraints).collect()
+        };
+        let one =
+            |boxed: Option<Box<Constraints>>| boxed.map(|inner| Box::new(Self::from_constraints(*inner)));
         let (pattern, unread) = match own.pattern.as_deref().map(regexp::compile) {
             Some(Err(why)) => (None, vec![(own.pattern.clone().unwrap_or_default(), why)]),
             pattern => (pattern.and_then(Result::ok), Vec::new()),
@@ -57,7 +60,7 @@ impl Demands {
             items: one(own.items.take()),
             properties: std::mem::take(&mut own.properties)
                 .into_iter()
-                .map(|(name, inner)| (name, Self::of(inner)))
+                .map(|(name, inner)| (name, Self::from_constraints(inner)))
                 .collect(),
             #[cfg(feature = "cel")]
             rules: super::cel::compile_rules(&own.rules),
@@ -75,12 +78,12 @@ impl Demands {
         self
     }
 
-    /// Whether nobody can tell which alternatives are met.
+    /// Returns true if an alternative contains a pattern that cannot be compiled, so that it cannot be evaluated.
     fn has_unread_alternative(&self) -> bool {
         self.unread.len() > usize::from(self.own.pattern.is_some() && self.pattern.is_none())
     }
 
-    /// What the value does not meet, of the alternatives, too.
+    /// Returns the constraints that a value violates.
     pub(super) fn unmet(&self, node: &Node) -> Vec<Unmet> {
         let mut found = Vec::new();
         match &node.value {
@@ -93,7 +96,7 @@ impl Demands {
         found
     }
 
-    /// Whether the value has one of the listed ones.
+    /// Returns a violation if the value is not one of the allowed values.
     pub(super) fn enumeration(&self, node: &Node) -> Option<Unmet> {
         let possible = &self.own.enumeration;
         if possible.is_empty() || possible.iter().any(|value| is_equal(node, value)) {
@@ -103,40 +106,40 @@ impl Demands {
         Some((&rules::enumeration::RULE, format!("this must be one of {}", words.join(", "))))
     }
 
-    fn scalar(&self, node: &Node, tell: &mut dyn FnMut(Unmet)) {
+    fn scalar(&self, node: &Node, report: &mut dyn FnMut(Unmet)) {
         let Some(value) = node.resolve() else { return };
         if let Some(text) = text_of(value) {
-            self.text(text, tell);
+            self.text(text, report);
         } else if !matches!(value, Resolved::Bool(_) | Resolved::Null) {
-            self.number(value, tell);
+            self.number(value, report);
         }
     }
 
-    fn text(&self, text: &str, tell: &mut dyn FnMut(Unmet)) {
+    fn text(&self, text: &str, report: &mut dyn FnMut(Unmet)) {
         let own = &self.own;
         if own.min_length.is_some() || own.max_length.is_some() {
             let length = text.chars().count() as u64;
             if let Some(least) = own.min_length.filter(|least| length < *least) {
-                tell((&rules::bounds::RULE, format!("this must have at least {least} characters")));
+                report((&rules::bounds::RULE, format!("this must have at least {least} characters")));
             }
             if let Some(most) = own.max_length.filter(|most| length > *most) {
-                tell((&rules::bounds::RULE, format!("this must have at most {most} characters")));
+                report((&rules::bounds::RULE, format!("this must have at most {most} characters")));
             }
         }
         if self.pattern.as_ref().is_some_and(|pattern| !pattern.is_match(text)) {
             let pattern = own.pattern.as_deref().unwrap_or_default();
-            tell((&rules::pattern::RULE, format!("this must match the pattern `{pattern}`")));
+            report((&rules::pattern::RULE, format!("this must match the pattern `{pattern}`")));
         }
         if let Some(format) = own.format.as_deref().filter(|format| !has_format(format, text)) {
-            tell((&rules::format::RULE, format!("this must have the format `{format}`")));
+            report((&rules::format::RULE, format!("this must have the format `{format}`")));
         }
     }
 
-    fn number(&self, value: Resolved<'_>, tell: &mut dyn FnMut(Unmet)) {
+    fn number(&self, value: Resolved<'_>, report: &mut dyn FnMut(Unmet)) {
         let own = &self.own;
         if own.format.as_deref() == Some("int32") && integer(value).is_some_and(|n| i32::try_from(n).is_err())
         {
-            tell((&rules::bounds::RULE, "this must fit 32 bits".into()));
+            report((&rules::bounds::RULE, "integer is out of range: this must be a 32-bit integer".into()));
         }
         if let Some(least) = &own.minimum {
             let order = compare(value, least);
@@ -144,7 +147,7 @@ impl Demands {
                 || (own.exclusive_minimum && order == Some(std::cmp::Ordering::Equal))
             {
                 let word = if own.exclusive_minimum { "more than" } else { "at least" };
-                tell((&rules::bounds::RULE, format!("this must be {word} {least}")));
+                report((&rules::bounds::RULE, format!("this must be {word} {least}")));
             }
         }
         if let Some(most) = &own.maximum {
@@ -153,22 +156,22 @@ impl Demands {
                 || (own.exclusive_maximum && order == Some(std::cmp::Ordering::Equal))
             {
                 let word = if own.exclusive_maximum { "less than" } else { "at most" };
-                tell((&rules::bounds::RULE, format!("this must be {word} {most}")));
+                report((&rules::bounds::RULE, format!("this must be {word} {most}")));
             }
         }
         if let Some(step) = own.multiple_of.as_ref().filter(|step| !is_multiple(value, step)) {
-            tell((&rules::bounds::RULE, format!("this must be a multiple of {step}")));
+            report((&rules::bounds::RULE, format!("this must be a multiple of {step}")));
         }
     }
 
-    fn list(&self, list: &[Node], tell: &mut dyn FnMut(Unmet)) {
-        self.size(list.len(), "entries", tell);
+    fn list(&self, list: &[Node], report: &mut dyn FnMut(Unmet)) {
+        self.size(list.len(), "entries", report);
         if self.own.unique_items && equal_entries(list).next().is_some() {
-            tell((&rules::duplicate_key::RULE, "the entries of this list must all differ".into()));
+            report((&rules::duplicate_key::RULE, "the entries of this list must be unique".into()));
         }
     }
 
-    fn size(&self, count: usize, what: &str, tell: &mut dyn FnMut(Unmet)) {
+    fn size(&self, count: usize, what: &str, report: &mut dyn FnMut(Unmet)) {
         let own = &self.own;
         let (least, most) = match what {
             "fields" => (own.min_properties, own.max_properties),
@@ -176,10 +179,10 @@ impl Demands {
         };
         let count = count as u64;
         if let Some(least) = least.filter(|least| count < *least) {
-            tell((&rules::bounds::RULE, format!("this must have at least {least} {what}")));
+            report((&rules::bounds::RULE, format!("this must have at least {least} {what}")));
         }
         if let Some(most) = most.filter(|most| count > *most) {
-            tell((&rules::bounds::RULE, format!("this must have at most {most} {what}")));
+            report((&rules::bounds::RULE, format!("this must have at most {most} {what}")));
         }
     }
 
@@ -187,27 +190,27 @@ impl Demands {
         if self.has_unread_alternative() {
             return None;
         }
-        let told = |text: &str| Some((&rules::combination::RULE, text.to_string()));
+        let violation = |text: &str| Some((&rules::combination::RULE, text.to_string()));
         if !self.all_of.iter().all(|part| part.holds(node)) {
-            return told("this does not meet all that `allOf` of its definition demands");
+            return violation("this must match all schemas in `allOf`");
         }
         if !self.any_of.is_empty() && !self.any_of.iter().any(|part| part.holds(node)) {
-            return told("this meets nothing that `anyOf` of its definition allows");
+            return violation("this must match at least one schema in `anyOf`");
         }
         if !self.one_of.is_empty() {
             match self.one_of.iter().filter(|part| part.holds(node)).count() {
-                0 => return told("this meets nothing that `oneOf` of its definition allows"),
+                0 => return violation("this must match exactly one schema in `oneOf`, but matches none"),
                 1 => {}
-                _ => return told("this meets more than one alternative of `oneOf` of its definition"),
+                _ => return violation("this must match exactly one schema in `oneOf`, but matches several"),
             }
         }
         match &self.not {
-            Some(not) if not.holds(node) => told("this is what `not` of its definition excludes"),
+            Some(not) if not.holds(node) => violation("this must not match the schema in `not`"),
             _ => None,
         }
     }
 
-    /// Whether an alternative is met, of fields and entries, too.
+    /// Returns true if a value matches a schema, including its fields and entries.
     fn holds(&self, node: &Node) -> bool {
         if self.own.type_name.as_deref().is_some_and(|name| !has_type(node, name)) {
             return false;
@@ -284,7 +287,7 @@ fn is_multiple(value: Resolved<'_>, step: &Number) -> bool {
     }
 }
 
-/// Returns the indices of entries that are the same data as one before them.
+/// Returns the indices of entries that equal an earlier one.
 pub(super) fn equal_entries(list: &[Node]) -> impl Iterator<Item = usize> {
     let mut seen = rustc_hash::FxHashSet::default();
     let is_seen = move |entry: &Node| !seen.insert(entry.to_json_value().to_string());

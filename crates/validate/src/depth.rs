@@ -1,18 +1,19 @@
-//! Where a field belongs that stands at the wrong depth.
+//! Suggestions for fields at the wrong depth.
 
 use rustc_hash::FxHashSet;
 
 use smp_merge::schema::{Cursor, TypeKind};
 
-/// How deep fields are looked for.
+/// The maximum depth of the search.
 const DEEPEST: usize = 4;
 
-/// How many types are looked at on each level.
+/// The maximum number of types to visit on each level.
 const MOST_TYPES: usize = 200;
 
-/// The path to the type that declares a field; `around` has the types around it and their paths, the innermost first.
+/// Returns the path of the type that declares a field. `around` contains the surrounding types and their paths,
+/// innermost first.
 ///
-/// First those types themselves count, then their fields, then what is below the innermost.
+/// Searches the surrounding types themselves, then their fields, then the levels below the innermost type.
 pub(super) fn right_path(around: &[(String, Cursor<'_>)], name: &str) -> Option<String> {
     let declares = around.iter().skip(1).find(|(_, cursor)| cursor.has_field(name));
     declares
@@ -21,8 +22,8 @@ pub(super) fn right_path(around: &[(String, Cursor<'_>)], name: &str) -> Option<
         .or_else(|| around.first().and_then(|(path, cursor)| path_below(path, *cursor, name, DEEPEST)))
 }
 
-/// The shortest path below a type to one that declares a field. None where several are as short, unless one of them alone
-/// leads over a required field.
+/// Returns the shortest path below a type to one that declares a field. Returns none if several paths are equally
+/// short, unless exactly one of them uses a required field.
 fn path_below(path: &str, cursor: Cursor<'_>, name: &str, deepest: usize) -> Option<String> {
     let (mut level, mut seen) = (vec![(path.to_string(), cursor)], FxHashSet::default());
     for _ in 0..deepest {
@@ -42,7 +43,8 @@ fn path_below(path: &str, cursor: Cursor<'_>, name: &str, deepest: usize) -> Opt
     None
 }
 
-/// The fields of a type with their paths, and whether they are required. Nobody writes a status.
+/// Returns the fields of a type with their paths, and true for required ones. Leaves out `status`, which users do
+/// not write.
 fn fields_of<'s>(path: &str, cursor: Cursor<'s>) -> Vec<(String, Cursor<'s>, bool)> {
     let required: FxHashSet<&str> = cursor.required_fields().collect();
     let is_object = cursor.has_field("spec");

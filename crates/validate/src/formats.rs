@@ -1,23 +1,23 @@
-//! The forms of texts: times, base64, and what `format` of a custom resource's schema names.
+//! String formats: times, base64, and the values of `format` in the schema of a custom resource.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::names;
 use smp_text::gocompat::time::parse_duration;
 
-/// A time as Go reads RFC 3339: `2024-05-01T10:20:30Z`, with or without fractions of seconds.
+/// Returns true for a time that Go accepts as RFC 3339: `2024-05-01T10:20:30Z`, optionally with a fraction.
 pub(super) fn is_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once('T') else { return false };
     is_date(date) && clock(time).is_some()
 }
 
-/// A time with just six digits behind the second, as `MicroTime` is.
+/// Returns true for a time with exactly six fractional digits, the format of `MicroTime`.
 pub(super) fn is_micro_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once('T') else { return false };
     is_date(date) && clock(time) == Some(6)
 }
 
-/// `2024-05-01`
+/// Returns true for a date such as `2024-05-01`.
 pub(super) fn is_date(text: &str) -> bool {
     let Some([year, month, day]) = numbers(text, "-", [4, 2, 2]) else { return false };
     let is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
@@ -31,7 +31,7 @@ pub(super) fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// Numbers of so many digits with something between.
+/// Parses separated numbers with fixed numbers of digits.
 fn numbers<const N: usize>(text: &str, between: &str, digits: [usize; N]) -> Option<[u32; N]> {
     let mut out = [0; N];
     let mut parts = text.split(between);
@@ -42,7 +42,7 @@ fn numbers<const N: usize>(text: &str, between: &str, digits: [usize; N]) -> Opt
     parts.next().is_none().then_some(out)
 }
 
-/// A time of the day with its zone; how many digits there are behind the second.
+/// Parses a time of day with its zone. Returns the number of fractional digits.
 fn clock(text: &str) -> Option<usize> {
     let time = if let Some(time) = text.strip_suffix('Z') {
         time
@@ -58,7 +58,7 @@ fn clock(text: &str) -> Option<usize> {
     (hours < 24 && minutes < 60 && seconds < 60 && digits).then_some(fraction.len())
 }
 
-/// Base64 with padding, as Go decodes it: ends of lines do not count.
+/// Returns true for padded base64, as Go decodes it: line breaks are ignored.
 pub(super) fn is_base64(text: &str) -> bool {
     let (mut letters, mut padding) = (0_usize, 0_usize);
     for byte in text.bytes().filter(|b| !matches!(b, b'\r' | b'\n')) {
@@ -71,7 +71,7 @@ pub(super) fn is_base64(text: &str) -> bool {
     (letters + padding) % 4 == 0 && padding <= 2 && letters % 4 != 1
 }
 
-/// Whether a text has the form that a custom resource's schema names. What a server does not know, it does not check.
+/// Returns true if a text matches the `format` of a schema. Formats that the server does not know are not checked.
 pub(super) fn has_format(format: &str, text: &str) -> bool {
     match format {
         "date" => is_date(text),
@@ -97,7 +97,7 @@ pub(super) fn has_format(format: &str, text: &str) -> bool {
     }
 }
 
-/// As Go reads durations, or a number and a unit with a space between (`3 days`).
+/// Returns true for a Go duration, or a number with a unit such as `3 days`.
 fn is_duration(text: &str) -> bool {
     const UNITS: [&str; 21] = [
         "ns", "nano", "us", "micro", "ms", "milli", "s", "sec", "m", "min", "h", "hr", "hour", "d", "day",
@@ -113,7 +113,7 @@ fn is_duration(text: &str) -> bool {
     unsigned == "0" || parse_duration(unsigned).is_some() || in_words().is_some()
 }
 
-/// An address and how many of its bits are the network's.
+/// Returns true for an address with a prefix length.
 pub(super) fn is_cidr(text: &str) -> bool {
     let Some((address, bits)) = text.split_once('/') else { return false };
     let most = match address.parse::<IpAddr>() {
@@ -158,7 +158,7 @@ fn is_email(text: &str) -> bool {
     })
 }
 
-/// `ParseRequestURI` of Go: a path, or a scheme and what it takes.
+/// Returns true for what Go's `ParseRequestURI` accepts: an absolute path, or a scheme with a non-empty rest.
 fn is_uri(text: &str) -> bool {
     if text.contains(|c: char| c.is_ascii_control() || c == ' ') {
         return false;
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times() {
+    fn times_have_seconds_and_a_zone() {
         for text in ["2024-05-01T10:20:30Z", "2024-02-29T00:00:00.5+02:00", "2024-05-01T10:20:30.123456Z"] {
             assert!(is_time(text), "{text}");
         }

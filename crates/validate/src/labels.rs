@@ -1,8 +1,8 @@
-//! Label selectors: which labels they select.
+//! Evaluation of label selectors.
 
 use smp_text::yaml::{Map, Node};
 
-/// Whether a label selector selects labels; an empty one selects all.
+/// Returns true if a selector matches labels. An empty one matches all.
 #[cfg(feature = "cel")]
 pub(super) fn selects(selector: &Node, labels: Option<&Map>) -> bool {
     let has = |(key, value): (&str, &Node)| {
@@ -13,7 +13,7 @@ pub(super) fn selects(selector: &Node, labels: Option<&Map>) -> bool {
     matched && expressions.into_iter().flatten().all(|expression| holds(labels, expression))
 }
 
-/// Returns whether a selector selects labels of which only one is known; `None` if that depends on others.
+/// Evaluates a selector when only one label is known. Returns `None` if the result depends on other labels.
 #[cfg(feature = "cel")]
 pub(super) fn selects_by(selector: &Node, known: &str, labels: Option<&Map>) -> Option<bool> {
     let own = labels.and_then(|labels| labels.get(known));
@@ -32,7 +32,7 @@ pub(super) fn selects_by(selector: &Node, known: &str, labels: Option<&Map>) -> 
     (is_known || !is_selected).then_some(is_selected)
 }
 
-/// Whether labels keep one of the `matchExpressions` of a selector.
+/// Returns true if labels satisfy an entry of `matchExpressions`.
 pub(super) fn holds(labels: Option<&Map>, expression: &Node) -> bool {
     let text = |field| expression.get(field).and_then(Node::as_str).unwrap_or_default();
     let own = labels.and_then(|labels| labels.get(text("key")));

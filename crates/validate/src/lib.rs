@@ -1,16 +1,18 @@
-//! What an API server would refuse of an object: by its schema, by rules that no schema has, by policies.
+//! Offline validation of objects: by schema, by the rules in the API server's code, and by admission policies.
 //!
 //! Part of `kubectl-smp`; this crate promises no stability of its own.
 //!
-//! Owns one walk over an object by its schema (`walk`), a file for each rule that servers have beside it (`rules`), and
-//! CEL expressions behind the feature `cel`. Must not know resources, builds, files or clusters: it sees one object at a time.
-//! Begin with [`validate`] and `rules/mod.rs`, the registry of rules.
+//! Contains one traversal of an object by its schema (`walk`), one file for each rule that the API server applies
+//! besides the schema (`rules`), and CEL expressions behind the feature `cel`. Knows neither resources, builds,
+//! files nor clusters: it sees one object at a time. Start with [`validate`] and `rules/mod.rs`, the registry of
+//! rules.
 //!
-//! A finding of severity error is what a server refuses, asked strictly (`fieldValidation: Strict`). A warning is what it
-//! takes, though another request for the same object, or the next release, fails, or an expression that could not be
-//! judged. A note is a pattern that could not be checked, or what has no consequence.
-//! No message quotes a value, so none tells what is secret, but for what a definition or policy makes by a
-//! `messageExpression`: that has what its author wants to tell, and is not asked about Secrets.
+//! A finding with severity error is rejected by the API server with strict field validation (`fieldValidation:
+//! Strict`). A warning is accepted, but fails in another kind of request or in the next release, or an expression
+//! could not be evaluated. A note is a pattern that could not be checked, or a finding without consequences.
+//!
+//! Messages never quote values, so they disclose no secrets. The exception is the `messageExpression` of a CRD or
+//! policy: it shows what its author chose, and is not evaluated for Secrets.
 //!
 //! ```
 //! use smp_merge::schema::Schema;
@@ -67,7 +69,7 @@ pub use policy::AdmissionPolicies;
 pub use quantity::is_same_quantity;
 pub use rule::{ValidationRule, ViolationCause};
 pub use rules::VALIDATION_RULES;
-// Rules that `check` and `package` treat in their own way.
+// Rules that `check` and `package` treat specially.
 #[doc(hidden)]
 pub use rules::{
     CEL, DATA_KEY, DUPLICATE_KEY, IMAGE, MISSING_REQUIRED, NULL_VALUE, PATTERN, UNKNOWN_FIELD, UNKNOWN_KIND,
@@ -79,10 +81,10 @@ pub use walk::type_violations;
 use smp_merge::schema::{Gvk, Schema};
 use smp_text::yaml::Node;
 
-/// What a server would refuse of an object, by its kind, its schema, the rules beside it, and policies.
+/// Validates an object by its kind, its schema, the rules in the API server's code, and policies.
 ///
-/// What the schema does not know of is judged only as far as all objects are alike. A list of objects (`kind: List`)
-/// is no object; its entries are.
+/// If the schema is unknown, only what all objects have in common is checked. A list of objects (`kind: List`) is
+/// not an object itself.
 #[must_use]
 pub fn validate(node: &Node, schema: &Schema, options: &ValidateOptions) -> Vec<Violation> {
     let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();

@@ -1,11 +1,11 @@
-//! The forms of names that servers demand: labels and subdomains of DNS, label keys and values, names of ports.
+//! The formats of names: DNS labels and subdomains, label keys and values, port names.
 
-/// Letters and digits of ASCII, the letters small.
+/// Returns true for an ASCII lowercase letter or a digit.
 fn is_small(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 
-/// A label of DNS (RFC 1123): `a-z`, `0-9`, `-` inside, up to 63.
+/// Returns true for an RFC 1123 DNS label: `a-z`, `0-9`, and `-` inside, at most 63 characters.
 pub(super) fn is_dns_label(text: &str) -> bool {
     let bytes = text.as_bytes();
     (1..=63).contains(&bytes.len())
@@ -14,12 +14,12 @@ pub(super) fn is_dns_label(text: &str) -> bool {
         && is_small(bytes[bytes.len() - 1])
 }
 
-/// A label of DNS (RFC 1035): it begins with a letter.
+/// Returns true for an RFC 1035 DNS label, which starts with a letter.
 pub(super) fn is_dns_1035_label(text: &str) -> bool {
     is_dns_label(text) && text.as_bytes()[0].is_ascii_lowercase()
 }
 
-/// A subdomain (RFC 1123): labels with dots between them, up to 253 in all.
+/// Returns true for an RFC 1123 subdomain: labels separated by dots, at most 253 characters.
 pub(super) fn is_dns_subdomain(text: &str) -> bool {
     let label = |part: &str| {
         let bytes = part.as_bytes();
@@ -31,17 +31,17 @@ pub(super) fn is_dns_subdomain(text: &str) -> bool {
     (1..=253).contains(&text.len()) && text.split('.').all(label)
 }
 
-/// A subdomain whose first label may be `*`.
+/// Returns true for a subdomain whose first label is `*`.
 pub(super) fn is_wildcard_subdomain(text: &str) -> bool {
     text.strip_prefix("*.").is_some_and(is_dns_subdomain)
 }
 
-/// What may be a step of a path: not `.` or `..`, no `/` and no `%`.
+/// Returns true if a text can be a path segment: not `.` or `..`, without `/` and `%`.
 pub(super) fn is_path_segment(text: &str) -> bool {
     !matches!(text, "" | "." | "..") && !text.contains(['/', '%'])
 }
 
-/// Letters, digits, `-`, `_` and `.`, the first and the last a letter or digit, up to 63.
+/// Returns true for at most 63 letters, digits, `-`, `_` and `.` that start and end with a letter or digit.
 fn is_qualified_part(text: &str) -> bool {
     let bytes = text.as_bytes();
     (1..=63).contains(&bytes.len())
@@ -50,7 +50,7 @@ fn is_qualified_part(text: &str) -> bool {
         && bytes[bytes.len() - 1].is_ascii_alphanumeric()
 }
 
-/// A key of a label: a name, with or without a subdomain and `/` in front of it.
+/// Returns true for a label key: a name, optionally with a subdomain and `/` in front of it.
 pub(super) fn is_qualified_name(text: &str) -> bool {
     match text.split_once('/') {
         Some((prefix, name)) => is_dns_subdomain(prefix) && is_qualified_part(name),
@@ -58,12 +58,13 @@ pub(super) fn is_qualified_name(text: &str) -> bool {
     }
 }
 
-/// The value of a label.
+/// Returns true for a label value.
 pub(super) fn is_label_value(text: &str) -> bool {
     text.is_empty() || is_qualified_part(text)
 }
 
-/// The name of a port (IANA service name): a letter in it, no two dashes in a row, up to 15.
+/// Returns true for a port name (IANA service name): at most 15 characters, at least one letter, no two adjacent
+/// dashes.
 pub(super) fn is_port_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     (1..=15).contains(&bytes.len())
@@ -74,7 +75,7 @@ pub(super) fn is_port_name(text: &str) -> bool {
         && !text.ends_with('-')
 }
 
-/// A key of a ConfigMap or Secret.
+/// Returns true for a key of a ConfigMap or Secret.
 pub(super) fn is_data_key(text: &str) -> bool {
     (1..=253).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
@@ -82,7 +83,7 @@ pub(super) fn is_data_key(text: &str) -> bool {
         && !text.starts_with("..")
 }
 
-/// The name of a variable of the environment: printable ASCII without `=`.
+/// Returns true for the name of an environment variable: printable ASCII without `=`.
 pub(super) fn is_env_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| (b' '..=b'~').contains(&b) && b != b'=')
 }
@@ -94,7 +95,7 @@ mod tests {
     type Form = fn(&str) -> bool;
 
     #[test]
-    fn each_name_has_its_form() {
+    fn valid_and_invalid_names_are_told_apart() {
         let table: [(Form, &[&str], &[&str]); 8] = [
             (is_dns_label, &["a", "a-1", "1a"], &["", "-a", "a-", "A", "a.b", "a_b"]),
             (is_dns_1035_label, &["a1"], &["1a"]),

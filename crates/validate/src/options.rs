@@ -1,4 +1,4 @@
-//! What validation is told beside the object, and what it keeps between objects.
+//! The options of validation, and a cache of compiled constraints.
 
 use std::sync::{Arc, RwLock};
 
@@ -10,18 +10,17 @@ use super::policy::AdmissionPolicies;
 #[cfg(feature = "cel")]
 use smp_text::yaml::Node;
 
-/// The newest release that is known.
+/// The newest Kubernetes release that is supported.
 pub(super) const NEWEST: (u32, u32) = (1, 37);
 
-/// The oldest one of which all is known that ended since.
+/// The oldest release since which all removals are known.
 pub(super) const OLDEST: (u32, u32) = (1, 16);
 
-/// How objects are judged. What is compiled for one object (regular expressions, rules) is kept for the next one, of
-/// clones, too.
+/// The options of validation. Regular expressions and CEL rules are compiled once and shared by all clones.
 #[derive(Debug, Clone, Default)]
 pub struct ValidateOptions {
-    /// The release of Kubernetes, such as `(1, 34)`, by which API versions are removed or deprecated; the newest one
-    /// that is known when there is none.
+    /// The Kubernetes release, such as `(1, 34)`, that decides which API versions are deprecated or removed.
+    /// Defaults to the newest known release.
     pub kubernetes: Option<(u32, u32)>,
     #[cfg(feature = "cel")]
     pub(super) policies: Option<Arc<AdmissionPolicies>>,
@@ -29,26 +28,27 @@ pub struct ValidateOptions {
 }
 
 impl ValidateOptions {
-    /// For a release of Kubernetes, such as 1.34.
+    /// Creates options for a Kubernetes release, such as 1.34.
     #[must_use]
     pub fn for_kubernetes(major: u32, minor: u32) -> Self {
         Self { kubernetes: Some((major, minor)), ..Self::default() }
     }
 
-    /// The oldest and the newest release of Kubernetes of which is known what it serves.
+    /// Returns the oldest and the newest known Kubernetes release.
     #[must_use]
     pub fn known_releases() -> [(u32, u32); 2] {
         [OLDEST, NEWEST]
     }
 
-    /// Asks the admission policies among these manifests, too, which have their bindings and parameters beside them.
+    /// Also evaluates the admission policies among these manifests, which must contain their bindings and
+    /// parameters.
     #[cfg(feature = "cel")]
     #[must_use]
     pub fn with_policies(self, manifests: &[Node]) -> Self {
         Self { policies: Some(Arc::new(AdmissionPolicies::of(manifests))), ..self }
     }
 
-    /// What a text of constraints demands; equal texts are compiled once.
+    /// Returns the compiled form of constraints; equal texts are compiled once.
     pub(super) fn demands(&self, text: &str) -> Arc<Demands> {
         let known = self.compiled.read().ok().and_then(|compiled| compiled.get(text).cloned());
         known.unwrap_or_else(|| {

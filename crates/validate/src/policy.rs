@@ -1,7 +1,7 @@
-//! ValidatingAdmissionPolicies that are among the manifests, with their bindings and parameters.
+//! ValidatingAdmissionPolicies among the manifests, with their bindings and parameters.
 //!
-//! Evaluates them for the creation of an object. Who creates it is not known, nor what else is in the cluster: a policy
-//! that needs that cannot be judged, which is a warning.
+//! Evaluates them for the creation of an object. The user and the content of the cluster are unknown. A policy
+//! that needs them cannot be evaluated, which is a warning.
 
 mod created;
 mod matching;
@@ -25,19 +25,19 @@ use smp_text::diagnostic::Severity;
 use smp_text::path::FieldPath;
 use smp_text::yaml::Node;
 
-/// Policies, their bindings, and the objects that those may refer to.
+/// Policies with their bindings, and the objects to which they may refer.
 #[derive(Debug, Default)]
 pub struct AdmissionPolicies {
     policies: Vec<AdmissionPolicy>,
     /// Parameters and namespaces.
     others: Vec<OtherObject>,
-    /// The positions of namespaces among them, by name.
+    /// The indexes of namespaces in `others`, by name.
     namespaces: FxHashMap<String, usize>,
-    /// The positions of all of them, by `apiVersion` and `kind`.
+    /// The indexes of all `others`, by `apiVersion` and `kind`.
     kinds: FxHashMap<[String; 2], KindPositions>,
 }
 
-/// The positions of the objects of one kind.
+/// The indexes of the objects of a kind.
 #[derive(Debug, Default)]
 struct KindPositions {
     all: Vec<usize>,
@@ -63,7 +63,7 @@ struct PolicyValidation {
 }
 
 impl AdmissionPolicies {
-    /// Collects the policies among manifests; the other manifests may be their parameters.
+    /// Collects the policies among manifests. The other manifests may be their parameters.
     #[must_use]
     pub fn of(manifests: &[Node]) -> Self {
         let is = |node: &&Node, kind: &str| {
@@ -77,7 +77,7 @@ impl AdmissionPolicies {
         let policies = manifests.iter().filter(|node| is(node, "ValidatingAdmissionPolicy"));
         let policies = policies.map(|node| {
             let own = bindings.get(text(node, &["metadata", "name"]));
-            AdmissionPolicy::of(node, own.map(Vec::as_slice).unwrap_or_default())
+            AdmissionPolicy::new(node, own.map(Vec::as_slice).unwrap_or_default())
         });
         let policies: Vec<AdmissionPolicy> = policies.collect();
         if policies.is_empty() { Self::default() } else { Self::with_objects(policies, manifests) }
@@ -146,7 +146,7 @@ impl AdmissionPolicies {
             match of_policy.min(of_binding) {
                 Match::No => {}
                 Match::Yes => found.extend(self.judge_bound(policy, binding, created, severity)),
-                // Labels are of no consequence where the policy accepts the object anyway.
+                // Unknown labels do not matter if the policy accepts the object anyway.
                 Match::Unknown => {
                     is_unknown |= !self.judge_bound(policy, binding, created, severity).is_empty();
                 }
@@ -168,14 +168,14 @@ impl AdmissionPolicies {
     ) -> Vec<Violation> {
         match self.parameters(policy, binding, created) {
             Ok(parameters) => {
-                let each = |parameter| policy.ask(created, parameter, severity);
+                let each = |parameter| policy.evaluate(created, parameter, severity);
                 parameters.into_iter().flat_map(each).collect()
             }
             Err(why) => vec![policy.unchecked(created, why)],
         }
     }
 
-    /// Returns the parameter objects that a binding selects; a single `None` if the policy has no parameters.
+    /// Returns the parameter objects that a binding selects, or a single `None` if the policy has no parameters.
     fn parameters(
         &self,
         policy: &AdmissionPolicy,
@@ -206,20 +206,20 @@ impl AdmissionPolicies {
         let found: Vec<Option<&OtherObject>> = named.filter(is_meant).map(Some).collect();
         match found.is_empty() {
             true if text(wanted, &["parameterNotFoundAction"]) == "Allow" => Ok(found),
-            true => Err("its parameters are not among the manifests"),
+            true => Err("no parameter object among the manifests"),
             false => Ok(found),
         }
     }
 }
 
-/// What becomes of an object that a policy refuses, by a binding; none where that is only noted by the server.
+/// Returns the severity of a denial by a binding; none if the server only audits it.
 fn severity(binding: &Node) -> Option<Severity> {
     let has = |word| list(binding, "validationActions").iter().any(|action| action.as_str() == Some(word));
     if has("Deny") { Some(Severity::Error) } else { has("Warn").then_some(Severity::Warning) }
 }
 
 impl AdmissionPolicy {
-    fn of(node: &Node, bindings: &[&Node]) -> Self {
+    fn new(node: &Node, bindings: &[&Node]) -> Self {
         let name = text(node, &["metadata", "name"]);
         let spec = node.get("spec").cloned().unwrap_or_else(Node::null);
         let expression = |entry: &Node| Expression::compile(text(entry, &["expression"]));
@@ -242,7 +242,7 @@ impl AdmissionPolicy {
         }
     }
 
-    fn ask(
+    fn evaluate(
         &self,
         created: &Created<'_>,
         parameter: Option<&OtherObject>,
@@ -251,10 +251,10 @@ impl AdmissionPolicy {
         let mut variables = created.variables().inner();
         variables.add("params", parameter.map_or(CelValue::Null, OtherObject::value));
         let failed = self.bind_variables(&mut variables);
-        self.ask_in(&PolicyInput { variables, failed, created }, severity)
+        self.evaluate_in(&PolicyInput { variables, failed, created }, severity)
     }
 
-    /// Computes the variables. One that has no value fails where it is used, as on a server.
+    /// Evaluates the variables. A failing variable is an error only where it is used, as in the API server.
     fn bind_variables(&self, variables: &mut Variables<'_>) -> Vec<(&str, CelOutcome)> {
         let mut known: Vec<(&str, CelValue)> = Vec::new();
         let mut failed = Vec::new();
@@ -270,7 +270,7 @@ impl AdmissionPolicy {
         failed
     }
 
-    fn ask_in(&self, input: &PolicyInput<'_, '_>, severity: Severity) -> Vec<Violation> {
+    fn evaluate_in(&self, input: &PolicyInput<'_, '_>, severity: Severity) -> Vec<Violation> {
         for condition in &self.conditions {
             match input.outcome(condition) {
                 CelOutcome::Kept => {}
@@ -283,12 +283,13 @@ impl AdmissionPolicy {
             match input.outcome(&validation.expression) {
                 CelOutcome::Kept => {}
                 CelOutcome::Broken => {
-                    let said = || format!("`{}` is not true", validation.text);
-                    // A message made from a Secret is never shown.
+                    let expression = || format!("failed expression: `{}`", validation.text);
+                    // A message that is computed from a Secret is never shown.
                     let made = validation.made.as_ref().filter(|_| input.created.gvk.kind != "Secret");
                     let made = made.and_then(|made| made.message(&input.variables));
-                    let said = made.or_else(|| validation.message.clone()).unwrap_or_else(said);
-                    let message = format!("the policy {} refuses this: {said}", self.name);
+                    let text = made.or_else(|| validation.message.clone()).unwrap_or_else(expression);
+                    let message =
+                        format!("ValidatingAdmissionPolicy {} denies the object: {text}", self.name);
                     found.push(self.violation(input.created, message, severity));
                 }
                 outcome => found.push(self.unevaluated(input.created, &outcome, severity)),
@@ -297,7 +298,8 @@ impl AdmissionPolicy {
         found
     }
 
-    /// An expression without a value: a server rejects the object then, unless `failurePolicy` is `Ignore`.
+    /// Reports an expression without a value. The server then rejects the object, unless `failurePolicy` is
+    /// `Ignore`.
     fn unevaluated(&self, created: &Created<'_>, outcome: &CelOutcome, severity: Severity) -> Violation {
         let why = outcome.why();
         match outcome {
@@ -308,7 +310,8 @@ impl AdmissionPolicy {
                 } else {
                     ("", severity)
                 };
-                let message = format!("the policy {} cannot be evaluated: {why}{ending}", self.name);
+                let message =
+                    format!("ValidatingAdmissionPolicy {} cannot be evaluated: {why}{ending}", self.name);
                 self.violation(created, message, severity)
             }
             _ => self.unchecked(created, &why),
@@ -316,39 +319,39 @@ impl AdmissionPolicy {
     }
 
     fn unchecked(&self, created: &Created<'_>, why: &str) -> Violation {
-        let message = format!("the policy {} was not checked: {why}", self.name);
+        let message = format!("ValidatingAdmissionPolicy {} was not checked: {why}", self.name);
         self.violation(created, message, Severity::Warning)
     }
 
-    #[expect(clippy::unused_self, reason = "all that a policy says is said in one way")]
+    #[expect(clippy::unused_self, reason = "keeps the calls uniform")]
     fn violation(&self, created: &Created<'_>, message: String, severity: Severity) -> Violation {
         let at = created.object.span();
         Violation::error(&rules::cel::RULE, FieldPath::root(), at, message).severity(severity)
     }
 }
 
-/// What the expressions of a policy see of an object.
+/// The input of the expressions of a policy.
 struct PolicyInput<'s, 'o> {
     variables: Variables<'s>,
-    /// The variables that have no value, and why.
+    /// The variables without a value, and the reasons.
     failed: Vec<(&'s str, CelOutcome)>,
     created: &'s Created<'o>,
 }
 
 impl PolicyInput<'_, '_> {
-    /// The result of an expression. A key that a server fills in, or that only a cluster knows, says nothing.
+    /// Evaluates a boolean expression. A missing key that the API server may set makes the result unknown.
     fn outcome(&self, expression: &Expression) -> CelOutcome {
         match cause_of(expression.outcome(&self.variables), &self.failed) {
             CelOutcome::Missing { key, is_named } if may_be_filled_in(&self.created.gvk, &key) => {
                 let why = CelOutcome::Missing { key, is_named }.why();
-                CelOutcome::Unknown(format!("{why} here, and a server may fill it in"))
+                CelOutcome::Unknown(format!("{why}, but the API server may set it"))
             }
             outcome => outcome,
         }
     }
 }
 
-/// The reason why a variable that an expression uses has no value, or the outcome itself.
+/// Returns the failure of the variable that an expression uses, or the outcome itself.
 fn cause_of(outcome: CelOutcome, failed: &[(&str, CelOutcome)]) -> CelOutcome {
     let cause = match &outcome {
         CelOutcome::Missing { key, .. } => failed.iter().find(|(name, _)| name == key),

@@ -1,26 +1,26 @@
-//! Quantities: `500m`, `1.5Gi`, `1e3`, as `resource.ParseQuantity` of apimachinery reads them.
+//! Quantities such as `500m`, `1.5Gi` and `1e3`, parsed like `resource.ParseQuantity` of apimachinery.
 
 use smol_str::SmolStr;
 
 use smp_text::yaml::Node;
 
-/// Units and what they multiply with: powers of two, then of ten.
+/// Suffixes and their exponents: powers of two, then of ten.
 const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
 const DECIMAL: [(&str, i32); 10] =
     [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 
-/// Digits that count; the rest of a number is too small, or it is larger than the largest that there is.
+/// The number of significant digits; a number with more is larger than the maximum.
 const DIGITS: usize = 24;
 /// The largest quantity, 2^63-1, in billionths.
 const LARGEST: i128 = (i64::MAX as i128) * NANO;
 const NANO: i128 = 1_000_000_000;
 
-/// An amount in billionths, the smallest that a server tells apart; larger ones are cut as there.
+/// An amount in billionths, the resolution of the API server. Larger amounts are capped like there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Quantity(i128);
 
 impl Quantity {
-    /// Reads a text; none for what is no quantity.
+    /// Parses a text; returns none if it is not a quantity.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -38,7 +38,7 @@ impl Quantity {
         Some(Self(if text.starts_with('-') { -amount } else { amount }))
     }
 
-    /// Reads a scalar.
+    /// Parses a scalar.
     pub(super) fn of(value: &Node) -> Option<Self> {
         Self::parse(value.as_str().or_else(|| value.scalar_text().map(SmolStr::as_str))?)
     }
@@ -51,18 +51,18 @@ impl Quantity {
         self.0 > 0
     }
 
-    /// Whether it has no fraction.
+    /// Returns true if there is no fraction.
     pub(super) fn is_whole(self) -> bool {
         self.0 % NANO == 0
     }
 
-    /// Whether a server, which counts in thousandths, can count so many.
+    /// Returns true for a whole amount that also fits when counted in thousandths, as the API server does.
     pub(super) fn is_countable(self) -> bool {
         self.is_whole() && self.0 <= LARGEST / 1000
     }
 }
 
-/// Whether two texts are quantities of the same amount.
+/// Returns true if two texts are quantities of the same amount.
 pub fn is_same_quantity(one: &str, other: &str) -> bool {
     Quantity::parse(one).is_some_and(|one| Quantity::parse(other) == Some(one))
 }
@@ -77,7 +77,7 @@ fn exponent(suffix: &str) -> Option<i32> {
     is_number.then(|| digits.parse::<i32>().unwrap_or(1000).clamp(-1000, 1000))
 }
 
-/// The number times a power of ten, rounded up.
+/// Multiplies a decimal number by a power of ten, rounding up.
 fn scaled(whole: &str, fraction: &str, power: i32) -> Option<i128> {
     let digits = format!("{}{fraction}", whole.trim_start_matches('0'));
     let digits = if fraction.is_empty() { digits.as_str() } else { digits.trim_end_matches('0') };

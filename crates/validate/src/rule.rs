@@ -1,4 +1,4 @@
-//! What a validation rule is, the values that its checks see, and the faults that they report.
+//! Validation rules, the values that their checks see, and the violations that they report.
 
 use std::fmt;
 
@@ -31,54 +31,57 @@ macro_rules! pod {
 
 pub(crate) use {container, pod};
 
-/// A requirement of the API server on the values of objects. Rules are compared by their names.
+/// A rule of the API server for the values of objects. Rules are compared by name.
 ///
-/// `check` makes the page of a rule, and its tests, from these fields.
+/// `check` generates the documentation and the tests of a rule from these fields.
 pub struct ValidationRule {
-    /// The name, what violates the rule in one sentence, and how to fix it.
+    /// The name, the violation in one sentence, and how to fix it.
     pub text: RuleText,
-    /// The code of its findings, if it is one that other messages have as well.
+    /// The code of its findings, if other messages share it.
     pub shared_code: Option<Code>,
-    /// Why the API server rejects such objects, and what to know about it: a paragraph of Markdown.
+    /// The consequences of a violation, and what the rule checks: a paragraph of Markdown.
     pub why: &'static str,
+    /// When it is reasonable to suppress a finding: Markdown.
+    pub suppress: &'static str,
     /// The page of the Kubernetes documentation.
     pub documentation: &'static str,
     /// A manifest that violates the rule.
     pub example: &'static str,
-    /// A part of that manifest, and what to replace it with to satisfy the rule.
+    /// A part of that manifest and its replacement, which fixes the violation.
     pub fix: (&'static str, &'static str),
-    /// The schema of `spec` if the example is a custom resource of the kind `Widget`; empty otherwise.
+    /// The schema of `spec` if the example is a custom resource of kind `Widget`; empty otherwise.
     pub custom_schema: &'static str,
     /// The severity of most findings.
     pub severity: Severity,
-    /// Which change caused a finding.
+    /// The change that causes a finding.
     pub cause: ViolationCause,
-    /// Whether a base may violate it on its own, since overlays add what is missing.
+    /// True if a base may violate the rule on its own, because an overlay adds what is missing.
     pub may_be_partial: bool,
-    /// What it checks beside the schema. Each row names types by the last part of their names, separated by `;`; fields
-    /// of a type follow it after spaces.
+    /// The checks besides the schema. Each row names types by the last component of their names, separated by `;`.
+    /// Fields of a type follow its name after spaces.
     pub(super) checks: &'static [(&'static str, Check)],
 }
 
-/// Which change caused a violation, where that is not the one that wrote the value.
+/// The change that causes a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViolationCause {
     /// The one that wrote the value.
     Value,
     /// One that removed the value.
     Removal,
-    /// One that changed labels of the Pod template.
+    /// One that changed the labels of the Pod template.
     PodLabels,
     /// One that removed or renamed a volume of the Pod.
     PodVolume,
 }
 
 impl ValidationRule {
-    /// The fields that few rules set.
+    /// The defaults of fields that few rules set.
     pub(super) const DEFAULT: Self = Self {
         text: RuleText { name: "", meaning: "", remedy: "" },
         shared_code: None,
         why: "",
+        suppress: "",
         documentation: "",
         example: "",
         fix: ("", ""),
@@ -136,7 +139,7 @@ impl PartialEq for ValidationRule {
 
 impl Eq for ValidationRule {}
 
-/// A form of strings, and its description.
+/// A predicate on strings, and the description of what it accepts.
 pub(super) type TextForm = (fn(&str) -> bool, &'static str);
 
 /// A check of the values of a type, or of some of its fields.
@@ -146,23 +149,23 @@ pub(super) enum Check {
     Type(fn(Subject<'_>, &mut Faults)),
     /// A function over the values of the type, and the name of the field.
     Field(fn(Subject<'_>, &str, &mut Faults)),
-    /// A string of this form. An empty one counts as absent.
+    /// A string in this format. An empty string counts as absent.
     Text(TextForm),
-    /// A string of this form.
+    /// A string in this format.
     AnyText(TextForm),
-    /// A string of this form. An empty one violates `missing-required`.
+    /// A string in this format. An empty string violates `missing-required`.
     FilledText(TextForm),
-    /// A list of strings of this form.
+    /// A list of strings in this format.
     Texts(TextForm),
     /// One of these strings.
     Words(&'static [&'static str]),
     /// An integer within limits.
     Int(i64, i64),
-    /// No empty string.
+    /// A string that is not empty.
     Filled,
-    /// No empty list or map.
+    /// A list or map that is not empty.
     Entries,
-    /// A field that is required although no schema says so.
+    /// A field that is required although the schema does not say so.
     Needed,
 }
 
@@ -171,14 +174,14 @@ pub(super) enum Check {
 pub(super) struct Subject<'n> {
     pub(super) node: &'n Node,
     pub(super) map: &'n Map,
-    /// The object that it is part of.
+    /// The object that contains the value.
     pub(super) object: &'n Node,
-    /// Whether the value is the object.
+    /// True if the value is the object itself.
     pub(super) is_whole: bool,
 }
 
 impl<'n> Subject<'n> {
-    /// Returns the value of a field; null is absent.
+    /// Returns the value of a field. Null counts as absent.
     pub(super) fn get(self, field: &str) -> Option<&'n Node> {
         self.map.get(field).filter(|value| !value.is_null())
     }
@@ -216,7 +219,7 @@ impl<'n> Subject<'n> {
         is_true(self.get(field))
     }
 
-    /// Returns how many of the fields are present.
+    /// Returns the number of fields that are present.
     pub(super) fn count(self, fields: &[&str]) -> usize {
         fields.iter().filter(|field| self.get(field).is_some()).count()
     }
@@ -249,18 +252,18 @@ pub(super) fn is_true(node: Option<&Node>) -> bool {
     matches!(node.and_then(Node::resolve), Some(Resolved::Bool(true)))
 }
 
-/// Returns whether a path is relative and stays in its directory.
+/// Returns true if a path is relative and does not leave its directory.
 pub(super) fn is_relative_path(path: &str) -> bool {
     !path.starts_with('/') && !path.split('/').any(|part| part == "..")
 }
 
-/// Returns words in backticks with commas between them.
+/// Returns words in backticks, separated by commas.
 pub(super) fn quoted(words: &[&str]) -> String {
     let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     words.join(", ")
 }
 
-/// A violation, with the path from the value that was checked.
+/// A violation, with its path relative to the checked value.
 pub(super) struct RuleFault {
     pub(super) rule: &'static ValidationRule,
     pub(super) path: FieldPath,
@@ -305,18 +308,18 @@ impl Faults {
         self.found.push(RuleFault { rule: self.rule, path, at, message: message.into() });
     }
 
-    /// Reports lists that have `*` and other entries.
+    /// Reports lists that contain `*` and other entries.
     pub(super) fn stars(&mut self, of: Subject<'_>, fields: &[&str]) {
         for field in fields {
             let entries = of.list(field);
             if entries.len() > 1 && entries.iter().any(|entry| entry.as_str() == Some("*")) {
-                self.field(of, field, "`*` stands for all and goes with no other entry");
+                self.field(of, field, "`*` matches everything and must be the only entry");
             }
         }
     }
 }
 
-/// A step below the value of a rule.
+/// A step to a value below the checked one.
 #[derive(Clone, Copy)]
 pub(super) enum Below<'n> {
     Field(&'n str),

@@ -1,4 +1,4 @@
-//! Scalars as a server decodes them: which JSON values a field of a type takes.
+//! Decoding of scalars: the JSON values that a field of a type accepts.
 
 use super::formats::{is_base64, is_micro_time, is_time};
 use super::quantity::Quantity;
@@ -8,23 +8,31 @@ use smp_merge::schema::{Cursor, TypeKind};
 use smp_text::gocompat::time::parse_duration;
 use smp_text::yaml::Resolved;
 
-/// Why a scalar is not taken: the rule, and what the place needs.
+/// A scalar that is rejected: the rule, and the expected value.
 pub(super) type RefusedScalar = (&'static ValidationRule, &'static str);
+
+const INT32: &str = "a 32-bit integer";
+const INT64: &str = "a 64-bit integer";
 
 const QUANTITY: &str = "a quantity such as `500m` or `1Gi`";
 
-/// The end of the name of a definition that is decoded in its own way.
+/// Returns true if the expected value of a rejected scalar is an integer in a range.
+pub(super) fn is_integer_range(expected: &str) -> bool {
+    matches!(expected, INT32 | INT64)
+}
+
+/// Returns the name of an apimachinery type that has its own JSON decoder.
 fn special(cursor: Cursor<'_>) -> Option<&str> {
     cursor.type_name().and_then(|name| name.strip_prefix("io.k8s.apimachinery.pkg."))
 }
 
-/// Whether a built-in kind's field takes this scalar, which is not null.
+/// Checks a scalar that is not null against a field of a built-in kind.
 pub(super) fn decode(
     value: Resolved<'_>,
     cursor: Cursor<'_>,
     format: Option<&str>,
 ) -> Result<(), RefusedScalar> {
-    let check = |fits: bool, rule, wanted| if fits { Ok(()) } else { Err((rule, wanted)) };
+    let check = |fits: bool, rule, expected| if fits { Ok(()) } else { Err((rule, expected)) };
     if let Some(special) = special(cursor) {
         return match (special, value) {
             ("api.resource.Quantity", Resolved::Str(text)) => {
@@ -51,7 +59,7 @@ fn is_go_duration(text: &str) -> bool {
     unsigned == "0" || parse_duration(unsigned).is_some()
 }
 
-/// Dates without quotes are texts for kubectl.
+/// Returns the text of a scalar. Unquoted dates are strings for kubectl.
 pub(super) fn text_of(value: Resolved<'_>) -> Option<&str> {
     match value {
         Resolved::Str(text) | Resolved::Timestamp(text) => Some(text),
@@ -59,10 +67,10 @@ pub(super) fn text_of(value: Resolved<'_>) -> Option<&str> {
     }
 }
 
-fn time(value: Resolved<'_>, form: fn(&str) -> bool, wanted: &'static str) -> Result<(), RefusedScalar> {
+fn time(value: Resolved<'_>, form: fn(&str) -> bool, expected: &'static str) -> Result<(), RefusedScalar> {
     match text_of(value) {
         Some(text) if form(text) => Ok(()),
-        Some(_) => Err((&format::RULE, wanted)),
+        Some(_) => Err((&format::RULE, expected)),
         None => Err((&wrong_type::RULE, "a string")),
     }
 }
@@ -75,19 +83,19 @@ fn int_or_string(value: Resolved<'_>) -> Result<(), RefusedScalar> {
     }
 }
 
-/// The whole number that a scalar is; `1.0` is one.
+/// Returns the integer value of a scalar; `1.0` counts as an integer.
 pub(super) fn integer(value: Resolved<'_>) -> Option<i128> {
     match value {
         Resolved::Int(value) => Some(value.into()),
         Resolved::UInt(value) => Some(value.into()),
-        #[expect(clippy::cast_possible_truncation, reason = "what is too large is cut, and too large still")]
+        #[expect(clippy::cast_possible_truncation, reason = "a value that is too large stays too large")]
         Resolved::Float(value) if value.fract() == 0.0 => Some(value as i128),
         _ => None,
     }
 }
 
 fn plain(value: Resolved<'_>, kind: TypeKind, format: Option<&str>) -> Result<(), RefusedScalar> {
-    let wrong = |wanted| Err((&wrong_type::RULE, wanted));
+    let wrong = |expected| Err((&wrong_type::RULE, expected));
     match kind {
         TypeKind::Any => Ok(()),
         TypeKind::Object => wrong("a map"),
@@ -99,7 +107,7 @@ fn plain(value: Resolved<'_>, kind: TypeKind, format: Option<&str>) -> Result<()
         },
         TypeKind::Integer => match integer(value) {
             Some(number) if in_range(number, format) => Ok(()),
-            Some(_) => wrong("an integer that is not so large"),
+            Some(_) => wrong(if format == Some("int32") { INT32 } else { INT64 }),
             None => wrong("an integer"),
         },
         TypeKind::Number if is_number(value) => Ok(()),
@@ -123,9 +131,9 @@ fn in_range(number: i128, format: Option<&str>) -> bool {
     if format == Some("int32") { i32::try_from(number).is_ok() } else { i64::try_from(number).is_ok() }
 }
 
-/// Whether a custom resource's field of a type takes this scalar, which is not null.
+/// Checks a scalar that is not null against a field of a custom resource.
 pub(super) fn structural(value: Resolved<'_>, kind: TypeKind) -> Result<(), RefusedScalar> {
-    let wrong = |wanted| Err((&wrong_type::RULE, wanted));
+    let wrong = |expected| Err((&wrong_type::RULE, expected));
     match kind {
         TypeKind::IntOrString if integer(value).is_some() || text_of(value).is_some() => Ok(()),
         TypeKind::IntOrString => wrong("an integer or a string"),

@@ -1,9 +1,9 @@
-//! Keys that an expression of a policy may miss in a manifest although a server has them: defaults of built-in kinds, what
-//! a server writes itself, and what only a request knows.
+//! Fields that may be absent from a manifest although the server has them when a policy is evaluated: defaults of
+//! built-in kinds, fields that the server sets, and fields of the request.
 
 use smp_merge::schema::{Gvk, is_built_in_group};
 
-/// Whether a server may have a key that an object of a kind lacks.
+/// Returns true if the server may have a field that the manifest lacks.
 pub(super) fn may_be_filled_in(gvk: &Gvk, key: &str) -> bool {
     let is_pod = gvk.kind == "Pod" && gvk.group.is_empty();
     let of_kind = || OF_KIND.iter().filter(|(kind, _)| *kind == gvk.kind).any(|(_, keys)| has(keys, key));
@@ -16,7 +16,7 @@ fn has(keys: &str, key: &str) -> bool {
     keys.split_ascii_whitespace().any(|known| known == key)
 }
 
-/// Fields that only some built-in kinds get: defaults, and what admission plugins and strategies of a server set.
+/// Fields that only some built-in kinds get: defaults, and those set by admission plugins and registry strategies.
 const OF_KIND: &[(&str, &str)] = &[
     ("CertificateSigningRequest", "extra groups uid username"),
     ("EndpointSlice", "name"),
@@ -40,19 +40,19 @@ const OF_KIND: &[(&str, &str)] = &[
     ("ResourceQuota", "spec"),
 ];
 
-/// Fields of requests, and metadata that a server sets when it creates an object.
+/// Fields of requests, and metadata that the server sets on creation.
 const ALWAYS: &str = "
     creationTimestamp generation managedFields namespace options resourceVersion status uid userInfo
 ";
 
-/// Fields that admission plugins set in pods.
+/// Fields that admission plugins set in Pods.
 const POD: &str = "
     cpu enableServiceLinks ephemeral-storage imagePullSecrets limits memory nodeName nodeSelector
     overhead preemptionPolicy priority priorityClassName serviceAccount serviceAccountName
     tolerations volumeMounts volumes
 ";
 
-/// Fields of built-in kinds that have defaults.
+/// Fields of built-in kinds with defaults.
 const DEFAULTS: &str = "
     allocateLoadBalancerNodePorts allocationMode apiGroup apiVersion attachRequired backoffLimit
     cachingMode clientIP clusterIP clusterIPs completionMode completions concurrencyPolicy

@@ -1,4 +1,4 @@
-//! Steps of the walk over an object, and the elements of paths that they become.
+//! The steps of the traversal of an object, and their path elements.
 
 use smol_str::SmolStr;
 
@@ -6,23 +6,17 @@ use smp_merge::schema::{Cursor, ListType};
 use smp_text::path::{PathElement, PathValue};
 use smp_text::yaml::Node;
 
-/// A step from a value to one below it, without taking memory.
+/// A step from a value to a child. Allocates nothing.
 #[derive(Clone, Copy)]
 pub(super) enum WalkStep<'n> {
-    /// A field of a type.
-    Field {
-        name: &'n str,
-        of: Cursor<'n>,
-    },
-    Entry {
-        index: usize,
-        entry: &'n Node,
-        keys: Cursor<'n>,
-    },
+    /// A field of a map.
+    Field { name: &'n str, of: Cursor<'n> },
+    /// An entry of a list.
+    Entry { index: usize, entry: &'n Node, keys: Cursor<'n> },
 }
 
 impl WalkStep<'_> {
-    /// Returns the field or the index.
+    /// Returns the field name or the index.
     pub(super) fn position(&self) -> PathElement {
         match self {
             Self::Field { name, .. } => PathElement::Field((*name).into()),
@@ -30,7 +24,7 @@ impl WalkStep<'_> {
         }
     }
 
-    /// Returns the field, or the keys of the entry if it has some.
+    /// Returns the field name, or the merge keys of the entry if the list has some.
     pub(super) fn element(&self) -> PathElement {
         let Self::Entry { entry, keys: list, .. } = self else { return self.position() };
         let names: Vec<&str> = match list.patch_merge_key() {
@@ -48,7 +42,7 @@ impl WalkStep<'_> {
     }
 }
 
-/// The value of a key of an entry, or its default; none for what is no scalar.
+/// Returns the value of a merge key of an entry, or its default. Returns none if it is not a scalar.
 pub(super) fn key_value(entry: &Node, element: Cursor<'_>, name: &str) -> Option<PathValue> {
     match entry.get(name).filter(|value| !value.is_null()) {
         Some(value) => PathValue::of(value),

@@ -1,4 +1,4 @@
-//! Objects that servers reject and accept, and what findings say.
+//! Tests of rejected and accepted objects, and of the texts of findings.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use smp_text::diagnostic::Severity;
 use smp_text::source::SourceMap;
 use smp_text::yaml::{ParseOptions, parse_one};
 
-/// The embedded schema with a custom resource, `Thing`.
+/// Returns the embedded schema with a custom resource of kind `Thing`.
 pub(super) fn schema() -> Schema {
     let crd = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -49,25 +49,25 @@ fn thing(fields: &str) -> String {
 }
 
 #[test]
-fn versions_end_with_releases() {
+fn api_versions_are_deprecated_and_removed_by_release() {
     let text = "{apiVersion: autoscaling/v2beta2, kind: HorizontalPodAutoscaler, metadata: {name: a}, spec: \
         {maxReplicas: 1, scaleTargetRef: {kind: a, name: b}}}";
-    let of = |minor| found(text, &ValidateOptions::for_kubernetes(1, minor)).into_iter().next();
-    assert_eq!(of(22), None);
-    let (deprecated, removed) = (of(25).expect("deprecated"), of(26).expect("removed"));
+    let first = |minor| found(text, &ValidateOptions::for_kubernetes(1, minor)).into_iter().next();
+    assert_eq!(first(22), None);
+    let (deprecated, removed) = (first(25).expect("deprecated"), first(26).expect("removed"));
     assert_eq!((deprecated.rule, deprecated.severity), (&rules::deprecated_api::RULE, Severity::Warning));
     assert_eq!((removed.rule, removed.severity), (&rules::removed_api::RULE, Severity::Error));
     assert_eq!(removed.help.as_deref(), Some("use autoscaling/v2"));
 }
 
 #[test]
-fn equal_keys_that_only_server_side_apply_refuses_are_warnings() {
+fn duplicate_keys_that_only_server_side_apply_rejects_are_warnings() {
     let found = found(&container("env: [{name: A}, {name: A}]"), &ValidateOptions::default());
     assert_eq!((found[0].rule, found[0].severity), (&rules::duplicate_key::RULE, Severity::Warning));
 }
 
 #[test]
-fn definitions_say_more_of_custom_resources() {
+fn crds_add_constraints_for_custom_resources() {
     let options = ValidateOptions::default();
     let rules = |text: &str| found(text, &options).iter().map(|v| v.rule.code()).collect::<Vec<_>>();
     assert_eq!(rules(&thing("spec: {size: 1, closed: {a: 1}}")), ["unknown-field"]);
@@ -78,12 +78,12 @@ fn definitions_say_more_of_custom_resources() {
     if cfg!(feature = "cel") {
         assert_eq!((five[0].message.as_str(), five[0].severity), ("five is too odd", Severity::Error));
     } else {
-        assert_eq!(five[0].severity, Severity::Note, "never passed in silence");
+        assert_eq!(five[0].severity, Severity::Note, "reported as not checked");
     }
 }
 
 #[test]
-fn patterns_that_cannot_be_asked_are_noted() {
+fn patterns_that_cannot_be_compiled_are_notes() {
     for field in ["large: abc", "not_large: abc"] {
         let found = found(&thing(&format!("spec: {{size: 1, {field}}}")), &ValidateOptions::default());
         let [note] = found.as_slice() else { panic!("{field}: {found:?}") };
@@ -94,7 +94,7 @@ fn patterns_that_cannot_be_asked_are_noted() {
 }
 
 #[test]
-fn help_names_what_was_meant_and_messages_quote_no_values() {
+fn help_suggests_names_and_messages_quote_no_values() {
     let found = |text: &str| found(text, &ValidateOptions::default()).remove(0);
     assert_eq!(
         found(&container("imagePullPolcy: x")).help.as_deref(),

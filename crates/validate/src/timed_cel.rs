@@ -1,8 +1,9 @@
-//! CEL expressions that are evaluated within limits of time and memory, whoever wrote them.
+//! CEL expressions from untrusted sources, evaluated within limits of time and memory.
 //!
-//! The crate has no hook for costs. A compiled expression is rewritten: what makes new values is wrapped in a function
-//! that counts their size and looks at the clock, so that neither loops nor long sums run on. Functions whose own work
-//! is not linear (regular expressions, sets) run on a worker thread that the caller leaves behind in time.
+//! The crate has no hook for costs. Therefore a compiled expression is rewritten: each part that creates a value
+//! is wrapped in a function that counts its size and checks the deadline, which stops both loops and long sums.
+//! Functions whose time is not linear (regular expressions, sets) run on a worker thread that the caller abandons
+//! at the time limit.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,14 +20,15 @@ pub use super::cel_meter::is_over_limit;
 use super::cel_meter::{METERED, limited, too_slow};
 use super::cel_worker;
 
-/// Longer and more deeply nested expressions are not compiled.
+/// The maximum length of an expression. Longer or deeper ones are not compiled.
 const LONGEST: usize = 16 * 1024;
+/// The maximum depth of an expression.
 const DEEPEST: usize = 500;
 
-/// Expressions that nest deeper than this need the stack of a worker thread.
+/// The maximum depth that is evaluated without the stack of a worker thread.
 const DEEPEST_INLINE: usize = 32;
 
-/// Functions that make values of types whose operators the crate knows only in part. They are linear.
+/// Linear functions that return types whose operators the crate supports only in part.
 const TYPED: [&str; 2] = ["timestamp", "duration"];
 
 /// Functions whose time is linear in the size of their arguments. All others run on a worker thread.
@@ -65,12 +67,12 @@ pub struct Variables<'p> {
 }
 
 impl Variables<'_> {
-    /// A scope with the functions of CEL and Kubernetes, without variables.
+    /// Creates a scope with the functions of CEL and Kubernetes, without variables.
     pub fn with_functions() -> Self {
         Self { context: FUNCTIONS.new_inner_scope(), outer: None, values: Vec::new() }
     }
 
-    /// A scope with the variables of this one.
+    /// Creates a child scope.
     pub(crate) fn inner(&self) -> Variables<'_> {
         Variables { context: self.context.new_inner_scope(), outer: Some(self), values: Vec::new() }
     }
@@ -81,8 +83,8 @@ impl Variables<'_> {
         self.values.push((name.into(), value));
     }
 
-    /// A scope with these variables.
-    fn of(values: Vec<(String, Value)>) -> Variables<'static> {
+    /// Creates a scope with these variables.
+    fn from_values(values: Vec<(String, Value)>) -> Variables<'static> {
         let mut variables = Variables::with_functions();
         for (name, value) in values {
             variables.add(&name, value);
@@ -90,7 +92,7 @@ impl Variables<'_> {
         variables
     }
 
-    /// All variables, those of outer scopes first.
+    /// Returns all variables, those of outer scopes first.
     fn all(&self) -> Vec<(String, Value)> {
         let mut values = self.outer.map(Variables::all).unwrap_or_default();
         values.extend(self.values.iter().cloned());
@@ -98,30 +100,30 @@ impl Variables<'_> {
     }
 }
 
-/// Why an expression was not compiled.
+/// The reason why an expression was not compiled.
 #[derive(Debug)]
 pub enum NotCompiled {
-    /// It is longer or nests deeper than the limits allow.
+    /// It is longer or deeper than the limits.
     TooLarge,
-    /// It has messages that the crate cannot read, such as `Foo{a: 1}`.
+    /// It contains message literals, such as `Foo{a: 1}`, which the crate does not support.
     Unsupported,
-    /// It is no expression: the first message without its list of tokens, and all of them as the crate reports them.
+    /// It is not a valid expression.
     Invalid {
-        /// The first message.
+        /// The first message, without its list of expected tokens.
         first: String,
-        /// All messages.
+        /// All messages of the crate.
         all: String,
     },
 }
 
-/// Returns the first line of a parser's message, without the list of the tokens that it expects.
+/// Returns the first line of a parser message, without the list of expected tokens.
 fn short(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     line.split(" expecting ").next().unwrap_or_default().to_string()
 }
 
-/// Returns whether the text of an expression has a key as a word. Errors may name such a key; any other key may be
-/// copied from a value, which may be secret.
+/// Returns true if an expression contains a key as a word. Errors may show such a key; any other key may be copied
+/// from a secret value.
 pub fn names_key(text: &str, key: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     !key.is_empty()
@@ -135,21 +137,21 @@ pub fn names_key(text: &str, key: &str) -> bool {
 pub struct TimedProgram {
     root: IdedExpr,
     limit: Duration,
-    /// Whether it is evaluated on a worker thread.
+    /// True if it is evaluated on a worker thread.
     on_worker: bool,
-    /// Whether it calls only functions on plain values.
+    /// True if it only calls functions on plain values.
     is_plain: bool,
-    /// Whether it exceeded its limits before. It is not evaluated again.
+    /// True once it exceeded a limit. It is not evaluated again.
     is_costly: AtomicBool,
-    /// Held while a worker evaluates it, so that an expression that is too slow leaves only one worker behind.
+    /// Locked while a worker evaluates it, so that a slow expression abandons only one worker.
     turn: Mutex<()>,
 }
 
 impl TimedProgram {
-    /// Compiles an expression; each evaluation of it may take as long as the limit.
+    /// Compiles an expression. Each evaluation may take up to `limit`.
     ///
     /// # Errors
-    /// The text is no expression, too large, or not supported.
+    /// Fails if the text is not an expression, is too large, or is not supported.
     pub fn compile(text: &str, limit: Duration) -> Result<Arc<Self>, NotCompiled> {
         let depth = depth(text);
         if text.len() > LONGEST || depth > DEEPEST {
@@ -173,17 +175,18 @@ impl TimedProgram {
         Ok(Arc::new(Self { root, limit, on_worker, is_plain, is_costly, turn }))
     }
 
-    /// The expression, for callers that look at its names.
+    /// Returns the expression, for callers that look up its names.
     pub fn expression(&self) -> &IdedExpr {
         &self.root
     }
 
-    /// Whether it calls only functions on plain values, so that a wrong type is the expression's fault.
+    /// Returns true if it only calls functions on plain values, so that a type error is a mistake in the
+    /// expression.
     pub(crate) fn is_plain(&self) -> bool {
         self.is_plain
     }
 
-    /// Its value.
+    /// Evaluates the expression.
     pub fn execute(self: &Arc<Self>, variables: &Variables<'_>) -> ResolveResult {
         let _turn = self.on_worker.then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner));
         if self.is_costly.load(Ordering::Relaxed) {
@@ -191,7 +194,10 @@ impl TimedProgram {
         }
         let value = if self.on_worker {
             let (program, values) = (Arc::clone(self), variables.all());
-            cel_worker::evaluate(Box::new(move || program.evaluate(&Variables::of(values))), self.limit)
+            cel_worker::evaluate(
+                Box::new(move || program.evaluate(&Variables::from_values(values))),
+                self.limit,
+            )
         } else {
             self.evaluate(variables)
         };
@@ -201,17 +207,17 @@ impl TimedProgram {
         value
     }
 
-    /// Evaluates it on this thread. Only its own steps look at the clock.
+    /// Evaluates the expression on this thread. Only its metered steps check the deadline.
     fn evaluate(&self, variables: &Variables<'_>) -> ResolveResult {
         limited(self.limit, || Value::resolve(&self.root, &variables.context))
     }
 }
 
-/// An expression whose steps become metered.
+/// The rewriting of an expression to metered steps.
 struct Rewriting {
     root: IdedExpr,
     is_plain: bool,
-    /// Whether all functions are linear.
+    /// True if all functions are linear.
     is_linear: bool,
 }
 
@@ -230,7 +236,8 @@ impl Rewriting {
             Expr::Select(select) => {
                 self.rewrite(&mut select.operand)?;
                 if !select.test {
-                    // The crate's own selection copies what it selects, and has `false` for fields of what is no map.
+                    // The selection of the crate copies its result, and returns `false` for a field of a value
+                    // that is not a map.
                     let field = Expr::Literal(LiteralValue::String(select.field.as_str().into()));
                     let operand = std::mem::take(&mut *select.operand);
                     expression.expr = call(operators::INDEX, vec![operand, IdedExpr { id: 0, expr: field }]);
@@ -298,7 +305,7 @@ fn call(name: &str, args: Vec<IdedExpr>) -> Expr {
     Expr::Call(CallExpr { func_name: name.into(), target: None, args })
 }
 
-/// Has the value of an expression counted.
+/// Wraps an expression in the metering function.
 fn meter(expression: &mut IdedExpr) {
     if !matches!(expression.expr, Expr::Literal(_)) {
         let inner = std::mem::take(expression);
@@ -306,7 +313,7 @@ fn meter(expression: &mut IdedExpr) {
     }
 }
 
-/// The same where it makes a value. What a variable has is there already.
+/// Wraps an expression unless it is a variable, whose value already exists.
 fn meter_made(expression: &mut IdedExpr) {
     if !matches!(expression.expr, Expr::Ident(_)) {
         meter(expression);
@@ -328,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_end_in_time_and_are_not_begun_again() {
+    fn loops_stop_at_the_time_limit_and_are_not_retried() {
         let digits = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]";
         let nested = (0..12).fold("true".to_string(), |inner, i| format!("{digits}.all(v{i}, {inner})"));
         let program = TimedProgram::compile(&nested, Duration::from_millis(50)).expect("an expression");
@@ -341,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn one_expression_ends_in_time_and_memory() {
+    fn expressions_stop_at_the_limits() {
         let mut variables = Variables::with_functions();
         variables.add("s", Value::from("x".repeat(100_000).as_str()));
         let sum = vec!["a"; 400].join(" + ");
@@ -360,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn large_and_unsupported_expressions_are_not_compiled() {
+    fn large_or_unsupported_expressions_are_rejected() {
         let limit = Duration::from_secs(1);
         for text in ["Foo{a: 1}.a == 1", &"(".repeat(1000), &format!("a{}", ".a".repeat(2000))] {
             let problem = TimedProgram::compile(text, limit).expect_err("too large");

@@ -1,18 +1,19 @@
-//! Fields of built-in kinds for which the schema demands more than a server: that they are there, or one of its words.
+//! Fields of built-in kinds that are required, or have an enumeration, in the schema but not in the API server.
 
 use smp_merge::schema::Cursor;
 
-/// Whether a server takes an object of this type without the field.
+/// Returns true if the API server accepts an object of this type without the field.
 pub(super) fn is_free(cursor: Cursor<'_>, field: &str) -> bool {
     is_listed(FREE, cursor, field)
 }
 
-/// Whether a server takes an empty text for a word that is not there; elsewhere it is none of the possible ones.
+/// Returns true if the API server accepts an empty string in an enumeration instead of an absent value.
 pub(super) fn is_empty_free(cursor: Cursor<'_>, field: &str) -> bool {
     is_listed(EMPTY_FREE, cursor, field)
 }
 
-/// Returns whether a list has the field of the type. It names types by their last parts, each with its fields.
+/// Returns true if a list contains the field of the type. The list names types by their last components, each
+/// followed by its fields.
 fn is_listed(list: &str, cursor: Cursor<'_>, field: &str) -> bool {
     let name = cursor.type_name().unwrap_or_default();
     let is_end = |end| name.strip_suffix(end).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
@@ -21,7 +22,7 @@ fn is_listed(list: &str, cursor: Cursor<'_>, field: &str) -> bool {
         .any(|mut words| words.next().is_some_and(is_end) && words.any(|listed| listed == field))
 }
 
-/// The type and the field, most of them with a default.
+/// The types and fields, most of them with a default.
 const EMPTY_FREE: &str = "
     Container imagePullPolicy terminationMessagePolicy; ContainerPort protocol;
     CronJobSpec concurrencyPolicy; DaemonSetUpdateStrategy type; DeploymentStrategy type;
@@ -35,7 +36,8 @@ const EMPTY_FREE: &str = "
     core.v1.EndpointPort protocol
 ";
 
-/// The type and the field. Go decodes what is not there as an empty list or text, or as 0, and nobody asks again.
+/// The types and fields. Go decodes an absent value as an empty list, an empty string or 0, which no code
+/// validates.
 const FREE: &str = "
     CSIDriver spec; CSINode spec; CSINodeSpec drivers; CustomResourceDefinitionVersion served;
     DeviceCapacity value; DeviceClass spec; ForZone name; HTTPHeader value;

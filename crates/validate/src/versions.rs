@@ -1,4 +1,4 @@
-//! Which kinds there are in which release: unknown ones, removed ones, deprecated ones.
+//! The kinds of each Kubernetes release: unknown, removed and deprecated ones.
 
 use std::sync::LazyLock;
 
@@ -11,19 +11,19 @@ use smp_text::diagnostic::Severity;
 use smp_text::path::FieldPath;
 use smp_text::yaml::{Node, suggestion};
 
-/// How the objects of a kind are read.
+/// Returns the way in which objects of a kind are decoded.
 pub(super) fn decoding(gvk: &Gvk) -> Decoding {
     if is_built_in_group(&gvk.group) { Decoding::BuiltIn } else { Decoding::Structural }
 }
 
-/// What there is to say of the kind itself.
+/// Validates the kind and API version of an object.
 pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateOptions) -> Option<Violation> {
     if gvk.kind.is_empty() || !is_built_in_group(&gvk.group) {
         return None;
     }
     let release = options.kubernetes.unwrap_or(NEWEST);
     let end = ENDS.iter().find(|end| end.is_of(gvk));
-    // Of a version that ended as a whole any kind is said to have been.
+    // An entry for a whole version applies to known kinds only.
     if let Some(end) = end.filter(|end| end.kind.is_some() || schema.kind(gvk).is_some()) {
         return end.judge(node, release);
     }
@@ -34,10 +34,9 @@ pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
     let versions: Vec<&str> =
         kinds.iter().filter(|known| known.kind == gvk.kind).map(|known| known.version.as_str()).collect();
     if gvk.version.is_empty() {
-        let (path, message) =
-            (FieldPath::root().field("apiVersion"), "the required field `apiVersion` is missing");
+        let (path, message) = (FieldPath::root().field("apiVersion"), "missing required field `apiVersion`");
         let at = node.get("apiVersion").map_or(node.span(), Node::span);
-        let help = (!versions.is_empty()).then(|| format!("there is {}", versions.join(", ")));
+        let help = (!versions.is_empty()).then(|| format!("available versions: {}", versions.join(", ")));
         return Some(Violation::error(&rules::missing_required::RULE, path, at, message).help(help));
     }
     let mut names: Vec<&str> = kinds.iter().map(|known| known.kind.as_str()).collect();
@@ -48,22 +47,22 @@ pub(super) fn judge(node: &Node, gvk: &Gvk, schema: &Schema, options: &ValidateO
     }
     let (field, message, help) = if versions.is_empty() {
         let group = if gvk.group.is_empty() { "the core group" } else { gvk.group.as_str() };
-        ("kind", format!("there is no kind {} in {group}", gvk.kind), meant)
+        ("kind", format!("unknown kind {} in {group}", gvk.kind), meant)
     } else {
-        let message = format!("there is no version {} of {} in Kubernetes", gvk.version, gvk.kind);
-        ("apiVersion", message, Some(format!("there is {}", versions.join(", "))))
+        let message = format!("Kubernetes has no version {} of {}", gvk.version, gvk.kind);
+        ("apiVersion", message, Some(format!("available versions: {}", versions.join(", "))))
     };
     let at = node.get(field).map_or(node.span(), Node::span);
     Some(Violation::error(&rules::unknown_kind::RULE, FieldPath::root().field(field), at, message).help(help))
 }
 
-/// When an API version ended.
+/// The end of life of an API version.
 struct End {
     group: &'static str,
     version: &'static str,
-    /// None for all of the version.
+    /// None for all kinds of the version.
     kind: Option<&'static str>,
-    /// The minor number of the release that deprecated it, and of the one that removed it.
+    /// The minor releases that deprecated and removed it.
     deprecated: u32,
     removed: Option<u32>,
     instead: &'static str,
@@ -101,7 +100,9 @@ impl End {
             return Some(Violation::error(&rules::removed_api::RULE, path, at, message).help(help));
         }
         let message = match self.removed {
-            Some(removed) => format!("{version} {name} is deprecated, and removed in Kubernetes 1.{removed}"),
+            Some(removed) => {
+                format!("{version} {name} is deprecated; it is removed in Kubernetes 1.{removed}")
+            }
             None => format!("{version} {name} is deprecated"),
         };
         let violation = Violation::error(&rules::deprecated_api::RULE, path, at, message).help(help);
@@ -109,8 +110,8 @@ impl End {
     }
 }
 
-/// The deprecation guide of Kubernetes: version and kind (`*` for all of the version), the minor releases that deprecated
-/// and removed it, and what to use instead.
+/// The Kubernetes deprecation guide: version and kind (`*` for all kinds of the version), the minor releases that
+/// deprecated and removed it, and the replacement.
 const GUIDE: &str = "\
 extensions/v1beta1 Deployment 9 16 apps/v1
 extensions/v1beta1 DaemonSet 9 16 apps/v1
@@ -182,6 +183,6 @@ static ENDS: LazyLock<Vec<End>> = LazyLock::new(|| GUIDE.lines().filter_map(End:
 
 #[cfg(test)]
 #[test]
-fn each_line_of_the_guide_is_read() {
+fn each_line_of_the_guide_is_parsed() {
     assert_eq!(ENDS.len(), GUIDE.lines().count());
 }

@@ -1,29 +1,30 @@
-//! What validation finds, as data.
+//! The findings of validation, as data.
 
 use super::rule::ValidationRule;
 use smp_text::diagnostic::{Diagnostic, Severity};
 use smp_text::path::FieldPath;
 use smp_text::source::Span;
 
-/// One reason for which a server would refuse an object.
+/// A reason why the API server rejects an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
     /// The rule.
     pub rule: &'static ValidationRule,
-    /// The field.
+    /// The path of the field.
     pub path: FieldPath,
-    /// The place of the value; of the key for an unknown field, of the map around it for a missing one.
+    /// The location of the value. For an unknown field that of its key, for a missing field that of the
+    /// surrounding map.
     pub at: Span,
-    /// What is wrong, in a sentence without a capital or a full stop, and without the value.
+    /// The message: lower case, without a full stop and without the value.
     pub message: String,
-    /// What can be done.
+    /// How to fix the violation.
     pub help: Option<String>,
-    /// Error: refused. Warning: taken, and still a problem. Note: not checked.
+    /// Error: rejected. Warning: accepted, but still a problem. Note: not checked.
     pub severity: Severity,
 }
 
 impl Violation {
-    /// What a server refuses.
+    /// Creates a violation that the API server rejects.
     pub(super) fn error(
         rule: &'static ValidationRule,
         path: FieldPath,
@@ -43,7 +44,7 @@ impl Violation {
         self
     }
 
-    /// The same as a diagnostic.
+    /// Converts the violation to a diagnostic.
     #[must_use]
     pub fn into_diagnostic(self) -> Diagnostic {
         let code = self.rule.diagnostic_code();

@@ -1,4 +1,5 @@
-//! The walk over an object by its schema: unknown fields, types, what is required, constraints, equal entries.
+//! The traversal of an object by its schema: unknown fields, types, required fields, constraints, duplicate
+//! entries.
 
 use rustc_hash::FxHashMap;
 
@@ -17,17 +18,17 @@ use smp_text::path::{FieldPath, PathValue};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Value, suggestion};
 
-/// For how many unknown fields of an object it is looked up where they belong.
+/// The maximum number of unknown fields of an object for which a suggestion is searched.
 const MOST_LOOKED_UP: usize = 20;
 
-/// How a server reads the objects of a kind.
+/// The way in which the API server decodes objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoding {
-    /// Into the structs of a kind that is part of Kubernetes; null is absent, and code validates.
+    /// Into the Go structs of a built-in kind. Null counts as absent, and code validates.
     BuiltIn,
-    /// By the structural schema of a definition, which validates.
+    /// By the structural schema of a CRD, which also validates.
     Structural,
-    /// By the types of the schema alone, without constraints and rules. Null is absent.
+    /// By the types of the schema alone, without constraints and rules. Null counts as absent.
     Types,
 }
 
@@ -37,11 +38,11 @@ struct SchemaWalk<'n> {
     object: &'n Node,
     steps: Vec<WalkStep<'n>>,
     found: Vec<Violation>,
-    /// Whether this is what a server drops from what is created: types count, values do not.
+    /// True inside `status`, which the server drops on creation: only types are checked there.
     in_status: bool,
 }
 
-/// What the schema has against an object.
+/// Validates an object by its schema.
 pub(super) fn walk(
     node: &Node,
     cursor: Cursor<'_>,
@@ -63,8 +64,8 @@ pub(super) fn walk(
     walk.found
 }
 
-/// Returns what the types of a schema rule out, whoever reads the object: unknown fields, other types, missing fields,
-/// and values that are in a set twice. Paths have the indices of entries.
+/// Returns the violations of the types in a schema: unknown fields, wrong types, missing required fields, and
+/// duplicates in sets. Paths contain the indices of entries.
 #[must_use]
 pub fn type_violations(node: &Node, cursor: Cursor<'_>) -> Vec<Violation> {
     let options = ValidateOptions::default();
@@ -84,7 +85,7 @@ impl<'n> SchemaWalk<'n> {
         self.steps.iter().map(element).collect()
     }
 
-    fn tell(
+    fn report(
         &mut self,
         rule: &'static ValidationRule,
         at: Span,
@@ -116,20 +117,24 @@ impl<'n> SchemaWalk<'n> {
                 }
             }
             Value::Map(_) | Value::List(_) => {
-                self.wrong_type(node, wanted(cursor));
+                self.wrong_type(node, expected(cursor));
                 return;
             }
         }
-        self.demands(node, cursor);
+        self.constraints(node, cursor);
     }
 
-    fn wrong_type(&mut self, node: &Node, wanted: &str) {
-        let message = format!("this must be {wanted} and is {}", node.type_name());
-        let help = help_for_type(node, wanted);
-        self.tell(&rules::wrong_type::RULE, node.span(), message).help = help;
+    fn wrong_type(&mut self, node: &Node, expected: &str) {
+        let message = if scalar::is_integer_range(expected) {
+            format!("integer is out of range: this must be {expected}")
+        } else {
+            format!("this must be {expected}, but is {}", node.type_name())
+        };
+        let help = help_for_type(node, expected);
+        self.report(&rules::wrong_type::RULE, node.span(), message).help = help;
     }
 
-    /// Null is absent for built-in kinds.
+    /// Reports null in a custom resource. For built-in kinds null counts as absent.
     fn null(&mut self, node: &Node, cursor: Cursor<'n>) {
         let typed = cursor.type_kind() != TypeKind::Any && !cursor.preserves_unknown_fields();
         if self.decoding != Decoding::Structural || self.in_status || !typed {
@@ -137,13 +142,13 @@ impl<'n> SchemaWalk<'n> {
         }
         let text = cursor.constraints_text();
         if text.is_none_or(|text| !self.options.demands(text).own.nullable) {
-            let message = format!("this must be {} and is null", wanted(cursor));
-            self.tell(&rules::null_value::RULE, node.span(), message).help =
-                Some("leave the field out, or give it a value".into());
+            let message = format!("this must be {}, but is null", expected(cursor));
+            self.report(&rules::null_value::RULE, node.span(), message).help =
+                Some("remove the field, or set a value".into());
         }
     }
 
-    /// Whether the type fits.
+    /// Checks the type of a scalar. Returns true if it matches.
     fn scalar(&mut self, node: &Node, cursor: Cursor<'n>) -> bool {
         let Some(value) = node.resolve() else { return false };
         let decoded = match self.decoding {
@@ -157,19 +162,19 @@ impl<'n> SchemaWalk<'n> {
         };
         match decoded {
             Ok(()) => true,
-            Err((rule, wanted)) if rule == &rules::wrong_type::RULE => {
-                self.wrong_type(node, wanted);
+            Err((rule, expected)) if rule == &rules::wrong_type::RULE => {
+                self.wrong_type(node, expected);
                 false
             }
             Err(_) if self.decoding == Decoding::Types => true,
-            Err((rule, wanted)) => {
-                self.tell(rule, node.span(), format!("this must be {wanted}"));
+            Err((rule, expected)) => {
+                self.report(rule, node.span(), format!("this must be {expected}"));
                 false
             }
         }
     }
 
-    fn demands(&mut self, node: &'n Node, cursor: Cursor<'n>) {
+    fn constraints(&mut self, node: &'n Node, cursor: Cursor<'n>) {
         let is_skipped = self.in_status || self.decoding == Decoding::Types;
         let Some(text) = cursor.constraints_text().filter(|_| !is_skipped) else { return };
         let demands = self.options.demands(text);
@@ -182,7 +187,7 @@ impl<'n> SchemaWalk<'n> {
             let possible = demands.own.enumeration.iter().filter_map(serde_json::Value::as_str);
             let possible: Vec<&str> = possible.filter(|_| rule == &rules::enumeration::RULE).collect();
             let help = node.as_str().and_then(|text| suggestion(text, &possible));
-            self.tell(rule, node.span(), message).help = help;
+            self.report(rule, node.span(), message).help = help;
         }
         if self.decoding == Decoding::Structural {
             self.unread(node, &demands);
@@ -192,19 +197,19 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// Patterns that cannot be compiled, each once in an object.
+    /// Reports patterns that cannot be compiled, once per object.
     fn unread(&mut self, node: &Node, demands: &Demands) {
         for (pattern, why) in &demands.unread {
-            let message = format!("the pattern `{pattern}` of the definition was not checked: {why}");
+            let message = format!("pattern `{pattern}` was not checked: {why}");
             if self.found.iter().all(|violation| violation.message != message) {
-                let violation = self.tell(&rules::pattern::RULE, node.span(), message);
+                let violation = self.report(&rules::pattern::RULE, node.span(), message);
                 violation.severity = Severity::Note;
-                violation.help = Some("check the value by hand, or ask a server for a dry run".into());
+                violation.help = Some("check the value manually, or use a server-side dry run".into());
             }
         }
     }
 
-    /// Whether an empty text is the same as none here. Entries of lists are always asked.
+    /// Returns true if an empty string counts as absent here. In lists it never does.
     fn is_empty_free(&self) -> bool {
         match self.steps.last() {
             Some(WalkStep::Field { name, of }) => unenforced::is_empty_free(*of, name),
@@ -212,35 +217,34 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// The rules of a definition that speak of this value.
+    /// Evaluates the CEL rules of a CRD for a value.
     #[cfg(feature = "cel")]
     fn expressions(&mut self, node: &'n Node, cursor: Cursor<'n>, demands: &Demands) {
         use super::cel::{CelOutcome, unkept};
         for unkept in unkept(&demands.rules, node, cursor) {
             let expression = &unkept.rule.rule;
-            let said =
-                || unkept.message.clone().unwrap_or_else(|| format!("the rule `{expression}` is not kept"));
+            let text = || unkept.message.clone().unwrap_or_else(|| format!("failed rule: `{expression}`"));
             let (message, severity) = match unkept.outcome {
                 CelOutcome::Kept => continue,
-                CelOutcome::Broken => (said(), Severity::Error),
+                CelOutcome::Broken => (text(), Severity::Error),
                 outcome @ (CelOutcome::Missing { .. } | CelOutcome::Failed(_)) => {
                     let why = outcome.why();
-                    (format!("the rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
+                    (format!("rule `{expression}` cannot be evaluated: {why}"), Severity::Error)
                 }
                 CelOutcome::Unknown(why) => {
-                    (format!("the rule `{expression}` was not checked: {why}"), Severity::Warning)
+                    (format!("rule `{expression}` was not checked: {why}"), Severity::Warning)
                 }
             };
-            self.tell(&rules::cel::RULE, node.span(), message).severity = severity;
+            self.report(&rules::cel::RULE, node.span(), message).severity = severity;
         }
     }
 
-    /// Without CEL nothing is known of them.
+    /// Reports the number of CEL rules that were not checked.
     #[cfg(not(feature = "cel"))]
     fn expressions(&mut self, node: &'n Node, _: Cursor<'n>, demands: &Demands) {
         let count = demands.own.rules.len();
-        let message = format!("{count} rules of the definition were not checked: this program has no CEL");
-        self.tell(&rules::cel::RULE, node.span(), message).severity = Severity::Warning;
+        let message = format!("{count} CEL rules of the CRD were not checked: this build has no CEL support");
+        self.report(&rules::cel::RULE, node.span(), message).severity = Severity::Warning;
     }
 
     fn map(&mut self, node: &'n Node, map: &'n Map, cursor: Cursor<'n>) {
@@ -266,7 +270,7 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// The metadata of a custom resource are those of any object. Its definition may say more of names.
+    /// Validates the metadata of a custom resource like that of any object. Its CRD may add constraints for names.
     fn field(&mut self, value: &'n Node, cursor: Cursor<'n>) {
         let outside = self.decoding;
         let is_metadata = || cursor.type_name().is_some_and(|name| name.ends_with(".meta.v1.ObjectMeta"));
@@ -289,7 +293,7 @@ impl<'n> SchemaWalk<'n> {
         }
     }
 
-    /// Whether a map may have fields that are not declared.
+    /// Returns true if a map may have undeclared fields.
     fn keeps_all(&self, cursor: Cursor<'n>) -> bool {
         let is_open = || cursor.fields().next().is_none() && !cursor.additional().is_known();
         let free_fields = || {
@@ -308,20 +312,20 @@ impl<'n> SchemaWalk<'n> {
         let names: Vec<&str> = cursor.fields().map(|(name, _)| name).collect();
         let name = entry.key.text.as_str();
         let all = || {
-            (!names.is_empty() && names.len() <= 12).then(|| format!("possible here: {}", names.join(", ")))
+            (!names.is_empty() && names.len() <= 12).then(|| format!("known fields: {}", names.join(", ")))
         };
         let elsewhere = || self.right_depth(name, cursor);
         let help = suggestion(name, &names).or_else(elsewhere).or_else(all);
         let path = self.path().field(name);
-        let message = format!("there is no field `{name}` here");
+        let message = format!("unknown field `{name}`");
         let is_made = self.decoding == Decoding::Types && entry.key.meta.span.is_none();
-        // A key that an operation made has no location; its value has.
+        // The key has no location if an operation created it, but its value has.
         let at = if is_made { entry.value.span().at_start() } else { entry.key.meta.span };
         let violation = Violation::error(&rules::unknown_field::RULE, path, at, message);
         self.found.push(violation.help(help));
     }
 
-    /// Says where a field belongs that stands at the wrong depth.
+    /// Suggests the correct location of a field at the wrong depth.
     fn right_depth(&self, name: &str, cursor: Cursor<'n>) -> Option<String> {
         if self.found.len() >= MOST_LOOKED_UP {
             return None;
@@ -336,9 +340,9 @@ impl<'n> SchemaWalk<'n> {
             WalkStep::Entry { .. } => None,
         }));
         let path = depth::right_path(&around, name)?;
-        let place =
-            if path.is_empty() { "at the top of the object".into() } else { format!("under `{path}`") };
-        Some(format!("`{name}` belongs {place}"))
+        let location =
+            if path.is_empty() { "at the top level of the object".into() } else { format!("under `{path}`") };
+        Some(format!("`{name}` belongs {location}"))
     }
 
     fn required(&mut self, node: &Node, map: &Map, cursor: Cursor<'n>) {
@@ -354,14 +358,14 @@ impl<'n> SchemaWalk<'n> {
             };
             if missing && counts {
                 let path = self.path().field(name);
-                let message = format!("the required field `{name}` is missing");
+                let message = format!("missing required field `{name}`");
                 let violation = Violation::error(&rules::missing_required::RULE, path, node.span(), message);
                 self.found.push(violation);
             }
         }
     }
 
-    /// What servers demand beside the schema, of built-in types.
+    /// Runs the checks of rules besides the schema, for built-in types.
     fn rules(&mut self, node: &'n Node, map: &'n Map, cursor: Cursor<'n>) {
         let Some(name) = cursor.type_name().filter(|_| self.decoding == Decoding::BuiltIn) else { return };
         let name = name.rsplit('.').next().unwrap_or_default();
@@ -369,7 +373,8 @@ impl<'n> SchemaWalk<'n> {
         let faults = rules::judge(name, Subject { node, map, object: self.object, is_whole });
         let before = self.found.len();
         self.faults(faults);
-        // A CronJob is taken, whatever the metadata of its jobs are; the jobs are not. Nobody looks at selectors of metrics.
+        // A CronJob is accepted with any metadata of its jobs, but the jobs are rejected. Metric selectors are not
+        // validated.
         if let [.., WalkStep::Field { name: "jobTemplate", .. }, WalkStep::Field { name: "metadata", .. }]
         | [.., WalkStep::Field { name: "metric", .. }, WalkStep::Field { name: "selector", .. }] =
             self.steps[..]
@@ -399,14 +404,14 @@ impl<'n> SchemaWalk<'n> {
             Some(ListType::Map) if !is_typed => self.equal_keys(list, cursor),
             Some(ListType::Set) => {
                 for index in equal_entries(list).take(if is_typed { usize::MAX } else { 1 }) {
-                    self.equal_entries(list, index, cursor, "this is in the set twice".into());
+                    self.equal_entries(list, index, cursor, "duplicate value in a set".into());
                 }
             }
             _ => {}
         }
     }
 
-    /// Two entries with the same keys.
+    /// Reports two entries with the same list map keys.
     fn equal_keys(&mut self, list: &'n [Node], cursor: Cursor<'n>) {
         let element = cursor.element();
         let mut seen: FxHashMap<Vec<PathValue>, usize> = FxHashMap::default();
@@ -420,7 +425,7 @@ impl<'n> SchemaWalk<'n> {
             };
             if seen.insert(keys, index).is_some() {
                 let names: Vec<String> = cursor.list_map_keys().map(|name| format!("`{name}`")).collect();
-                let message = format!("an entry before this one has the same {}", names.join(" and "));
+                let message = format!("an earlier entry has the same {}", names.join(" and "));
                 self.equal_entries(list, index, cursor, message);
                 return;
             }
@@ -428,13 +433,13 @@ impl<'n> SchemaWalk<'n> {
     }
 
     fn equal_entries(&mut self, list: &'n [Node], index: usize, cursor: Cursor<'n>, message: String) {
-        let refused = self.decoding == Decoding::Structural
+        let is_rejected = self.decoding == Decoding::Structural
             || lists::refuses_equal_keys(self.object, self.last_field(), (cursor, &list[index]));
         self.steps.push(WalkStep::Entry { index, entry: &list[index], keys: cursor });
-        let violation = self.tell(&rules::duplicate_key::RULE, list[index].span(), message);
-        if !refused {
+        let violation = self.report(&rules::duplicate_key::RULE, list[index].span(), message);
+        if !is_rejected {
             violation.severity = Severity::Warning;
-            violation.help = Some("a server takes it, but not by server-side apply".into());
+            violation.help = Some("the API server accepts this, but server-side apply rejects it".into());
         }
         self.steps.pop();
     }
@@ -448,7 +453,7 @@ impl<'n> SchemaWalk<'n> {
     }
 }
 
-fn wanted(cursor: Cursor<'_>) -> &'static str {
+fn expected(cursor: Cursor<'_>) -> &'static str {
     match cursor.type_kind() {
         TypeKind::Object => "a map",
         TypeKind::Array => "a list",
@@ -461,14 +466,14 @@ fn wanted(cursor: Cursor<'_>) -> &'static str {
     }
 }
 
-fn help_for_type(node: &Node, wanted: &str) -> Option<String> {
+fn help_for_type(node: &Node, expected: &str) -> Option<String> {
     let is_scalar = matches!(node.value, Value::Scalar(_));
-    match wanted {
-        "a string" if is_scalar => Some("put it in quotes".into()),
+    match expected {
+        "a string" if is_scalar => Some("quote the value".into()),
         "an integer" | "a number" | "`true` or `false`" if node.as_str().is_some() => {
-            Some("write it without quotes".into())
+            Some("remove the quotes".into())
         }
-        "a list" => Some("begin the entries with a dash".into()),
+        "a list" => Some("start each entry with a dash".into()),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! The object that policies judge, and other objects that they may read.
+//! The object that policies validate, and other objects that they may read.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use smp_text::yaml::{Map, Node};
 #[derive(Debug)]
 pub(super) struct OtherObject {
     pub(super) node: Node,
-    /// Its value in expressions, converted when it is first used.
+    /// The CEL value, converted on first use.
     pub(super) value: OnceLock<CelValue>,
 }
 
@@ -27,21 +27,21 @@ impl OtherObject {
     }
 }
 
-/// An object that is created, and what is known of it.
+/// An object to be created, and the known parts of the request.
 pub(super) struct Created<'o> {
     pub(super) object: &'o Node,
     pub(super) gvk: Gvk,
     pub(super) cursor: Cursor<'o>,
     pub(super) plural: &'o str,
-    /// None for cluster-scoped objects.
+    /// The namespace; none for cluster-scoped objects.
     pub(super) namespace: Option<&'o str>,
     pub(super) name: &'o str,
-    /// Its namespace, if that is among the manifests.
+    /// The Namespace object, if it is among the manifests.
     pub(super) namespace_object: Option<&'o OtherObject>,
-    /// The labels of its namespace.
+    /// The labels of the namespace.
     pub(super) namespace_labels: Option<Map>,
-    /// The variables that are the same for all policies. They are set when the first policy matches, since that
-    /// converts the whole object.
+    /// The variables that all policies share. Set when the first policy matches, since the whole object must be
+    /// converted.
     pub(super) variables: OnceCell<Variables<'static>>,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn labels(node: &Node) -> Option<&Map> {
 }
 
 impl Created<'_> {
-    /// The variables that are the same for all policies. `namespaceObject` is missing if the namespace is not among
+    /// Returns the variables that all policies share. `namespaceObject` is missing if the namespace is not among
     /// the manifests.
     pub(super) fn variables(&self) -> &Variables<'static> {
         self.variables.get_or_init(|| {
@@ -75,7 +75,7 @@ impl Created<'_> {
         })
     }
 
-    /// The variable `object`, with the defaults of its definition.
+    /// Returns the variable `object`, with the defaults of its CRD.
     pub(super) fn value(&self) -> CelValue {
         if is_built_in_group(&self.gvk.group) {
             return value_of(self.object, self.cursor);
@@ -83,7 +83,7 @@ impl Created<'_> {
         value_of(&filled(self.object, self.cursor), self.cursor)
     }
 
-    /// The variable `request`, without who asks.
+    /// Returns the variable `request`, without the user.
     fn request(&self) -> CelValue {
         let group = self.gvk.group.as_str();
         let version = self.gvk.version.as_str();

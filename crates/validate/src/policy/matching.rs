@@ -1,17 +1,17 @@
-//! Match rules of policies and bindings: resources, objects and namespaces that they select.
+//! Matching of policies and bindings: the resources, objects and namespaces that they select.
 
 use super::created::{Created, labels, list, text};
 use crate::labels::{selects, selects_by};
 use smp_text::yaml::{Map, Node};
 
-/// The label that a server gives each namespace.
+/// The label that the API server sets on each namespace.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// Whether match rules select an object; the lowest result of several rules counts.
+/// The result of matching. If several rules apply, the lowest result counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Match {
     No,
-    /// It depends on labels of a namespace that is not among the manifests.
+    /// The result depends on labels of a namespace that is not among the manifests.
     Unknown,
     Yes,
 }
@@ -23,17 +23,17 @@ impl From<bool> for Match {
 }
 
 impl Created<'_> {
-    /// Returns whether the match rules select this object. A policy needs rules, a binding may have none.
+    /// Returns true if the match rules select this object. A policy needs rules, but a binding may have none.
     pub(super) fn matches(&self, wanted: &Node, of_policy: bool) -> Match {
         let exact = text(wanted, &["matchPolicy"]) == "Exact";
         let rules = list(wanted, "resourceRules");
-        let is_meant = ((rules.is_empty() && !of_policy)
-            || rules.iter().any(|rule| self.is_meant(rule, exact)))
-            && !list(wanted, "excludeResourceRules").iter().any(|rule| self.is_meant(rule, exact))
+        let is_matched = ((rules.is_empty() && !of_policy)
+            || rules.iter().any(|rule| self.selects_creation(rule, exact)))
+            && !list(wanted, "excludeResourceRules").iter().any(|rule| self.selects_creation(rule, exact))
             && wanted.get("objectSelector").is_none_or(|selector| selects(selector, labels(self.object)));
         match wanted.get("namespaceSelector") {
-            Some(selector) if is_meant => self.is_namespace_selected(selector),
-            _ => is_meant.into(),
+            Some(selector) if is_matched => self.is_namespace_selected(selector),
+            _ => is_matched.into(),
         }
     }
 
@@ -48,11 +48,11 @@ impl Created<'_> {
         selects_by(selector, NAME_LABEL, own).map_or(Match::Unknown, Match::from)
     }
 
-    /// Why it is not known whether a `namespaceSelector` selects this object.
+    /// Returns the reason why the result of a `namespaceSelector` is unknown.
     pub(super) fn unknown_labels(&self) -> String {
         match self.namespace.unwrap_or_default() {
-            "" => "the labels of the object's namespace are not known".into(),
-            name => format!("the labels of namespace {name} are not known"),
+            "" => "the labels of the namespace are unknown".into(),
+            name => format!("the labels of namespace {name} are unknown"),
         }
     }
 
@@ -60,7 +60,7 @@ impl Created<'_> {
         self.gvk.kind == "Namespace" && self.gvk.group.is_empty()
     }
 
-    /// Returns the labels of its namespace. A server gives each namespace a label with its name.
+    /// Returns the labels of the namespace, including the one with its name that the API server sets.
     pub(super) fn labels_of_namespace(&self) -> Option<Map> {
         let is_namespace = self.is_namespace();
         let namespace =
@@ -71,8 +71,8 @@ impl Created<'_> {
         Some(all)
     }
 
-    /// Whether a rule is about creating this. Unless it says otherwise, it is about all versions.
-    fn is_meant(&self, rule: &Node, exact: bool) -> bool {
+    /// Returns true if a rule matches the creation of this object. By default it matches all versions.
+    fn selects_creation(&self, rule: &Node, exact: bool) -> bool {
         let has = |field: &str, own: &str| {
             list(rule, field)
                 .iter()

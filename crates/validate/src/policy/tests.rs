@@ -30,10 +30,13 @@ fn found(policies: &[&str], name: &str, namespace: &str, replicas: &str) -> Vec<
 }
 
 #[test]
-fn policies_are_asked_of_what_their_bindings_select() {
+fn policies_apply_to_objects_that_bindings_select() {
     let all = [POLICY, BINDING, PARAMETER, NAMESPACE];
-    let refused = vec![(Severity::Error, "the policy few refuses this: too many replicas".to_string())];
-    assert_eq!(found(&all, "web", "a", "replicas: 5,"), refused);
+    let denied = vec![(
+        Severity::Error,
+        "ValidatingAdmissionPolicy few denies the object: too many replicas".to_string(),
+    )];
+    assert_eq!(found(&all, "web", "a", "replicas: 5,"), denied);
     assert_eq!(found(&all, "web", "a", "replicas: 3,"), []);
     assert_eq!(found(&all, "free", "a", "replicas: 5,"), [], "the condition excludes it");
     let other = NAMESPACE.replace("name: a, labels: {team: a}", "name: b");
@@ -48,15 +51,14 @@ fn policies_are_asked_of_what_their_bindings_select() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_a_warning() {
-    let warning = |why: &str| vec![(Severity::Warning, format!("the policy few was not checked: {why}"))];
+fn policies_that_cannot_be_evaluated_are_warnings() {
+    let warning = |why: &str| {
+        vec![(Severity::Warning, format!("ValidatingAdmissionPolicy few was not checked: {why}"))]
+    };
     let lone = [POLICY, BINDING, NAMESPACE];
-    assert_eq!(
-        found(&lone, "web", "a", "replicas: 5,"),
-        warning("its parameters are not among the manifests")
-    );
+    assert_eq!(found(&lone, "web", "a", "replicas: 5,"), warning("no parameter object among the manifests"));
     let all = [POLICY, BINDING, PARAMETER, NAMESPACE];
-    let default = "there is no `replicas` here, and a server may fill it in";
+    let default = "no such key: `replicas`, but the API server may set it";
     assert_eq!(found(&all, "web", "a", ""), warning(default));
     for expression in [
         "authorizer.path('/x').check('get').allowed()",
@@ -71,7 +73,7 @@ fn what_cannot_be_judged_is_a_warning() {
 }
 
 #[test]
-fn unknown_namespace_labels_are_a_warning_where_they_matter() {
+fn unknown_namespace_labels_are_a_warning_if_the_policy_denies() {
     let with = |selector: &str, constraint: &str, name: &str, replicas: &str| {
         let binding = BINDING.replace("matchLabels: {team: a}", selector);
         let policy =
@@ -79,7 +81,7 @@ fn unknown_namespace_labels_are_a_warning_where_they_matter() {
         found(&[&policy, &binding, PARAMETER], name, "a", replicas)
     };
     let team = "matchLabels: {team: a}";
-    let message = "the policy few was not checked: the labels of namespace a are not known";
+    let message = "ValidatingAdmissionPolicy few was not checked: the labels of namespace a are unknown";
     let warning = vec![(Severity::Warning, message.to_string())];
     assert_eq!(with(team, "", "web", "replicas: 5,"), warning);
     assert_eq!(with("matchExpressions: [{key: team, operator: Exists}]", "", "web", "replicas: 5,"), warning);
@@ -98,9 +100,12 @@ fn unknown_namespace_labels_are_a_warning_where_they_matter() {
             "{selector} {constraint} {name} {replicas}"
         );
     }
-    let refused = vec![(Severity::Error, "the policy few refuses this: too many replicas".to_string())];
+    let denied = vec![(
+        Severity::Error,
+        "ValidatingAdmissionPolicy few denies the object: too many replicas".to_string(),
+    )];
     for selector in ["", "matchLabels: {kubernetes.io/metadata.name: a}"] {
-        assert_eq!(with(selector, "", "web", "replicas: 5,"), refused, "{selector}");
+        assert_eq!(with(selector, "", "web", "replicas: 5,"), denied, "{selector}");
     }
 }
 
@@ -114,7 +119,7 @@ fn keys_copied_from_secrets_are_not_shown() {
     let nodes: Vec<Node> =
         [&policy, &binding, PARAMETER].iter().map(|text| text.parse().expect("test text")).collect();
     let options = ValidateOptions::default().with_policies(&nodes);
-    for (tier, why) in [("topsecret5", "a key is missing"), ("replicas", "a key is missing here, and")] {
+    for (tier, why) in [("topsecret5", "a key is missing"), ("replicas", "a key is missing, but")] {
         let secret = format!(
             "{{apiVersion: v1, kind: Secret, metadata: {{name: s, namespace: a}}, stringData: {{tier: {tier}}}}}"
         );
@@ -125,8 +130,10 @@ fn keys_copied_from_secrets_are_not_shown() {
 }
 
 #[test]
-fn evaluation_errors_are_refusals_unless_the_policy_ignores_them() {
-    let refused = |why: &str| vec![(Severity::Error, format!("the policy few cannot be evaluated: {why}"))];
+fn evaluation_errors_deny_unless_failure_policy_is_ignore() {
+    let denied = |why: &str| {
+        vec![(Severity::Error, format!("ValidatingAdmissionPolicy few cannot be evaluated: {why}"))]
+    };
     let with = |expression: &str, failure: &str| {
         let policy = POLICY
             .replace("object.spec.replicas <= variables.most", &format!("\"{expression}\""))
@@ -134,15 +141,15 @@ fn evaluation_errors_are_refusals_unless_the_policy_ignores_them() {
         found(&[&policy, BINDING, PARAMETER, NAMESPACE], "web", "a", "replicas: 5,")
     };
     let missing = "object.metadata.labels.owner == 'me'";
-    assert_eq!(with(missing, ""), refused("there is no `labels`"));
-    assert_eq!(with(missing, "failurePolicy: Fail, "), refused("there is no `labels`"));
-    assert_eq!(with("int(object.metadata.name) > 3", ""), refused("`int` does not accept its arguments"));
-    assert_eq!(with("params.data.least <= '3'", ""), refused("there is no `least`"));
-    assert_eq!(with("object.metadata.name > 3", ""), refused("a value has another type than it needs"));
+    assert_eq!(with(missing, ""), denied("no such key: `labels`"));
+    assert_eq!(with(missing, "failurePolicy: Fail, "), denied("no such key: `labels`"));
+    assert_eq!(with("int(object.metadata.name) > 3", ""), denied("invalid arguments for `int`"));
+    assert_eq!(with("params.data.least <= '3'", ""), denied("no such key: `least`"));
+    assert_eq!(with("object.metadata.name > 3", ""), denied("a value has the wrong type"));
     let ignored = with(missing, "failurePolicy: Ignore, ");
     assert_eq!(ignored.len(), 1);
     assert_eq!(ignored[0].0, Severity::Note);
     let variable = POLICY.replace("int(params.data.most)", "int(params.data.name)");
     let found = found(&[&variable, BINDING, PARAMETER, NAMESPACE], "web", "a", "replicas: 5,");
-    assert_eq!(found, refused("there is no `name`"), "the variable has no value");
+    assert_eq!(found, denied("no such key: `name`"), "the variable has no value");
 }

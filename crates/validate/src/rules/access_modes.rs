@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "access-modes",
-        meaning: "A volume or claim has no access mode, an unknown one, or some that do not go together.",
+        meaning: "A volume or claim has no access mode, an unknown one, or modes that cannot be combined.",
         remedy: "Use `ReadWriteOnce`, `ReadOnlyMany` or `ReadWriteMany`, or `ReadWriteOncePod` alone.",
     },
-    why: "The storage provider selects volumes by their access modes.",
+    why: "The storage provisioner selects and binds volumes by access mode, so a claim with invalid modes is never \
+          created and its Pods stay pending.",
+    suppress: "A provisioner-specific tool rewrites the modes before the claim is applied.",
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes",
     example: "\
 apiVersion: v1
@@ -36,14 +38,14 @@ fn is_mode(text: &str) -> bool {
 fn modes(of: Subject<'_>, faults: &mut Faults) {
     let modes = of.list("accessModes");
     if modes.is_empty() {
-        faults.field(of, "accessModes", "there must be an access mode");
+        faults.field(of, "accessModes", "at least one access mode is required");
     }
     if modes.len() > 1 && modes.iter().any(|mode| mode.as_str() == Some("ReadWriteOncePod")) {
-        faults.field(of, "accessModes", "`ReadWriteOncePod` goes with no other mode");
+        faults.field(of, "accessModes", "`ReadWriteOncePod` may not be used with other access modes");
     }
 }
 
-/// Volumes within other objects need no mode.
+/// Volumes inside other objects need no access mode.
 fn modes_of_volume(of: Subject<'_>, faults: &mut Faults) {
     if of.kind() == "PersistentVolume" {
         modes(of, faults);

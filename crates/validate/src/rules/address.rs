@@ -7,10 +7,11 @@ use crate::names::is_dns_subdomain;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "address",
-        meaning: "An IP address or a network is invalid.",
-        remedy: "Write an IPv4 or IPv6 address, or a network such as `10.0.0.0/8`.",
+        meaning: "An IP address or CIDR is invalid.",
+        remedy: "Use an IPv4 or IPv6 address, or a CIDR such as `10.0.0.0/8`.",
     },
-    why: "The API server parses these fields; host names are not resolved.",
+    why: "The API server parses these fields as addresses. Host names are not resolved.",
+    suppress: "The address is a placeholder for a tool that fills it in later.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/",
     example: pod!("hostAliases: [{ip: 10.0.0.300, hostnames: [db]}]"),
     fix: ("10.0.0.300", "10.0.0.30"),
@@ -30,7 +31,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 };
 
 const ADDRESS: TextForm = (|text| text.parse::<IpAddr>().is_ok(), "an IP address");
-const NETWORK: &str = "a network such as `10.0.0.0/8`";
+const NETWORK: &str = "a CIDR such as `10.0.0.0/8`";
 
 fn slice(of: Subject<'_>, faults: &mut Faults) {
     let is_address: fn(&str) -> bool = match of.text_or_empty("addressType") {
@@ -43,7 +44,7 @@ fn slice(of: Subject<'_>, faults: &mut Faults) {
         for (k, address) in addresses.into_iter().flatten().enumerate() {
             if !is_address(address.as_str().unwrap_or_default()) {
                 let path = [Field("endpoints"), Entry(i), Field("addresses"), Entry(k)];
-                faults.at(of, &path, "this is no address of `addressType`");
+                faults.at(of, &path, "this must be an address of type `addressType`");
             }
         }
     }
@@ -51,12 +52,12 @@ fn slice(of: Subject<'_>, faults: &mut Faults) {
 
 fn subset(of: Subject<'_>, faults: &mut Faults) {
     if of.list("addresses").is_empty() && of.list("notReadyAddresses").is_empty() {
-        faults.field(of, "addresses", "there must be `addresses` or `notReadyAddresses`");
+        faults.field(of, "addresses", "must specify `addresses` or `notReadyAddresses`");
     }
 }
 
 fn networks(of: Subject<'_>, faults: &mut Faults) {
     if !(1..=2).contains(&of.list("cidrs").len()) {
-        faults.field(of, "cidrs", "there must be one network, or one of each family");
+        faults.field(of, "cidrs", "must have one CIDR, or one per IP family");
     }
 }

@@ -1,13 +1,13 @@
 use super::prelude::*;
 
-/// The text eight times.
+/// Repeats a text eight times.
 macro_rules! eight {
     ($text:expr) => {
         concat!($text, $text, $text, $text, $text, $text, $text, $text)
     };
 }
 
-/// Sixteen annotations for each letter, all with the same long text.
+/// Creates sixteen annotations for each letter, all with the same long text.
 macro_rules! keys {
     ($($letter:literal)*) => {
         concat!($(keys!(of $letter: "0" "1" "2" "3" "4" "5" "6" "7" "8" "9" "a" "b" "c" "d" "e" "f")),*)
@@ -17,7 +17,7 @@ macro_rules! keys {
     };
 }
 
-/// A ConfigMap with such annotations.
+/// Creates a ConfigMap with such annotations.
 macro_rules! annotated {
     ($($letter:literal)*) => {
         concat!(
@@ -33,10 +33,12 @@ macro_rules! annotated {
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "annotations",
-        meaning: "The annotations of an object have more than 256 KiB together.",
-        remedy: "Keep large texts in a ConfigMap or outside of the cluster. `kubectl apply --server-side` writes no copy of the object into its annotations.",
+        meaning: "The annotations of an object are larger than 256 KiB in total.",
+        remedy: "Move large texts to a ConfigMap or out of the cluster. Use `kubectl apply --server-side`, which does not store a copy of the object in an annotation.",
     },
-    why: "The API server limits the size of all keys and values of annotations together.",
+    why: "The limit applies to all keys and values together, including the `last-applied-configuration` of \
+          client-side `kubectl apply`. Large CustomResourceDefinitions and dashboards often exceed it.",
+    suppress: "A transformer removes the annotations after the build.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/",
     example: annotated!("a" "b" "c" "d" "e" "f"),
     fix: (keys!("b" "c" "d" "e" "f"), ""),
@@ -47,6 +49,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 fn size(of: Subject<'_>, field: &str, faults: &mut Faults) {
     let sizes = of.map(field).map(|(key, value)| key.len() + value.as_str().map_or(0, str::len));
     if sizes.sum::<usize>() > 256 * 1024 {
-        faults.field(of, field, "annotations have at most 262144 bytes together");
+        faults.field(of, field, "annotations must not exceed 262144 bytes in total");
     }
 }

@@ -4,9 +4,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "budget",
         meaning: "A PodDisruptionBudget has both `minAvailable` and `maxUnavailable`.",
-        remedy: "Keep one of the two; a patch removes the other one by `null`.",
+        remedy: "Remove one of the two. In a patch, set it to `null`.",
     },
-    why: "The two limits can contradict each other, so only one is allowed.",
+    why: "The two limits can contradict each other. A typical cause is an overlay that sets one field while its \
+          base sets the other, which leaves the workload without protection during node drains.",
+    suppress: "A later transformer removes one of the fields.",
     documentation: "https://kubernetes.io/docs/tasks/run-application/configure-pdb/",
     example: "\
 apiVersion: policy/v1
@@ -21,6 +23,6 @@ spec: {minAvailable: 1, maxUnavailable: 1}
 
 fn budget(of: Subject<'_>, faults: &mut Faults) {
     if of.count(&["minAvailable", "maxUnavailable"]) == 2 {
-        faults.field(of, "maxUnavailable", "a budget has `minAvailable` or `maxUnavailable`, not both");
+        faults.field(of, "maxUnavailable", "`minAvailable` and `maxUnavailable` cannot both be set");
     }
 }

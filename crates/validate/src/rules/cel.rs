@@ -3,10 +3,13 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "cel",
-        meaning: "A CEL validation rule failed, of a CustomResourceDefinition or of an admission policy.",
-        remedy: "The message is that of the rule. Change the values that its expression names, or fix the expression if it does not compile.",
+        meaning: "A CEL validation rule of a CustomResourceDefinition or admission policy failed.",
+        remedy: "Change the values that the expression refers to. If the expression does not compile, fix it.",
     },
-    why: "Expressions in `x-kubernetes-validations` and in a ValidatingAdmissionPolicy of the build are evaluated as on a server. One that cannot be decided without a cluster is a warning.",
+    why: "Expressions in `x-kubernetes-validations`, and in each ValidatingAdmissionPolicy of the build, are \
+          evaluated as for the creation of the object. The message is the one of the rule. An expression that \
+          depends on the cluster is reported as a warning.",
+    suppress: "The policy of the build is not bound in the cluster to which the object is deployed.",
     documentation: "https://kubernetes.io/docs/reference/using-api/cel/",
     example: "\
 apiVersion: example.com/v1
@@ -27,12 +30,12 @@ spec: {least: 3, most: 2}
     ..ValidationRule::DEFAULT
 };
 
-const EXPRESSION: TextForm = (is_expression, "an expression of CEL");
+const EXPRESSION: TextForm = (is_expression, "a CEL expression");
 
 #[cfg(feature = "cel")]
 use crate::cel::may_be_expression as is_expression;
 
-/// Accepts all expressions: without CEL none can be checked.
+/// Accepts every text, since expressions cannot be checked without CEL.
 #[cfg(not(feature = "cel"))]
 fn is_expression(_: &str) -> bool {
     true

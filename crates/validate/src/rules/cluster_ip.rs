@@ -5,10 +5,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "cluster-ip",
-        meaning: "`clusterIP` is no IP address, or does not fit the type of the Service.",
-        remedy: "Use an IP address, or `None` for a headless Service; usually the field is left out.",
+        meaning: "`clusterIP` is not an IP address, or does not match the type of the Service.",
+        remedy: "Remove the field, or use an IP address. Use `None` for a headless Service.",
     },
-    why: "Services of type `ExternalName` have no address, and headless Services have the type `ClusterIP`. `None` is written with a capital letter.",
+    why: "Services of type `ExternalName` have no cluster IP, and only Services of type `ClusterIP` can be \
+          headless. The value `None` is case-sensitive.",
+    suppress: "Another tool replaces `clusterIP` before the Service is created.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#headless-services",
     example: "\
 apiVersion: v1
@@ -34,15 +36,15 @@ fn address(of: Subject<'_>, faults: &mut Faults) {
     let own = of.text_or_empty("clusterIP");
     match of.text_or_empty("type") {
         "ExternalName" if !own.is_empty() => {
-            faults.field(of, "clusterIP", "a service of type `ExternalName` has no address");
+            faults.field(of, "clusterIP", "may not be set for Services of type `ExternalName`");
         }
         "NodePort" | "LoadBalancer" if own == "None" => {
-            faults.field(of, "clusterIP", "a service without an address is of type `ClusterIP`");
+            faults.field(of, "clusterIP", "may be `None` only for Services of type `ClusterIP`");
         }
         _ => {}
     }
     let first = of.list("clusterIPs").first().and_then(Node::as_str);
     if first.is_some_and(|first| !own.is_empty() && first != own) {
-        faults.field(of, "clusterIPs", "the first of them must be `clusterIP`");
+        faults.field(of, "clusterIPs", "the first entry must equal `clusterIP`");
     }
 }

@@ -4,9 +4,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "combination",
         meaning: "A value of a custom resource does not satisfy `allOf`, `anyOf`, `oneOf` or `not` of its schema.",
-        remedy: "Look at the alternatives in the CustomResourceDefinition. Often exactly one of several fields must be set.",
+        remedy: "Compare the value with the alternatives in the CustomResourceDefinition. Often exactly one of several fields must be set.",
     },
-    why: "The CustomResourceDefinition combines several schemas, and the value satisfies too few or too many of them.",
+    why: "A CRD author uses these keywords for fields that exclude or require each other. An overlay that adds one \
+          alternative to the one in the base violates them.",
+    suppress: "The installed CRD has other alternatives than the one in the build.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema",
     example: "\
 apiVersion: example.com/v1

@@ -6,9 +6,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "container-name",
         meaning: "A container and an init container have the same name.",
-        remedy: "Rename one of the two.",
+        remedy: "Rename one of the containers.",
     },
-    why: "Logs, `kubectl exec` and the status of a Pod identify containers by name.",
+    why: "Logs, `kubectl exec` and the Pod status identify containers by name, so a name must be unique across both \
+          lists.",
+    suppress: "A generator renames the containers after the build.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/pods/init-containers/",
     example: pod!("initContainers: [{name: web, image: busybox}]"),
     fix: ("initContainers: [{name: web", "initContainers: [{name: prepare"),
@@ -16,14 +18,14 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-/// Duplicates within one list are found by the schema.
+/// Duplicates within one list are reported by the schema traversal.
 fn names(of: Subject<'_>, faults: &mut Faults) {
     let init: FxHashSet<&str> = of.list("initContainers").iter().map(|c| text_of(c, "name")).collect();
     for (i, container) in of.list("containers").iter().enumerate() {
         let name = text_of(container, "name");
         if !name.is_empty() && init.contains(name) {
             let path = [Field("containers"), Entry(i), Field("name")];
-            faults.at(of, &path, "an init container has the same name");
+            faults.at(of, &path, "duplicate container name: an init container has the same name");
         }
     }
 }

@@ -5,9 +5,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "data-key",
         meaning: "A key of a ConfigMap or Secret is invalid, or is in both `data` and `binaryData`.",
-        remedy: "Use letters, digits, `-`, `_` and `.`, and each key once.",
+        remedy: "Use letters, digits, `-`, `_` and `.`, and each key in one of the two fields only.",
     },
-    why: "Keys become names of files when the object is mounted.",
+    why: "Keys become file names when the object is mounted. The whole ConfigMap or Secret is missing in the \
+          cluster if one key is invalid.",
+    suppress: "The key is a placeholder that another program replaces.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/configmap/#configmap-object",
     example: "\
 apiVersion: v1
@@ -19,7 +21,7 @@ data: {conf/mode: \"yes\"}
     checks: &[
         (
             "ConfigMapKeySelector key; SecretKeySelector key",
-            Check::FilledText((is_data_key, "a key of letters, digits, `-`, `_` and `.`")),
+            Check::FilledText((is_data_key, "a key of alphanumeric characters, `-`, `_` or `.`")),
         ),
         ("ConfigMap data binaryData; Secret data stringData", Check::Field(keys)),
         ("ConfigMap", Check::Type(duplicates)),
@@ -29,7 +31,7 @@ data: {conf/mode: \"yes\"}
 
 fn keys(of: Subject<'_>, field: &str, faults: &mut Faults) {
     for key in of.entries(field).iter().map(|entry| &entry.key).filter(|key| !is_data_key(&key.text)) {
-        let message = "a key has letters, digits, `-`, `_` and `.`";
+        let message = "a key must consist of alphanumeric characters, `-`, `_` or `.`";
         faults.below(&[Field(field), Field(&key.text)], key.meta.span, message);
     }
 }
@@ -39,7 +41,7 @@ fn duplicates(of: Subject<'_>, faults: &mut Faults) {
     for key in of.entries("binaryData").iter().map(|entry| &entry.key) {
         if texts.is_some_and(|texts| texts.contains_key(&key.text)) {
             let path = [Field("binaryData"), Field(&key.text)];
-            faults.below(&path, key.meta.span, "this key is in `data`, too");
+            faults.below(&path, key.meta.span, "duplicate of a key in `data`");
         }
     }
 }

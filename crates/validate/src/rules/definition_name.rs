@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "definition-name",
-        meaning: "The name of a CustomResourceDefinition or APIService does not match its spec.",
-        remedy: "Name a CustomResourceDefinition `PLURAL.GROUP` and an APIService `VERSION.GROUP`.",
+        meaning: "The name of a CustomResourceDefinition or APIService does not match its `spec`.",
+        remedy: "Name a CustomResourceDefinition `PLURAL.GROUP`, and an APIService `VERSION.GROUP`.",
     },
-    why: "The name guarantees that a group defines each plural once. A `namePrefix` breaks it.",
+    why: "The required name guarantees that each plural is defined only once per group. A common cause is a \
+          `namePrefix` or `nameSuffix` that also applies to CRDs.",
+    suppress: "Another tool restores the name before the CRD is applied.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#create-a-customresourcedefinition",
     example: "\
 apiVersion: apiextensions.k8s.io/v1
@@ -30,12 +32,12 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn name(of: Subject<'_>, first: &[&str], called: &str, faults: &mut Faults) {
+fn name(of: Subject<'_>, first: &[&str], field: &str, faults: &mut Faults) {
     let text = |path: &[&str]| of.node.get_path(path).and_then(Node::as_str).unwrap_or_default();
     let name = format!("{}.{}", text(first), text(&["spec", "group"]));
     if of.is_whole && text(&["metadata", "name"]) != name {
         let at = of.node.get_path(&["metadata", "name"]).unwrap_or(of.node).span();
-        let message = format!("the name must be the {called}, a dot and the group");
+        let message = format!("the name must be `{field}.group`");
         faults.below(&[Field("metadata"), Field("name")], at, message);
     }
 }

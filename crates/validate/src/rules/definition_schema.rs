@@ -6,9 +6,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "definition-schema",
         meaning: "The schema of a CustomResourceDefinition is not structural.",
-        remedy: "Give each field a type, and use only the keywords that the API server supports.",
+        remedy: "Set the type of each field, and use only keywords that the API server supports.",
     },
-    why: "The API server prunes and validates by this schema, so it must know the type of each field.",
+    why: "The API server prunes unknown fields and validates objects by this schema, so it must know the type of \
+          each field. Without the CRD, every custom resource of its kind fails.",
+    suppress: "A generator such as controller-gen completes the schema later.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema",
     example: "\
 apiVersion: apiextensions.k8s.io/v1
@@ -30,17 +32,17 @@ spec:
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
-/// What has no meaning in a definition, or takes a server too long.
+/// Keywords that the API server rejects, because they have no meaning in a CRD or are too expensive.
 const REFUSED: [&str; 3] = ["$ref", "dependencies", "patternProperties"];
 
-/// Keywords whose schemas only say more of the values that the schema around them describes.
+/// Keywords whose schemas only add constraints to the surrounding schema.
 const ALTERNATIVES: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 
-/// What such schemas do not say.
+/// Keywords that are not allowed in such schemas.
 const OUTSIDE_ALONE: [&str; 5] = ["type", "title", "description", "default", "additionalProperties"];
 
 fn schema(of: Subject<'_>, faults: &mut Faults) {
-    // Those of v1beta1 might be without.
+    // In v1beta1 the schema is optional.
     if of.object.get("apiVersion").and_then(Node::as_str) != Some("apiextensions.k8s.io/v1") {
         return;
     }
@@ -48,18 +50,18 @@ fn schema(of: Subject<'_>, faults: &mut Faults) {
         of.get("schema").and_then(|schema| schema.get("openAPIV3Schema")).filter(|root| !root.is_null());
     let Some(root) = root else {
         let path = [Field("schema"), Field("openAPIV3Schema")];
-        let message = "the schema of this version is missing";
+        let message = "schemas are required for each version";
         return faults.below(&path, of.place("schema"), message);
     };
     let path = vec![Field("schema"), Field("openAPIV3Schema")];
     let mut walk = SchemaOfDefinition { path, faults };
     if root.get("type").and_then(Node::as_str).is_some_and(|name| TYPES.contains(&name) && name != "object") {
-        walk.tell(&["type"], root.span(), "an object has the type `object`");
+        walk.report(&["type"], root.span(), "must be `object` at the root");
     }
     walk.structural(root);
 }
 
-/// A walk over the schemas of a definition.
+/// A traversal of the schemas of a CRD.
 struct SchemaOfDefinition<'n, 'f> {
     path: Vec<Below<'n>>,
     faults: &'f mut Faults,
@@ -75,16 +77,16 @@ fn is_there(schema: &Node, keyword: &str) -> bool {
 }
 
 impl<'n> SchemaOfDefinition<'n, '_> {
-    fn tell(&mut self, below: &[&'n str], at: Span, message: impl Into<String>) {
+    fn report(&mut self, below: &[&'n str], at: Span, message: impl Into<String>) {
         let path: Vec<Below<'n>> =
             self.path.iter().copied().chain(below.iter().map(|name| Field(name))).collect();
         self.faults.below(&path, at, message);
     }
 
-    /// Of a keyword of a schema.
+    /// Reports a keyword of a schema.
     fn keyword(&mut self, schema: &'n Node, keyword: &'n str, message: impl Into<String>) {
         let at = schema.get(keyword).map_or(schema.span(), Node::span);
-        self.tell(&[keyword], at, message);
+        self.report(&[keyword], at, message);
     }
 
     fn within(&mut self, steps: &[Below<'n>], work: impl FnOnce(&mut Self)) {
@@ -93,7 +95,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         self.path.truncate(self.path.len() - steps.len());
     }
 
-    /// A schema that says what a value is. What is neither a map nor null is told elsewhere.
+    /// Checks a schema that describes a value. A schema that is neither a map nor null is reported elsewhere.
     fn structural(&mut self, schema: &'n Node) {
         if schema.as_map().is_none() && !schema.is_null() {
             return;
@@ -102,12 +104,13 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         self.map_type(schema);
         self.list_type(schema);
         let is_empty = |value: &Node| value.is_null() || value.as_map().is_some_and(Map::is_empty);
-        let told = REFUSED.into_iter().filter(|keyword| schema.get(keyword).is_some_and(|v| !is_empty(v)));
-        for keyword in told {
-            self.keyword(schema, keyword, format!("a definition has no `{keyword}`"));
+        let forbidden =
+            REFUSED.into_iter().filter(|keyword| schema.get(keyword).is_some_and(|v| !is_empty(v)));
+        for keyword in forbidden {
+            self.keyword(schema, keyword, format!("`{keyword}` is not supported in CRDs"));
         }
         if is_true(schema.get("uniqueItems")) {
-            let message = "this takes too long to check: `x-kubernetes-list-type: set` says the same";
+            let message = "`uniqueItems` cannot be true: use `x-kubernetes-list-type: set`";
             self.keyword(schema, "uniqueItems", message);
         }
         self.pattern(schema);
@@ -123,15 +126,15 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         let name = word(schema, "type").filter(|name| !name.is_empty());
         match name {
             Some(name) if !TYPES.contains(&name) => {
-                let message = format!("there is no such type: it is one of `{}`", TYPES.join("`, `"));
+                let message = format!("unknown type: must be one of `{}`", TYPES.join("`, `"));
                 self.keyword(schema, "type", message);
             }
             Some(_) => {}
             None if is_open || is_there(schema, "type") => {}
-            None => self.keyword(schema, "type", "the type is missing"),
+            None => self.keyword(schema, "type", "`type` is required for each field"),
         }
         if name == Some("array") && schema.get("items").is_none_or(Node::is_null) {
-            self.keyword(schema, "items", "a list needs the schema of its `items`");
+            self.keyword(schema, "items", "`items` is required if the type is `array`");
         }
     }
 
@@ -139,7 +142,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         const KEYWORD: &str = "x-kubernetes-map-type";
         match word(schema, KEYWORD) {
             Some("atomic" | "granular") if word(schema, "type") != Some("object") => {
-                self.keyword(schema, KEYWORD, "only what has the type `object` has this");
+                self.keyword(schema, KEYWORD, "may be set only if the type is `object`");
             }
             Some("atomic" | "granular") | None => {}
             Some(_) => self.keyword(schema, KEYWORD, "this must be one of `atomic`, `granular`"),
@@ -152,21 +155,21 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         let has_keys = schema.get(KEYS).and_then(Node::as_list).is_some_and(|keys| !keys.is_empty());
         match word(schema, KEYWORD) {
             Some("atomic" | "set" | "map") if word(schema, "type") != Some("array") => {
-                self.keyword(schema, KEYWORD, "only what has the type `array` has this");
+                self.keyword(schema, KEYWORD, "may be set only if the type is `array`");
             }
             Some("map") if !has_keys => {
-                self.keyword(schema, KEYS, format!("`{KEYWORD}: map` needs the keys of its entries"));
+                self.keyword(schema, KEYS, format!("required if `{KEYWORD}` is `map`"));
             }
             Some("map") => self.keys(schema, KEYS),
             Some("atomic" | "set") | None if has_keys => {
-                self.keyword(schema, KEYS, format!("keys need `{KEYWORD}: map`"));
+                self.keyword(schema, KEYS, format!("may be set only if `{KEYWORD}` is `map`"));
             }
             Some("atomic" | "set") | None => {}
             Some(_) => self.keyword(schema, KEYWORD, "this must be one of `atomic`, `set`, `map`"),
         }
     }
 
-    /// Each entry of a list has the fields that are its keys.
+    /// Checks that the list map keys are fields of each entry and always set.
     fn keys(&mut self, schema: &'n Node, keyword: &'n str) {
         let Some(items) = schema.get("items") else { return };
         let required = items.get("required").and_then(Node::as_list).map(Vec::as_slice).unwrap_or_default();
@@ -177,27 +180,23 @@ impl<'n> SchemaOfDefinition<'n, '_> {
             let is_sure = required.iter().any(|field| field.as_str() == Some(name))
                 || field.and_then(|field| field.get("default")).is_some_and(|default| !default.is_null());
             let message = match field {
-                None => "the entries have no such field",
-                Some(_) if !is_sure => "a field that is a key must be in `required`, or have a `default`",
+                None => "entries of the list have no such field",
+                Some(_) if !is_sure => "a list map key must be in `required` or have a `default`",
                 Some(_) => continue,
             };
             self.within(&[Field(keyword), Entry(index)], |walk| {
-                walk.tell(&[], key.span(), message);
+                walk.report(&[], key.span(), message);
             });
         }
     }
 
     fn pattern(&mut self, schema: &'n Node) {
         if let Some(why) = word(schema, "pattern").and_then(regexp::refusal) {
-            self.keyword(
-                schema,
-                "pattern",
-                format!("this is no regular expression as servers read it: {why}"),
-            );
+            self.keyword(schema, "pattern", format!("not a valid regular expression: {why}"));
         }
     }
 
-    /// The schemas of fields and entries.
+    /// Checks the schemas of fields and entries.
     fn below(&mut self, schema: &'n Node) {
         let fields = schema.get("properties").and_then(Node::as_map);
         for (name, field) in fields.into_iter().flat_map(Map::iter) {
@@ -210,7 +209,7 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         }
         let all = schema.get("additionalProperties").filter(|all| !all.is_null() && !is_true(Some(all)));
         if all.is_some() && fields.is_some_and(|fields| !fields.is_empty()) {
-            let message = "there are `properties`, which go with no other fields";
+            let message = "`additionalProperties` and `properties` are mutually exclusive";
             self.keyword(schema, "additionalProperties", message);
         }
     }
@@ -232,14 +231,14 @@ impl<'n> SchemaOfDefinition<'n, '_> {
         }
     }
 
-    /// A schema that says more of a value. That of numbers or texts has the two types in its alternatives.
+    /// Checks a schema that only adds constraints. For `x-kubernetes-int-or-string` it may contain the two types.
     fn alternative(&mut self, schema: &'n Node, is_number_or_text: bool) {
-        let told = OUTSIDE_ALONE.into_iter().filter(|keyword| is_there(schema, keyword));
-        for keyword in told.filter(|keyword| !is_number_or_text || *keyword != "type") {
+        let forbidden = OUTSIDE_ALONE.into_iter().filter(|keyword| is_there(schema, keyword));
+        for keyword in forbidden.filter(|keyword| !is_number_or_text || *keyword != "type") {
             self.keyword(
                 schema,
                 keyword,
-                format!("`{keyword}` stands in no alternative, but in the schema around"),
+                format!("`{keyword}` is not allowed in an alternative: move it to the surrounding schema"),
             );
         }
         self.pattern(schema);

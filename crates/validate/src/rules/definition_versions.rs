@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "definition-versions",
-        meaning: "Not exactly one version of a CustomResourceDefinition is stored.",
+        meaning: "A CustomResourceDefinition does not have exactly one storage version.",
         remedy: "Set `storage: true` in exactly one version.",
     },
-    why: "The API server converts all objects to that version before it stores them.",
+    why: "The API server stores all objects in this version. A patch that adds a new version often forgets to \
+          change the flag of the old one.",
+    suppress: "The versions are completed by a patch outside of the build.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/",
     example: "\
 apiVersion: apiextensions.k8s.io/v1
@@ -28,6 +30,6 @@ fn versions(of: Subject<'_>, faults: &mut Faults) {
     let versions = of.list("versions");
     let stored = versions.iter().filter(|version| is_true(version.get("storage"))).count();
     if !versions.is_empty() && stored != 1 {
-        faults.field(of, "versions", "just one version must be the one that is stored");
+        faults.field(of, "versions", "exactly one version must have `storage: true`");
     }
 }

@@ -21,10 +21,13 @@ ports: [{port: 80}]
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "deprecated-api",
-        meaning: "A coming Kubernetes release will not serve the API version.",
-        remedy: "Use the version that the help names, before the cluster is upgraded.",
+        meaning: "The API version is deprecated and will be removed in a later Kubernetes release.",
+        remedy: "Migrate to the version in the help before you upgrade the cluster.",
     },
-    why: "The server still accepts the version, and returns a warning.",
+    why: "The server still accepts the version and returns a warning. After the upgrade that removes it, \
+          deployments fail.",
+    suppress: "The cluster is so old that it does not serve the replacement yet. Prefer `--kubernetes` with the \
+               release of that cluster.",
     documentation: "https://kubernetes.io/docs/reference/using-api/deprecation-policy/",
     example: DEPRECATED,
     fix: (DEPRECATED, CURRENT),

@@ -4,9 +4,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "dns",
         meaning: "The DNS settings of a Pod are incomplete or have too many entries.",
-        remedy: "Give `dnsPolicy: None` name servers in `dnsConfig`; use at most 3 name servers and 32 search domains.",
+        remedy: "With `dnsPolicy: None`, add name servers to `dnsConfig`. Use at most 3 name servers and 32 search domains.",
     },
-    why: "`dnsPolicy: None` ignores the DNS of the cluster, so the Pod has only what `dnsConfig` contains.",
+    why: "`dnsPolicy: None` disables the cluster DNS. Without name servers of its own, the Pod could not resolve \
+          any name.",
+    suppress: "An admission webhook injects the DNS configuration.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/dns-pod-service/#pod-dns-config",
     example: pod!("dnsPolicy: None"),
     fix: ("None\n", "None\n  dnsConfig: {nameservers: [10.0.0.53]}\n"),
@@ -17,14 +19,18 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 fn policy(of: Subject<'_>, faults: &mut Faults) {
     let servers = of.get("dnsConfig").and_then(|config| config.get("nameservers")).and_then(Node::as_list);
     if of.text("dnsPolicy") == Some("None") && servers.is_none_or(Vec::is_empty) {
-        faults.field(of, "dnsPolicy", "`dnsPolicy: None` needs `nameservers` in `dnsConfig`");
+        faults.field(
+            of,
+            "dnsPolicy",
+            "at least one entry in `dnsConfig.nameservers` is required if `dnsPolicy` is `None`",
+        );
     }
 }
 
 fn config(of: Subject<'_>, faults: &mut Faults) {
     for (field, most) in [("nameservers", 3), ("searches", 32)] {
         if of.list(field).len() > most {
-            faults.field(of, field, format!("there may be {most} of these at most"));
+            faults.field(of, field, format!("must not have more than {most} entries"));
         }
     }
 }

@@ -7,7 +7,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A value is not one of those that the field allows.",
         remedy: "Use one of the values that the message lists. They are case-sensitive.",
     },
-    why: "Fields such as `imagePullPolicy` or `pathType` take a fixed set of words.",
+    why: "Fields such as `imagePullPolicy` and `pathType` accept a fixed set of values. Usually only the case \
+          differs.",
+    suppress: "A newer Kubernetes release accepts the value, and the schema of the build is older.",
     documentation: "https://kubernetes.io/docs/reference/using-api/api-concepts/",
     example: container!("imagePullPolicy: always"),
     fix: ("always", "Always"),
@@ -43,5 +45,5 @@ const LIMIT_TYPE: TextForm = (
         matches!(text, "Pod" | "Container" | "PersistentVolumeClaim")
             || (text.contains('/') && is_qualified_name(text))
     },
-    "`Pod`, `Container`, `PersistentVolumeClaim`, or a name such as `example.com/Image`",
+    "`Pod`, `Container`, `PersistentVolumeClaim`or a qualified name such as `example.com/Image`",
 );

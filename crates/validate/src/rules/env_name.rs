@@ -4,16 +4,17 @@ use crate::names::is_env_name;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "env-name",
-        meaning: "The name of an environment variable is empty, or has `=` or a character that is not printable.",
+        meaning: "The name of an environment variable is empty, or contains `=` or a character that is not printable.",
         remedy: "Use printable ASCII characters without `=`.",
     },
-    why: "The container runtime passes variables as `NAME=value`.",
+    why: "The container runtime passes variables as `NAME=value`, so such a name cannot be represented.",
+    suppress: "A template engine replaces the name.",
     documentation: "https://kubernetes.io/docs/tasks/inject-data-application/define-environment-variable-container/",
     example: container!("env: [{name: \"MODE=A\", value: prod}]"),
     fix: ("\"MODE=A\"", "MODE_A"),
     checks: &[(
         "EnvVar name",
-        Check::FilledText((is_env_name, "a name of printable characters without `=`")),
+        Check::FilledText((is_env_name, "a name of printable ASCII characters without `=`")),
     )],
     ..ValidationRule::DEFAULT
 };

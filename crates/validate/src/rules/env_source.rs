@@ -4,10 +4,12 @@ use crate::quantity::Quantity;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "env-source",
-        meaning: "An environment variable has no source, several sources, or a source that does not exist.",
+        meaning: "An environment variable has no source, several sources, or an unsupported source.",
         remedy: "Use either `value` or one entry under `valueFrom`.",
     },
-    why: "A variable gets its value from one place. Only some fields of a Pod can be read by `fieldRef`.",
+    why: "A strategic merge patch that sets `value` keeps the `valueFrom` of the base, so the variable has two \
+          sources. `fieldRef` supports only some fields of a Pod.",
+    suppress: "An operator interprets the field in its own way.",
     documentation: "https://kubernetes.io/docs/tasks/inject-data-application/environment-variable-expose-pod-information/",
     example: container!(
         "env:
@@ -27,29 +29,29 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 
 fn variable(of: Subject<'_>, faults: &mut Faults) {
     if of.get("valueFrom").is_some() && !of.text_or_empty("value").is_empty() {
-        faults.field(of, "valueFrom", "a variable has a value or `valueFrom`, not both");
+        faults.field(of, "valueFrom", "may not be set if `value` is not empty");
     }
 }
 
-/// The fields that `fieldRef` can read, beside labels and annotations.
+/// The fields that `fieldRef` supports besides labels and annotations.
 const FIELDS: &str = "metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName status.hostIP \
                       status.hostIPs status.podIP status.podIPs";
 
 fn source(of: Subject<'_>, faults: &mut Faults) {
     if of.count(&["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"]) != 1 {
-        faults.value(of, "`valueFrom` must have one source");
+        faults.value(of, "must specify exactly one source");
     }
     let path = of.get("fieldRef").map_or("", |field| text_of(field, "fieldPath"));
     let is_entry = path.starts_with("metadata.annotations['") || path.starts_with("metadata.labels['");
     if !path.is_empty() && !is_entry && !FIELDS.split(' ').any(|known| known == path) {
-        let message = "a variable cannot have the value of this field";
+        let message = "unsupported field path";
         faults.at(of, &[Field("fieldRef"), Field("fieldPath")], message);
     }
 }
 
 fn source_of_all(of: Subject<'_>, faults: &mut Faults) {
     if of.count(&["configMapRef", "secretRef"]) != 1 {
-        faults.value(of, "this must have one source: `configMapRef` or `secretRef`");
+        faults.value(of, "must specify exactly one of `configMapRef` and `secretRef`");
     }
 }
 

@@ -4,10 +4,12 @@ use crate::names::{is_dns_1035_label, is_dns_label};
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "field-name",
-        meaning: "A name within an object, such as that of a container or a volume, is not a DNS label.",
+        meaning: "The name of a container, volume or other part of an object is not a DNS label.",
         remedy: "Use lowercase letters, digits and `-`, at most 63 characters.",
     },
-    why: "Such names become host names, or parts of the names of other objects.",
+    why: "These names become host names or parts of the names of other objects. Underscores and capital letters are \
+          the usual mistakes.",
+    suppress: "The name contains a placeholder that is replaced before the object is applied.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-label-names",
     example: "\
 apiVersion: v1
@@ -39,17 +41,19 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-const LABEL: TextForm = (is_dns_label, "a name of small letters, digits and `-`, of at most 63 characters");
+const LABEL: TextForm =
+    (is_dns_label, "a lowercase RFC 1123 label (lowercase letters, digits and `-`, at most 63 characters)");
 const LABEL_1035: TextForm =
-    (is_dns_1035_label, "a name of small letters, digits and `-` that begins with a letter");
-const IDENTIFIER: TextForm = (is_identifier, "a name of letters, digits and `_` that begins with no digit");
+    (is_dns_1035_label, "an RFC 1035 label (lowercase letters, digits and `-`, starting with a letter)");
+const IDENTIFIER: TextForm =
+    (is_identifier, "an identifier (letters, digits and `_`, not starting with a digit)");
 
 fn is_identifier(text: &str) -> bool {
     !text.starts_with(|c: char| c.is_ascii_digit())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Checks the names of claims, which become names of volumes.
+/// Checks the names of volumeClaimTemplates, which become names of volumes.
 fn claims(of: Subject<'_>, faults: &mut Faults) {
     for (i, claim) in of.list("volumeClaimTemplates").iter().enumerate() {
         let name = claim.get_path(&["metadata", "name"]).and_then(Node::as_str);

@@ -7,7 +7,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A finalizer is not a qualified name.",
         remedy: "Use a name with a domain, such as `example.com/cleanup`.",
     },
-    why: "Each finalizer belongs to a controller, which is identified by the domain. Only the names of Kubernetes itself have none.",
+    why: "A finalizer belongs to the controller that is identified by its domain. Only the finalizers of Kubernetes \
+          itself have no domain. An object with an unknown finalizer can never be deleted.",
+    suppress: "The finalizer is only a marker for a tool that removes it before deployment.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/",
     example: "\
 apiVersion: v1
@@ -28,7 +30,7 @@ fn finalizers(of: Subject<'_>, faults: &mut Faults) {
             faults.at(
                 of,
                 &[Field("finalizers"), Entry(i)],
-                "a finalizer is a name such as `example.com/name`",
+                "this must be a qualified name with a domain, such as `example.com/name`",
             );
         }
     }

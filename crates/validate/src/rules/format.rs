@@ -5,9 +5,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "format",
         meaning: "A string does not have the required format: a time, a duration, base64 or an IP address.",
-        remedy: "Write the value in the format that the message names.",
+        remedy: "Write the value in the format in the message.",
     },
-    why: "The API server cannot decode such a value. Values under `data` of a Secret are base64; plain text belongs under `stringData`.",
+    why: "The API server cannot decode such a value and rejects the whole object. A frequent mistake is plain text \
+          under `data` of a Secret, which must be base64; plain text belongs under `stringData`.",
+    suppress: "The value is encrypted and is decrypted before it is applied.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/secret/#restriction-names-data",
     example: "\
 apiVersion: v1

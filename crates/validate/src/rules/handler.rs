@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "handler",
-        meaning: "A probe or lifecycle hook has no handler, several handlers, or stands where none is allowed.",
-        remedy: "Use one of `exec`, `httpGet`, `tcpSocket` and `grpc`. Init containers have probes only with `restartPolicy: Always`.",
+        meaning: "A probe or lifecycle hook has no handler or several handlers, or is not allowed in its container.",
+        remedy: "Use exactly one of `exec`, `httpGet`, `tcpSocket` and `grpc`. Remove probes from init containers without `restartPolicy: Always`.",
     },
-    why: "The kubelet runs exactly one action per probe or hook.",
+    why: "The kubelet runs exactly one action for each probe or hook. A patch that replaces `httpGet` by `exec` \
+          must set `httpGet` to null, because a strategic merge keeps both.",
+    suppress: "A webhook adds the handler when the Pod is created.",
     documentation: "https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/",
     example: container!("livenessProbe: {periodSeconds: 5}"),
     fix: ("5", "5, tcpSocket: {port: 80}"),
@@ -22,12 +24,12 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 fn handler(of: Subject<'_>, faults: &mut Faults) {
     match of.count(&["exec", "httpGet", "tcpSocket", "grpc", "sleep"]) {
         1 => {}
-        0 => faults.value(of, "this needs a handler: `exec`, `httpGet` or `tcpSocket`"),
-        _ => faults.value(of, "there may be only one handler here"),
+        0 => faults.value(of, "must specify a handler: `exec`, `httpGet`, `tcpSocket` or `grpc`"),
+        _ => faults.value(of, "may not specify more than one handler"),
     }
     let exec = of.get("exec");
     if exec.is_some_and(|exec| exec.get("command").and_then(Node::as_list).is_none_or(Vec::is_empty)) {
-        faults.field(of, "exec", "`exec` needs a command");
+        faults.field(of, "exec", "`exec.command` is required");
     }
 }
 
@@ -35,7 +37,7 @@ fn header(of: Subject<'_>, faults: &mut Faults) {
     let is_token =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     if of.text("name").is_some_and(|name| !is_token(name)) {
-        faults.field(of, "name", "the name of a header has letters, digits and `-`");
+        faults.field(of, "name", "a valid HTTP header name must consist of alphanumeric characters or `-`");
     }
 }
 
@@ -46,7 +48,7 @@ fn init_containers(of: Subject<'_>, faults: &mut Faults) {
         }
         for field in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
             if container.get(field).is_some_and(|value| !value.is_null()) {
-                let message = "an init container has no probes and no lifecycle, unless it restarts always";
+                let message = "may not be set for init containers without `restartPolicy: Always`";
                 faults.at(of, &[Field("initContainers"), Entry(i), Field(field)], message);
             }
         }

@@ -9,7 +9,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A host of an Ingress is not a DNS name.",
         remedy: "Use a lowercase host name such as `shop.example.com` or `*.example.com`, without scheme and port.",
     },
-    why: "The host is compared with the `Host` header of requests. IP addresses are not allowed.",
+    why: "The Ingress controller compares the host with the `Host` header of requests. IP addresses, ports and \
+          capital letters never match.",
+    suppress: "The host is filled in per cluster by another program.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/#hostname-wildcards",
     example: "\
 apiVersion: networking.k8s.io/v1
@@ -30,7 +32,7 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-const WANTED: &str = "the name of a host, or `*.` and one";
+const WANTED: &str = "a DNS name, or a wildcard DNS name such as `*.example.com`";
 
 fn is_host(text: &str) -> bool {
     if text.starts_with('*') { is_wildcard_subdomain(text) } else { is_dns_subdomain(text) }

@@ -7,9 +7,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "host-port",
         meaning: "A host port is used twice, or differs from the container port under `hostNetwork`.",
-        remedy: "Remove `hostPort`, or make it unique and, with `hostNetwork`, the same as `containerPort`.",
+        remedy: "Remove `hostPort`, or make it unique. With `hostNetwork`, it must equal `containerPort`.",
     },
-    why: "Two containers of a Pod cannot listen on the same port of the node. With `hostNetwork` the container listens on the node itself.",
+    why: "Two containers of a Pod cannot listen on the same port of the node. With `hostNetwork: true` containers \
+          listen on the node directly, so both fields must agree.",
+    suppress: "The network mode is decided by an admission webhook.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/pods/#pod-networking",
     example: container!(
         "ports: [{containerPort: 80, hostPort: 8080}]
@@ -30,11 +32,11 @@ fn host_ports(of: Subject<'_>, faults: &mut Faults) {
             let Some(host) = number("hostPort").filter(|number| *number != "0") else { continue };
             let path = [Field("containers"), Entry(i), Field("ports"), Entry(k), Field("hostPort")];
             if is_host && number("containerPort").is_some_and(|own| own != host) {
-                faults.at(of, &path, "with `hostNetwork` the port of the host is that of the container");
+                faults.at(of, &path, "must match `containerPort` if `hostNetwork` is true");
             }
             let protocol = port.get("protocol").and_then(Node::as_str).unwrap_or("TCP");
             if !used.insert((host, protocol, text_of(port, "hostIP"))) {
-                faults.at(of, &path, "another port has the same port of the host");
+                faults.at(of, &path, "duplicate host port");
             }
         }
     }

@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "image",
-        meaning: "A container has no image, or its image has spaces around it.",
+        meaning: "A container has no image, or the image has leading or trailing spaces.",
         remedy: "Set `image`, without leading or trailing spaces.",
     },
-    why: "Pods cannot run without images. In the template of a workload `image` may be absent only if something else adds it.",
+    why: "A Pod without an image never starts. In the template of a workload the API server accepts a missing \
+          `image`, but only because a controller or webhook may add it.",
+    suppress: "An operator or admission webhook sets the image.",
     documentation: "https://kubernetes.io/docs/concepts/containers/images/",
     example: "\
 apiVersion: v1
@@ -25,7 +27,7 @@ spec:
 
 fn blanks(of: Subject<'_>, faults: &mut Faults) {
     if of.text("image").is_some_and(|text| !text.is_empty() && text.trim() != text) {
-        faults.field(of, "image", "the name of an image has no blanks around it");
+        faults.field(of, "image", "must not have leading or trailing whitespace");
     }
 }
 
@@ -33,7 +35,7 @@ fn images(of: Subject<'_>, faults: &mut Faults) {
     for (list, i, container) in of.containers() {
         if container.as_map().is_some() && container.get("image").is_none_or(Node::is_null) {
             let path = [Field(list), Entry(i), Field("image")];
-            faults.below(&path, container.span(), "this container has no image");
+            faults.below(&path, container.span(), "the container has no image");
         }
     }
 }

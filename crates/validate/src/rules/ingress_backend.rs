@@ -4,9 +4,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "ingress-backend",
         meaning: "An Ingress has no backend, or a backend is incomplete.",
-        remedy: "Give each path a `service` with a port, or a `resource`.",
+        remedy: "Add a `service` with a port, or a `resource`, to each path.",
     },
-    why: "The Ingress controller needs a Service and one port of it, by name or number.",
+    why: "The Ingress controller routes requests to one port of one Service. An incomplete backend makes all routes \
+          of the Ingress unavailable.",
+    suppress: "The controller adds a default backend, and the Ingress only requests a certificate or an address.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/#the-ingress-resource",
     example: "\
 apiVersion: networking.k8s.io/v1
@@ -27,31 +29,27 @@ spec:
 
 fn ingress(of: Subject<'_>, faults: &mut Faults) {
     if of.list("rules").is_empty() && of.get("defaultBackend").is_none() {
-        faults.value(of, "an ingress needs `rules` or a `defaultBackend`");
+        faults.value(of, "either `defaultBackend` or `rules` must be specified");
     }
 }
 
 fn backend(of: Subject<'_>, faults: &mut Faults) {
-    // That of an older version.
+    // A backend in the format of an older API version.
     if of.map.contains_key("serviceName") {
         return;
     }
     if of.count(&["service", "resource"]) != 1 {
-        faults.value(of, "a backend is a `service` or a `resource`");
+        faults.value(of, "must specify exactly one of `service` and `resource`");
     }
     let service = of.get("service").filter(|service| service.get("port").is_none_or(Node::is_null));
     if let Some(service) = service {
-        faults.below(
-            &[Field("service"), Field("port")],
-            service.span(),
-            "the port of the service is missing",
-        );
+        faults.below(&[Field("service"), Field("port")], service.span(), "`service.port` is required");
     }
 }
 
 fn port(of: Subject<'_>, faults: &mut Faults) {
     let has_name = !of.text_or_empty("name").is_empty();
     if has_name == (of.int("number").unwrap_or(0) != 0) {
-        faults.value(of, "the port of a service has a `name` or a `number`");
+        faults.value(of, "must specify exactly one of `name` and `number`");
     }
 }

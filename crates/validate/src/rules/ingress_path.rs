@@ -3,10 +3,13 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "ingress-path",
-        meaning: "A path of an Ingress is not absolute, or its `pathType` is empty.",
-        remedy: "Begin the path with `/`, and leave out `//`, `/./`, `/../` and `%2f`.",
+        meaning: "A path of an Ingress is not a normalized absolute path, or its `pathType` is empty.",
+        remedy: "Start the path with `/`, and remove `//`, `/./`, `/../` and `%2f`.",
     },
-    why: "Paths of type `Exact` and `Prefix` are compared element by element, which needs a normalized absolute path.",
+    why: "Paths of type `Exact` and `Prefix` are compared element by element. A path that is not normalized would \
+          never match a request.",
+    suppress: "The path is a regular expression for a specific controller. Use `pathType: ImplementationSpecific` \
+               for it.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/ingress/#path-types",
     example: "\
 apiVersion: networking.k8s.io/v1
@@ -27,15 +30,15 @@ spec:
 fn path(of: Subject<'_>, faults: &mut Faults) {
     let (kind, path) = (of.text_or_empty("pathType"), of.text_or_empty("path"));
     let is_exact = matches!(kind, "Exact" | "Prefix");
-    let has_odd_part = || {
+    let is_not_normalized = || {
         ["//", "/./", "/../", "%2f", "%2F"].iter().any(|part| path.contains(part))
             || ["/..", "/."].iter().any(|end| path.ends_with(end))
     };
     if is_exact || (kind == "ImplementationSpecific" && !path.is_empty()) {
         if !path.starts_with('/') {
-            faults.field(of, "path", "this path must begin with `/`");
-        } else if is_exact && has_odd_part() {
-            faults.field(of, "path", "this path must not have `//`, `/./`, `/../` or `%2f`");
+            faults.field(of, "path", "must be an absolute path");
+        } else if is_exact && is_not_normalized() {
+            faults.field(of, "path", "must not contain `//`, `/./`, `/../` or `%2f`");
         }
     } else if kind.is_empty() && of.get("pathType").is_some() {
         faults.field(of, "pathType", "this must be `Exact`, `Prefix` or `ImplementationSpecific`");

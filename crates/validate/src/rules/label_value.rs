@@ -4,10 +4,12 @@ use crate::names::is_label_value;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "label-value",
-        meaning: "The value of a label has invalid characters or is too long.",
-        remedy: "Use letters, digits, `-`, `_` and `.`, at most 63 characters; other texts belong in an annotation.",
+        meaning: "The value of a label contains invalid characters or is too long.",
+        remedy: "Use at most 63 letters, digits, `-`, `_` and `.`. Put other texts in an annotation.",
     },
-    why: "Labels are indexed for selectors, so their values are short and plain. They begin and end with a letter or digit.",
+    why: "Label values are indexed for selectors, so they are short and must start and end with an alphanumeric \
+          character. Git branch names and timestamps are typical offenders.",
+    suppress: "The value is a placeholder, such as a version that the release pipeline inserts.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
     example: "\
 apiVersion: v1
@@ -20,11 +22,11 @@ data: {mode: prod}
     ..ValidationRule::DEFAULT
 };
 
-/// The fields whose values are labels.
+/// The fields that contain labels.
 pub(super) const LABELS: &str = "LabelSelector matchLabels; ObjectMeta labels; PodSpec nodeSelector; \
                                  ReplicationControllerSpec selector; Scheduling nodeSelector; ServiceSpec selector";
 
-const MESSAGE: &str = "the value of a label has letters, digits, `-`, `_` and `.`, 63 at most";
+const MESSAGE: &str = "a label value must consist of at most 63 alphanumeric characters, `-`, `_` or `.`";
 
 fn is_wrong(value: &Node) -> bool {
     value.as_str().is_some_and(|text| !is_label_value(text))

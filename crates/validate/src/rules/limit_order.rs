@@ -4,10 +4,12 @@ use crate::quantity::Quantity;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "limit-order",
-        meaning: "Amounts of a LimitRange are not in the order of minimum, default and maximum.",
-        remedy: "Make `min` the lowest amount, then `defaultRequest`, `default` and `max`.",
+        meaning: "The values of a LimitRange are not in ascending order.",
+        remedy: "Use values in the order `min` <= `defaultRequest` <= `default` <= `max`.",
     },
-    why: "Containers that get such defaults would be rejected. Limits of type `Pod` have no defaults.",
+    why: "With contradicting defaults, no container without explicit resources could be created in the namespace. \
+          Limits of type `Pod` have no defaults.",
+    suppress: "The values are patched per cluster after the build.",
     documentation: "https://kubernetes.io/docs/concepts/policy/limit-range/",
     example: "\
 apiVersion: v1
@@ -22,7 +24,7 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-/// Pairs of fields, the lower amount first.
+/// Pairs of fields, the one with the lower value first.
 const ORDER: [(&str, &str); 6] = [
     ("min", "max"),
     ("min", "defaultRequest"),
@@ -38,13 +40,17 @@ fn range(of: Subject<'_>, faults: &mut Faults) {
             let larger = of.get(more).and_then(|map| map.get(name));
             if Quantity::of(amount).zip(larger.and_then(Quantity::of)).is_some_and(|(less, more)| less > more)
             {
-                faults.at(of, &[Field(less), Field(name)], format!("this is more than in `{more}`"));
+                faults.at(
+                    of,
+                    &[Field(less), Field(name)],
+                    format!("must be less than or equal to the value in `{more}`"),
+                );
             }
         }
     }
     for field in ["default", "defaultRequest"] {
         if of.text("type") == Some("Pod") && of.get(field).is_some() {
-            faults.field(of, field, "pods have no defaults, containers do");
+            faults.field(of, field, "may not be specified if `type` is `Pod`");
         }
     }
 }

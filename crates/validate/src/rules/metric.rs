@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "metric",
-        meaning: "A metric of a HorizontalPodAutoscaler lacks the source or the target of its type.",
-        remedy: "Give the metric the field that its `type` names, and in it a target with one value.",
+        meaning: "A metric of a HorizontalPodAutoscaler does not match its type.",
+        remedy: "Add the field that corresponds to `type`, with a target that has exactly one value.",
     },
-    why: "The autoscaler compares the metric with one target: `averageUtilization`, `averageValue` or `value`.",
+    why: "The autoscaler compares each metric with one target value: `averageUtilization`, `averageValue` or \
+          `value`. With an invalid metric the workload is not scaled at all.",
+    suppress: "An add-on such as KEDA rewrites the metrics.",
     documentation: "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale-walkthrough/",
     example: "\
 apiVersion: autoscaling/v2
@@ -42,10 +44,14 @@ fn source(of: Subject<'_>, faults: &mut Faults) {
         kind.strip_prefix(first.to_ascii_uppercase().as_str()) == Some(rest)
     };
     let Some(source) = SOURCES.into_iter().find(is_source) else {
-        return faults.field(of, "type", "this must be a type of metrics, such as `Resource`");
+        return faults.field(
+            of,
+            "type",
+            "this must be `Resource`, `ContainerResource`, `Pods`, `Object` or `External`",
+        );
     };
     if of.get(source).is_none() || of.count(&SOURCES) != 1 {
-        faults.value(of, format!("a metric of this type has `{source}` and nothing else"));
+        faults.value(of, format!("must specify `{source}` and no other metric source"));
     }
     let Some(target) = of.get(source).and_then(|source| source.get("target")) else { return };
     let has = |field: &str| target.get(field).is_some_and(|value| !value.is_null());
@@ -56,7 +62,7 @@ fn source(of: Subject<'_>, faults: &mut Faults) {
     };
     if !fits {
         let path = [Field(source), Field("target")];
-        faults.at(of, &path, "the target of this metric needs another value");
+        faults.at(of, &path, "the target value is missing or not supported for this metric type");
     }
 }
 

@@ -4,9 +4,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "missing-required",
         meaning: "A required field is missing or empty.",
-        remedy: "Add the field, in the base or in every overlay.",
+        remedy: "Add the field in the base or in each overlay.",
     },
-    why: "The API server has no default for these fields. A base may lack what each of its overlays adds.",
+    why: "The API server has no default for these fields and rejects the object. A base may omit a field that all \
+          of its overlays set.",
+    suppress: "A field is set by a tool that runs after the build.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/#required-fields",
     example: container!("ports: [{name: http}]"),
     fix: ("http", "http, containerPort: 80"),
@@ -78,23 +80,23 @@ const WITH_SPEC: &str = "CronJob DaemonSet Deployment HorizontalPodAutoscaler In
                          PersistentVolume PersistentVolumeClaim Pod ReplicaSet ReplicationController Service \
                          StatefulSet";
 
-/// Checks that an object of a built-in kind has the `spec` that its kind needs.
+/// Checks that an object of a built-in kind has a required `spec`.
 pub(super) fn spec(object: &Node, faults: &mut Faults) {
     let kind = text_of(object, "kind");
     if WITH_SPEC.split(' ').any(|known| known == kind) && object.get("spec").is_none_or(Node::is_null) {
-        faults.below(&[Field("spec")], object.span(), "the required field `spec` is missing");
+        faults.below(&[Field("spec")], object.span(), "missing required field `spec`");
     }
 }
 
 fn pod_template(of: Subject<'_>, faults: &mut Faults) {
     if of.is_whole && of.get("template").is_none() {
-        faults.field(of, "template", "the template is missing");
+        faults.field(of, "template", "missing required field `template`");
     }
 }
 
 fn validations(of: Subject<'_>, faults: &mut Faults) {
     if of.list("validations").is_empty() && of.list("auditAnnotations").is_empty() {
-        faults.field(of, "validations", "a policy needs `validations` or `auditAnnotations`");
+        faults.field(of, "validations", "`validations` or `auditAnnotations` must be specified");
     }
 }
 
@@ -102,6 +104,6 @@ fn resource_rules(of: Subject<'_>, faults: &mut Faults) {
     let Some(constraints) = of.get("matchConstraints") else { return };
     if constraints.get("resourceRules").and_then(Node::as_list).is_none_or(Vec::is_empty) {
         let path = [Field("matchConstraints"), Field("resourceRules")];
-        faults.below(&path, constraints.span(), "a policy needs the resources that it is about");
+        faults.below(&path, constraints.span(), "`resourceRules` is required");
     }
 }

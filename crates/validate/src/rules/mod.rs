@@ -1,8 +1,8 @@
-//! The validation rules: a file for each, all of them in one registry.
+//! The validation rules, one file each, and their registry.
 //!
-//! A file holds all that there is of its rule: the texts of its page, an example, and the checks that find what violates
-//! it. The checks run on each value of their type, wherever it is, so the rules of Pods hold in every template. Rules
-//! without checks are found by the walk over the schema.
+//! A file contains everything about its rule: the documentation, an example, and the checks. Checks run on each
+//! value of their type, wherever it occurs, so the rules for Pods apply to every Pod template. Rules without
+//! checks are reported by the schema traversal.
 
 mod access_modes;
 mod address;
@@ -88,7 +88,7 @@ macro_rules! registry {
     ($($module:ident)*) => { &[$(&$module::RULE),*] };
 }
 
-/// All rules, in the order of their pages.
+/// All rules, in the order of their documentation.
 pub static VALIDATION_RULES: &[&ValidationRule] = registry! {
     unknown_field wrong_type missing_required enumeration format null_value duplicate_key pattern bounds
     combination cel unknown_kind removed_api deprecated_api object_name field_name reference_name
@@ -124,7 +124,7 @@ pub static WRONG_TYPE: &ValidationRule = &wrong_type::RULE;
 /// A check of the values of a type.
 struct TypeCheck {
     rule: &'static ValidationRule,
-    /// Empty for the value itself.
+    /// The name of the field; empty for the value itself.
     field: &'static str,
     check: Check,
 }
@@ -151,7 +151,7 @@ static TYPES: LazyLock<FxHashMap<&'static str, Vec<TypeCheck>>> = LazyLock::new(
     types
 });
 
-/// Runs the checks of a type, by the last part of its name.
+/// Runs the checks of a type, given by the last component of its name.
 pub(super) fn judge(type_name: &str, subject: Subject<'_>) -> Vec<RuleFault> {
     let mut faults = Faults { rule: &missing_required::RULE, found: Vec::new() };
     for TypeCheck { rule, field, check } in TYPES.get(type_name).into_iter().flatten() {
@@ -161,7 +161,7 @@ pub(super) fn judge(type_name: &str, subject: Subject<'_>) -> Vec<RuleFault> {
     faults.found
 }
 
-/// Checks what objects have beside their types: names, and the `spec` of built-in kinds.
+/// Runs the checks that do not depend on a type: names, and the `spec` of built-in kinds.
 pub(super) fn judge_object(object: &Node, is_built_in: bool) -> Vec<RuleFault> {
     let mut faults = Faults { rule: &object_name::RULE, found: Vec::new() };
     object_name::name(object, &mut faults);
@@ -177,10 +177,14 @@ impl Check {
         match self {
             Self::Type(check) => check(of, faults),
             Self::Field(check) => check(of, field, faults),
-            Self::Texts((form, wanted)) => {
+            Self::Texts((form, expected)) => {
                 let is_wrong = |entry: &Node| entry.as_str().is_some_and(|text| !form(text));
                 for (i, _) in of.list(field).iter().enumerate().filter(|(_, entry)| is_wrong(entry)) {
-                    faults.at(of, &[Below::Field(field), Below::Entry(i)], format!("this must be {wanted}"));
+                    faults.at(
+                        of,
+                        &[Below::Field(field), Below::Entry(i)],
+                        format!("this must be {expected}"),
+                    );
                 }
             }
             _ => {
@@ -191,16 +195,16 @@ impl Check {
         }
     }
 
-    /// Returns what is wrong with the value of a field.
+    /// Returns the message for an invalid value of a field.
     fn problem(self, value: Option<&Node>, field: &str) -> Option<String> {
         let text = value.and_then(Node::as_str);
         let is_empty = text == Some("");
         match self {
-            Self::Text((form, wanted)) | Self::FilledText((form, wanted)) => {
-                text.filter(|text| !is_empty && !form(text)).map(|_| format!("this must be {wanted}"))
+            Self::Text((form, expected)) | Self::FilledText((form, expected)) => {
+                text.filter(|text| !is_empty && !form(text)).map(|_| format!("this must be {expected}"))
             }
-            Self::AnyText((form, wanted)) => {
-                text.filter(|text| !form(text)).map(|_| format!("this must be {wanted}"))
+            Self::AnyText((form, expected)) => {
+                text.filter(|text| !form(text)).map(|_| format!("this must be {expected}"))
             }
             Self::Words(words) => text
                 .filter(|text| !words.contains(text))
@@ -210,9 +214,9 @@ impl Check {
             Self::Entries => {
                 let is_empty =
                     value?.as_list().is_some_and(Vec::is_empty) || value?.as_map().is_some_and(Map::is_empty);
-                is_empty.then(|| "this needs an entry at least".into())
+                is_empty.then(|| "must have at least one entry".into())
             }
-            Self::Needed => value.is_none().then(|| format!("the required field `{field}` is missing")),
+            Self::Needed => value.is_none().then(|| format!("missing required field `{field}`")),
             Self::Type(_) | Self::Field(_) | Self::Texts(_) => None,
         }
     }
@@ -221,9 +225,9 @@ impl Check {
 fn int(number: i128, least: i64, most: i64) -> Option<String> {
     match (least, most) {
         _ if (i128::from(least)..=i128::from(most)).contains(&number) => None,
-        (0 | 1, 65535) => Some("this must be a port, from 1 to 65535".into()),
+        (0 | 1, 65535) => Some("must be a port between 1 and 65535".into()),
         (least, i64::MAX) => Some(format!("this must be at least {least}")),
-        (least, most) => Some(format!("this must be from {least} to {most}")),
+        (least, most) => Some(format!("this must be between {least} and {most}")),
     }
 }
 

@@ -4,10 +4,11 @@ use crate::rule::is_relative_path;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "mount-path",
-        meaning: "A path within a volume is absolute, or contains `..`.",
+        meaning: "A path inside a volume is absolute or contains `..`.",
         remedy: "Use a relative path without `..`, such as `conf/web.conf`.",
     },
-    why: "Such a path could leave the volume.",
+    why: "Such a path could refer to files outside of the volume, such as those of the node.",
+    suppress: "The path is replaced at deployment time.",
     documentation: "https://kubernetes.io/docs/concepts/storage/volumes/#using-subpath",
     example: container!(
         "volumeMounts:
@@ -45,6 +46,6 @@ fn mounts(of: Subject<'_>, faults: &mut Faults) {
 
 fn host_path(of: Subject<'_>, faults: &mut Faults) {
     if of.text_or_empty("path").split('/').any(|part| part == "..") {
-        faults.field(of, "path", "this path must not have `..`");
+        faults.field(of, "path", "must not contain `..`");
     }
 }

@@ -6,10 +6,12 @@ use crate::formats::is_cidr;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "network-peer",
-        meaning: "A peer or port of a NetworkPolicy has fields that do not go together.",
-        remedy: "Use either `ipBlock` or selectors in a peer; `except` must be within `cidr`, and `endPort` needs `port`.",
+        meaning: "Fields of a NetworkPolicy peer or port contradict each other.",
+        remedy: "Use either `ipBlock` or selectors in a peer. Use networks inside `cidr` for `except`, and a numeric `port` together with `endPort`.",
     },
-    why: "A peer is either a network or a selection of Pods.",
+    why: "A peer selects either addresses or Pods. Without the policy, all traffic is allowed, or none if another \
+          policy denies it by default.",
+    suppress: "The CIDR is a placeholder for the one of the cluster.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/network-policies/",
     example: "\
 apiVersion: networking.k8s.io/v1
@@ -33,7 +35,7 @@ spec:
 fn peer(of: Subject<'_>, faults: &mut Faults) {
     let selects = of.count(&["podSelector", "namespaceSelector"]) > 0;
     if selects == of.get("ipBlock").is_some() {
-        let message = "a peer is an `ipBlock`, or has a `podSelector`, a `namespaceSelector` or both";
+        let message = "must specify either `ipBlock`, or `podSelector` and `namespaceSelector`";
         faults.value(of, message);
     }
 }
@@ -41,11 +43,11 @@ fn peer(of: Subject<'_>, faults: &mut Faults) {
 fn port(of: Subject<'_>, faults: &mut Faults) {
     let Some(end) = of.int("endPort") else { return };
     if of.int("port").is_none_or(|port| port > end) {
-        faults.field(of, "endPort", "`endPort` needs a `port` that is a number and not larger");
+        faults.field(of, "endPort", "requires a numeric `port` that is less than or equal to `endPort`");
     }
 }
 
-/// Returns whether a network is one of IPv4, its address as a number, and the length of its prefix.
+/// Parses a network. Returns true for IPv4, the address as a number and the prefix length.
 fn network(text: &str) -> Option<(bool, u128, u32)> {
     let (address, bits) = text.split_once('/').filter(|_| is_cidr(text))?;
     let bits: u32 = bits.parse().ok()?;
@@ -61,7 +63,7 @@ fn block(of: Subject<'_>, faults: &mut Faults) {
         let Some((own, part, own_bits)) = except.as_str().and_then(network) else { continue };
         let same = bits == 0 || (whole ^ part) >> (128 - bits) == 0;
         if own != v4 || own_bits <= bits || !same {
-            faults.at(of, &[Field("except"), Entry(i)], "this must be a part of the network of `cidr`");
+            faults.at(of, &[Field("except"), Entry(i)], "must be a strict subset of `cidr`");
         }
     }
 }

@@ -5,9 +5,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "number",
         meaning: "A number is outside of the range of its field.",
-        remedy: "Use a number in the range that the message names.",
+        remedy: "Use a number in the range in the message.",
     },
-    why: "Counts and seconds cannot be negative, and some fields have narrower limits: file modes, weights, timeouts, user ids.",
+    why: "Counts and durations must not be negative, and file modes, weights, timeouts and user ids have narrower \
+          limits. A file mode without a leading zero, such as `644`, is a frequent mistake.",
+    suppress: "The number is replaced by a pipeline.",
     documentation: "https://kubernetes.io/docs/reference/kubernetes-api/",
     example: pod!("terminationGracePeriodSeconds: -30"),
     fix: ("-30", "30"),
@@ -71,13 +73,13 @@ fn is_percentage(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Checks that only readiness probes have to succeed more than once.
+/// Checks that only readiness probes require more than one success.
 fn successes(of: Subject<'_>, faults: &mut Faults) {
     for field in ["livenessProbe", "startupProbe"] {
         let threshold = of.get(field).and_then(|probe| probe.get("successThreshold"));
         if matches!(threshold.and_then(Node::resolve), Some(Resolved::Int(count)) if count > 1) {
             let path = [Field(field), Field("successThreshold")];
-            faults.at(of, &path, "this must be 1: only a readiness probe may have another");
+            faults.at(of, &path, "must be 1 for liveness and startup probes");
         }
     }
 }

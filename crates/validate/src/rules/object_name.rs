@@ -4,10 +4,12 @@ use crate::names::{is_dns_label, is_dns_subdomain, is_path_segment};
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "object-name",
-        meaning: "The name of an object, or of its namespace, is missing or invalid for its kind.",
-        remedy: "Use lowercase letters, digits and `-`; most kinds also allow `.`.",
+        meaning: "The name of an object or of its namespace is missing or invalid.",
+        remedy: "Use lowercase letters, digits and `-`. Most kinds also allow `.`.",
     },
-    why: "Names become parts of URLs and of DNS names. Services, Namespaces and StatefulSets allow 63 characters, CronJobs 52, most other kinds 253.",
+    why: "Names are part of URLs, and of DNS names for some kinds. Services, Namespaces and StatefulSets allow 63 \
+          characters, CronJobs 52, and most other kinds 253. Prefixes and suffixes of overlays count, too.",
+    suppress: "The manifest is a template whose name is generated.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
     example: "\
 apiVersion: v1
@@ -19,49 +21,49 @@ data: {mode: prod}
     ..ValidationRule::DEFAULT
 };
 
-/// Returns the maximum length of the names of a kind, their form, and its description.
+/// Returns the maximum length, the format and the description of the names of a kind.
 fn name_form(kind: &str, object: &Node) -> (usize, fn(&str) -> bool, &'static str) {
-    const LABEL: &str = "small letters, digits and `-`, and at most 63 characters";
+    const LABEL: &str = "lowercase letters, digits and `-`, at most 63 characters";
     let is_indexed =
         || object.get_path(&["spec", "completionMode"]).and_then(Node::as_str) == Some("Indexed");
     match kind {
         "Service" | "Namespace" | "StatefulSet" => (63, is_dns_label, LABEL),
         "Job" if is_indexed() => (63, is_dns_label, LABEL),
-        "CronJob" => (52, is_dns_subdomain, "small letters, digits, `-` and `.`, and at most 52 characters"),
+        "CronJob" => (52, is_dns_subdomain, "lowercase letters, digits, `-` and `.`, at most 52 characters"),
         "Role"
         | "ClusterRole"
         | "RoleBinding"
         | "ClusterRoleBinding"
         | "PodDisruptionBudget"
-        | "CertificateSigningRequest" => (usize::MAX, is_path_segment, "no `/` and no `%`"),
-        _ => (253, is_dns_subdomain, "small letters, digits, `-` and `.`"),
+        | "CertificateSigningRequest" => (usize::MAX, is_path_segment, "characters other than `/` and `%`"),
+        _ => (253, is_dns_subdomain, "lowercase letters, digits, `-` and `.`"),
     }
 }
 
 /// Checks the name and the namespace of an object of any kind.
 pub(super) fn name(object: &Node, faults: &mut Faults) {
     let Some(metadata) = object.get("metadata") else {
-        let message = "the object has no `metadata`, and so no name";
+        let message = "missing required field `metadata`";
         return faults.below(&[Field("metadata")], object.span(), message);
     };
-    let place = |field| metadata.get(field).map_or(metadata.span(), Node::span);
+    let location = |field| metadata.get(field).map_or(metadata.span(), Node::span);
     let namespace = text_of(metadata, "namespace");
     if !namespace.is_empty() && !is_dns_label(namespace) {
         let path = [Field("metadata"), Field("namespace")];
-        let message = "the name of a namespace has small letters, digits and `-`, and at most 63 characters";
-        faults.below(&path, place("namespace"), message);
+        let message = "a namespace name must be a lowercase RFC 1123 label (at most 63 characters)";
+        faults.below(&path, location("namespace"), message);
     }
     let (kind, own) = (text_of(object, "kind"), text_of(metadata, "name"));
-    let (longest, form, wanted) = name_form(kind, object);
+    let (longest, form, allowed) = name_form(kind, object);
     let path = [Field("metadata"), Field("name")];
-    // A name of another type is reported by `wrong-type`.
+    // A name that is not a string is reported by `wrong-type`.
     let has_other_type =
         || metadata.get("name").is_some_and(|name| !name.is_null() && name.as_str() != Some(""));
     if !own.is_empty() {
         if own.len() > longest || !form(own) {
-            faults.below(&path, place("name"), format!("the name of a {kind} has {wanted}"));
+            faults.below(&path, location("name"), format!("the name of a {kind} must consist of {allowed}"));
         }
     } else if text_of(metadata, "generateName").is_empty() && kind != "LimitRange" && !has_other_type() {
-        faults.below(&path, metadata.span(), "the object has no name");
+        faults.below(&path, metadata.span(), "`name` or `generateName` is required");
     }
 }

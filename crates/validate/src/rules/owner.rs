@@ -4,9 +4,10 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "owner",
         meaning: "More than one owner reference is the controller.",
-        remedy: "Set `controller: true` in one owner reference at most.",
+        remedy: "Set `controller: true` in at most one owner reference.",
     },
-    why: "An object is managed by at most one controller.",
+    why: "Two controllers that manage the same object would undo each other's changes and could delete it.",
+    suppress: "A controller adopts the object and rewrites the references.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/",
     example: "\
 apiVersion: v1
@@ -25,6 +26,6 @@ metadata:
 fn owners(of: Subject<'_>, faults: &mut Faults) {
     let owners = of.list("ownerReferences").iter();
     if owners.filter(|entry| is_true(entry.get("controller"))).count() > 1 {
-        faults.field(of, "ownerReferences", "only one owner can be the controller");
+        faults.field(of, "ownerReferences", "only one owner reference can have `controller: true`");
     }
 }

@@ -6,7 +6,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A string of a custom resource does not match the pattern of its schema.",
         remedy: "Change the value so that it matches the regular expression in the message.",
     },
-    why: "The `pattern` in the CustomResourceDefinition is a regular expression, which the API server matches against the value.",
+    why: "The operator depends on the form that the `pattern` of the CustomResourceDefinition describes. The \
+          pattern is a regular expression in Go syntax and may match anywhere in the value unless it is anchored.",
+    suppress: "The value contains a placeholder that does not match the pattern.",
     documentation: "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation",
     example: "\
 apiVersion: example.com/v1

@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "policy-rule",
-        meaning: "A rule of a Role is incomplete.",
-        remedy: "Give the rule `verbs`, and `apiGroups` with `resources`, or `nonResourceURLs`. `\"\"` is the core group.",
+        meaning: "A rule of a Role or ClusterRole is incomplete or contradictory.",
+        remedy: "Add `verbs`, and either `apiGroups` with `resources` or `nonResourceURLs`. The name of the core group is `\"\"`.",
     },
-    why: "An incomplete rule grants nothing. Only ClusterRoles have rules about URLs, and `*` stands alone.",
+    why: "An incomplete rule would grant nothing, so requests fail with 403. Only a ClusterRole may contain \
+          `nonResourceURLs`.",
+    suppress: "The rules of an aggregated ClusterRole are filled in by its controller.",
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/",
     example: "\
 apiVersion: rbac.authorization.k8s.io/v1
@@ -25,20 +27,24 @@ rules:
 
 fn rule(of: Subject<'_>, faults: &mut Faults) {
     if of.list("verbs").is_empty() {
-        faults.field(of, "verbs", "a rule needs verbs");
+        faults.field(of, "verbs", "`verbs` must contain at least one value");
     }
     let has = |field| !of.list(field).is_empty();
     if has("nonResourceURLs") {
         if has("apiGroups") || has("resources") || has("resourceNames") {
-            faults.field(of, "nonResourceURLs", "a rule is about resources or about URLs");
+            faults.field(
+                of,
+                "nonResourceURLs",
+                "rules cannot apply to both regular resources and non-resource URLs",
+            );
         } else if of.kind() == "Role" {
-            faults.field(of, "nonResourceURLs", "only a ClusterRole has rules about URLs");
+            faults.field(of, "nonResourceURLs", "namespaced rules cannot apply to non-resource URLs");
         }
         return;
     }
     for (field, message) in [
-        ("apiGroups", "a rule needs `apiGroups`; `\"\"` is the core group"),
-        ("resources", "a rule needs resources"),
+        ("apiGroups", "resource rules must supply at least one API group; `\"\"` is the core group"),
+        ("resources", "resource rules must supply at least one resource"),
     ] {
         if !has(field) {
             faults.field(of, field, message);

@@ -4,10 +4,11 @@ use crate::scalar::integer;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "port",
-        meaning: "A port is not between 1 and 65535.",
-        remedy: "Use a number from 1 to 65535; `nodePort` is from 30000 to 32767 by default.",
+        meaning: "A port number is out of range.",
+        remedy: "Use a number between 1 and 65535. For `nodePort` use the range of the cluster, by default 30000 to 32767.",
     },
-    why: "The API server checks the range of all ports of containers, Services, probes and network policies.",
+    why: "One invalid port prevents the whole container, Service or NetworkPolicy from being created.",
+    suppress: "The cluster was started with another `--service-node-port-range`.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports",
     example: container!("ports: [{containerPort: 80800}]"),
     fix: ("80800", "8080"),
@@ -37,7 +38,7 @@ fn endpoint_ports(of: Subject<'_>, faults: &mut Faults) {
         let number = port.get("port").and_then(Node::resolve).and_then(integer);
         if number.is_some_and(|number| !(1..=65535).contains(&number)) {
             let path = [Field("ports"), Entry(i), Field("port")];
-            faults.at(of, &path, "this must be a port, from 1 to 65535");
+            faults.at(of, &path, "must be a port between 1 and 65535");
         }
     }
 }
@@ -47,7 +48,7 @@ fn node_ports(of: Subject<'_>, faults: &mut Faults) {
         let number =
             port.get("nodePort").and_then(Node::scalar_text).and_then(|text| text.parse::<i64>().ok());
         if number.is_some_and(|number| number != 0 && !(30000..=32767).contains(&number)) {
-            let message = "ports of the nodes are from 30000 to 32767, unless the server has another range";
+            let message = "not in the default node port range 30000-32767";
             faults.at(of, &[Field("ports"), Entry(i), Field("nodePort")], message);
         }
     }

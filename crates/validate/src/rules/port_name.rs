@@ -6,10 +6,12 @@ use crate::names::is_port_name;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "port-name",
-        meaning: "The name of a port is invalid, or is not unique within its container or Service.",
-        remedy: "Use at most 15 lowercase letters, digits and `-` with at least one letter, and each name once.",
+        meaning: "The name of a port is invalid or not unique in its container or Service.",
+        remedy: "Use at most 15 lowercase letters, digits and `-`, with at least one letter, and use each name once.",
     },
-    why: "Names of ports are IANA service names. Services and probes refer to ports by them.",
+    why: "Services, probes and NetworkPolicies refer to ports by these names, which follow the rules of IANA \
+          service names. The limit of 15 characters is easy to exceed.",
+    suppress: "A tool shortens the names when it renders the manifests.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports",
     example: container!("ports: [{name: Web_Port, containerPort: 80}]"),
     fix: ("Web_Port", "web-port"),
@@ -19,16 +21,13 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
             Check::Text((is_port_name, WANTED)),
         ),
         ("ServicePort targetPort", Check::Text((|text| text == "0" || is_port_name(text), WANTED))),
-        (
-            "Container",
-            Check::Type(|of, faults| names(of, "another port of this container has the same name", faults)),
-        ),
-        ("ServiceSpec", Check::Type(|of, faults| names(of, "another port has the same name", faults))),
+        ("Container", Check::Type(|of, faults| names(of, "duplicate port name in this container", faults))),
+        ("ServiceSpec", Check::Type(|of, faults| names(of, "duplicate port name", faults))),
     ],
     ..ValidationRule::DEFAULT
 };
 
-const WANTED: &str = "a name of small letters, digits and `-`, of at most 15 characters";
+const WANTED: &str = "an IANA service name (at most 15 lowercase letters, digits and `-`)";
 
 fn names(of: Subject<'_>, message: &str, faults: &mut Faults) {
     let mut seen = FxHashSet::default();

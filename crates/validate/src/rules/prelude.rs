@@ -1,4 +1,4 @@
-//! What the files of rules import.
+//! The common imports of the rule files.
 
 pub(super) use crate::rule::Below::{Entry, Field};
 pub(super) use crate::rule::{

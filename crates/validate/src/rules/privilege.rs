@@ -5,9 +5,12 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "privilege",
         meaning: "Fields of a security context contradict each other.",
-        remedy: "Remove one of the contradicting fields, or complete the seccomp profile.",
+        remedy: "Remove one of the contradicting fields. Add `localhostProfile` to a seccomp profile of type `Localhost`.",
     },
-    why: "A privileged container, or one with `CAP_SYS_ADMIN`, can always escalate its privileges. A seccomp profile of type `Localhost` needs the path of its file.",
+    why: "A privileged container, or one with `CAP_SYS_ADMIN`, can always gain more privileges, so \
+          `allowPrivilegeEscalation: false` would be ineffective. Hardening patches on top of a privileged base \
+          cause this.",
+    suppress: "A policy engine mutates the security context.",
     documentation: "https://kubernetes.io/docs/tasks/configure-pod-container/security-context/",
     example: container!("securityContext: {privileged: true, allowPrivilegeEscalation: false}"),
     fix: ("true", "false"),
@@ -20,7 +23,7 @@ fn escalation(of: Subject<'_>, faults: &mut Faults) {
     let added = of.get("capabilities").and_then(|c| c.get("add")).and_then(Node::as_list);
     let is_admin = added.into_iter().flatten().any(|entry| entry.as_str() == Some("CAP_SYS_ADMIN"));
     if forbids && (of.is_true("privileged") || is_admin) {
-        let message = "a privileged container cannot have `allowPrivilegeEscalation: false`";
+        let message = "cannot be false if the container is privileged or has `CAP_SYS_ADMIN`";
         faults.field(of, "allowPrivilegeEscalation", message);
     }
 }
@@ -28,10 +31,10 @@ fn escalation(of: Subject<'_>, faults: &mut Faults) {
 fn seccomp(of: Subject<'_>, faults: &mut Faults) {
     let path = of.text_or_empty("localhostProfile");
     let message = match of.text_or_empty("type") {
-        "Localhost" if path.is_empty() => "a seccomp profile of type `Localhost` needs `localhostProfile`",
+        "Localhost" if path.is_empty() => "must be set if the seccomp type is `Localhost`",
         "Localhost" if !is_relative_path(path) => "this must be a relative path without `..`",
         "Localhost" | "" => return,
-        _ if !path.is_empty() => "`localhostProfile` needs the type `Localhost`",
+        _ if !path.is_empty() => "can only be set if the seccomp type is `Localhost`",
         _ => return,
     };
     faults.field(of, "localhostProfile", message);

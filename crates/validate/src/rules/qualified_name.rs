@@ -5,10 +5,12 @@ use crate::names::is_qualified_name;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "qualified-name",
-        meaning: "The key of a label, annotation, taint or topology is not a qualified name.",
+        meaning: "The key of a label, annotation, taint or topology constraint is not a qualified name.",
         remedy: "Use a name such as `app` or `example.com/app`: letters, digits, `-`, `_` and `.`, with an optional DNS prefix and `/`.",
     },
-    why: "Keys have at most 63 characters, begin and end with a letter or digit, and may have a DNS subdomain in front of a `/`.",
+    why: "A key has at most 63 characters, starts and ends with an alphanumeric character, and may have a DNS \
+          subdomain and `/` in front. Keys with spaces or two slashes are typical mistakes.",
+    suppress: "A key is only meaningful to a tool that removes it before deployment.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set",
     example: "\
 apiVersion: v1
@@ -27,7 +29,7 @@ data: {mode: prod}
     ),
     ("Toleration key", Check::Text(QUALIFIED)),
     ("LabelSelectorRequirement key; NodeSelectorRequirement key", Check::AnyText(QUALIFIED)),
-    // The API server lowers the letters before it checks these.
+    // The API server converts these to lowercase before it validates them.
     ("StorageClass provisioner", Check::FilledText((|text| is_qualified_name(&text.to_lowercase()), WANTED))),
     (LABELS, Check::Field(|of, field, faults| keys(of, field, is_qualified_name, faults))),
     (
@@ -46,6 +48,6 @@ const QUALIFIED: TextForm = (is_qualified_name, WANTED);
 fn keys(of: Subject<'_>, field: &str, form: fn(&str) -> bool, faults: &mut Faults) {
     for key in of.entries(field).iter().map(|entry| &entry.key).filter(|key| !form(&key.text)) {
         let path = [Field(field), Field(&key.text)];
-        faults.below(&path, key.meta.span, format!("this key must be {WANTED}"));
+        faults.below(&path, key.meta.span, format!("the key must be {WANTED}"));
     }
 }

@@ -4,10 +4,12 @@ use crate::quantity::Quantity;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "quantity",
-        meaning: "A quantity is negative, or is not whole where things are counted.",
-        remedy: "Use an amount of at least 0, and a whole number for devices and counts.",
+        meaning: "A quantity is negative, or is fractional where only whole numbers are allowed.",
+        remedy: "Use a value of at least 0. Use whole numbers for devices and object counts.",
     },
-    why: "`500m` is half of a CPU, and there is no half of a device or an object.",
+    why: "`500m` is half a CPU, but devices and object counts cannot be divided. The workload or quota is not \
+          created.",
+    suppress: "The quantity is computed by a tool after the build.",
     documentation: "https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/",
     example: container!("resources: {limits: {memory: -1Gi}}"),
     fix: ("-1Gi", "1Gi"),
@@ -25,7 +27,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 };
 
 fn amounts(of: Subject<'_>, field: &str, faults: &mut Faults) {
-    let message = "an amount must not be negative";
+    let message = "must be greater than or equal to 0";
     let is_negative = |value: &Node| Quantity::of(value).is_some_and(Quantity::is_negative);
     for (key, _) in of.map(field).filter(|(_, amount)| is_negative(amount)) {
         faults.at(of, &[Field(field), Field(key)], message);
@@ -41,12 +43,12 @@ fn devices(of: Subject<'_>, faults: &mut Faults) {
             name.contains('/') && !Quantity::of(amount).is_none_or(Quantity::is_whole)
         };
         for (name, _) in of.map(field).filter(is_wrong) {
-            faults.at(of, &[Field(field), Field(name)], "this must be a whole number");
+            faults.at(of, &[Field(field), Field(name)], "must be an integer");
         }
     }
 }
 
-/// What a quota counts, beside `count/…`.
+/// The resources that a quota counts, besides `count/...`.
 const COUNTED: &str = "configmaps persistentvolumeclaims pods replicationcontrollers resourcequotas secrets services \
                        services.loadbalancers services.nodeports";
 
@@ -54,13 +56,13 @@ fn counts(of: Subject<'_>, faults: &mut Faults) {
     for (name, amount) in of.map("hard") {
         let is_count = name.starts_with("count/") || COUNTED.split(' ').any(|counted| counted == name);
         if is_count && !Quantity::of(amount).is_none_or(Quantity::is_countable) {
-            faults.at(of, &[Field("hard"), Field(name)], "this must be a whole number");
+            faults.at(of, &[Field("hard"), Field(name)], "must be an integer");
         }
     }
 }
 
 fn target(of: Subject<'_>, field: &str, faults: &mut Faults) {
     if of.get(field).and_then(Quantity::of).is_some_and(|amount| !amount.is_positive()) {
-        faults.field(of, field, "this must be more than 0");
+        faults.field(of, field, "must be greater than 0");
     }
 }

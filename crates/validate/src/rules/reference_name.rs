@@ -4,10 +4,12 @@ use crate::names::{is_dns_subdomain, is_path_segment};
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "reference-name",
-        meaning: "A reference has a name that the other object cannot have.",
-        remedy: "Correct the name; most names have lowercase letters, digits, `-` and `.`.",
+        meaning: "A reference contains a name that no object of its kind can have.",
+        remedy: "Correct the name. Most names consist of lowercase letters, digits, `-` and `.`.",
     },
-    why: "No object of the referenced kind can have such a name, so the reference cannot be resolved.",
+    why: "The reference can never be resolved. For a Secret, ServiceAccount or PriorityClass the Pod would not \
+          start.",
+    suppress: "A deployment tool substitutes the name of the referenced object.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names",
     example: pod!("priorityClassName: Very_High"),
     fix: ("Very_High", "very-high"),
@@ -35,5 +37,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-const SUBDOMAIN: TextForm = (is_dns_subdomain, "a name of small letters, digits, `-` and `.`");
+const SUBDOMAIN: TextForm =
+    (is_dns_subdomain, "a lowercase RFC 1123 subdomain (lowercase letters, digits, `-` and `.`)");
 const PATH_SEGMENT: TextForm = (is_path_segment, "a name without `/` and `%`");

@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "removed-api",
-        meaning: "The Kubernetes release no longer serves the API version.",
-        remedy: "Use the version that the help names, and adapt the fields that changed with it.",
+        meaning: "The API version was removed from Kubernetes.",
+        remedy: "Migrate to the version in the help, and adapt the fields that changed with it.",
     },
-    why: "A server of that release answers that it does not know the kind. `--kubernetes` selects the release; without it the newest known one counts.",
+    why: "A server of that release answers `no matches for kind`, and the deployment fails. `--kubernetes` selects \
+          the release to check; the default is the newest known one.",
+    suppress: "The manifest is only for old clusters. Prefer `--kubernetes` with their release.",
     documentation: "https://kubernetes.io/docs/reference/using-api/deprecation-guide/",
     example: "\
 apiVersion: policy/v1beta1

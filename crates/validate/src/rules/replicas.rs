@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "replicas",
-        meaning: "The maximum number of replicas is lower than the minimum.",
-        remedy: "Make `maxReplicas` at least as large as `minReplicas`.",
+        meaning: "`maxReplicas` of a HorizontalPodAutoscaler is less than `minReplicas`.",
+        remedy: "Raise `maxReplicas` or lower `minReplicas`.",
     },
-    why: "An overlay often changes only one of the two fields of a HorizontalPodAutoscaler.",
+    why: "A typical cause is an overlay that changes only one of the two fields. The autoscaler is rejected, and \
+          the workload keeps a fixed size.",
+    suppress: "An external autoscaler overwrites both fields.",
     documentation: "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",
     example: "\
 apiVersion: autoscaling/v2
@@ -34,6 +36,6 @@ spec:
 fn replicas(of: Subject<'_>, faults: &mut Faults) {
     let least = of.int("minReplicas").unwrap_or(1);
     if of.int("maxReplicas").is_some_and(|most| most < least) {
-        faults.field(of, "maxReplicas", "`maxReplicas` must not be less than `minReplicas`");
+        faults.field(of, "maxReplicas", "must be greater than or equal to `minReplicas`");
     }
 }

@@ -4,10 +4,12 @@ use crate::rule::quoted;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "requirement",
-        meaning: "A selector requirement has an unknown operator, or values that do not fit its operator.",
-        remedy: "Give `In` and `NotIn` values, `Gt` and `Lt` one value, `Exists` and `DoesNotExist` none.",
+        meaning: "A selector requirement has an unknown operator, or values that do not match the operator.",
+        remedy: "Use one or more values with `In` and `NotIn`, one value with `Gt` and `Lt`, and none with `Exists` and `DoesNotExist`.",
     },
-    why: "The operator decides how many values are compared.",
+    why: "An operator without its values cannot be evaluated, so Pods could be neither selected nor scheduled by \
+          it.",
+    suppress: "Values are inserted per environment by a later tool.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#set-based-requirement",
     example: pod!(
         "affinity:
@@ -40,9 +42,11 @@ fn operator(of: Subject<'_>, known: &[&str], faults: &mut Faults) {
             let message = format!("the operator must be one of {}", quoted(known));
             return faults.field(of, "operator", message);
         }
-        "In" | "NotIn" if count == 0 => "`In` and `NotIn` need values",
-        "Exists" | "DoesNotExist" if count > 0 => "`Exists` and `DoesNotExist` have no values",
-        "Gt" | "Lt" if count != 1 => "`Gt` and `Lt` have one value",
+        "In" | "NotIn" if count == 0 => "must be specified if the operator is `In` or `NotIn`",
+        "Exists" | "DoesNotExist" if count > 0 => {
+            "may not be specified if the operator is `Exists` or `DoesNotExist`"
+        }
+        "Gt" | "Lt" if count != 1 => "must have a single value if the operator is `Gt` or `Lt`",
         _ => return,
     };
     faults.field(of, "values", message);

@@ -7,7 +7,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A resource in requests, limits or a quota is unknown.",
         remedy: "Use `cpu`, `memory`, `ephemeral-storage`, or the full name of an extended resource such as `nvidia.com/gpu`.",
     },
-    why: "Names without a domain are those of Kubernetes itself, so a misspelled one cannot be an extended resource.",
+    why: "Names without a domain are reserved for Kubernetes, so a misspelled `memroy` or a bare `gpu` is not an \
+          extended resource.",
+    suppress: "A new Kubernetes release added the resource.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
     example: container!("resources: {limits: {gpu: 1}}"),
     fix: ("gpu:", "nvidia.com/gpu:"),
@@ -19,7 +21,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-/// What containers have without a domain in its name.
+/// Returns true if a name is a standard or extended resource of containers.
 fn is_of_containers(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage")
         || name.starts_with("hugepages-")
@@ -27,7 +29,8 @@ fn is_of_containers(name: &str) -> bool {
 }
 
 fn requirements(of: Subject<'_>, faults: &mut Faults) {
-    let message = "a resource is `cpu`, `memory`, `ephemeral-storage`, or one such as `example.com/device`";
+    let message =
+        "must be `cpu`, `memory`, `ephemeral-storage`, or an extended resource such as `example.com/device`";
     for field in ["limits", "requests"] {
         for (name, _) in of.map(field).filter(|(name, _)| *name != "storage" && !is_of_containers(name)) {
             faults.at(of, &[Field(field), Field(name)], message);
@@ -40,7 +43,7 @@ fn limits(of: Subject<'_>, faults: &mut Faults) {
         return;
     }
     let message =
-        "containers have `cpu`, `memory`, `ephemeral-storage`, and what is called as `example.com/device`";
+        "must be a standard resource for containers, or an extended resource such as `example.com/device`";
     for field in ["default", "defaultRequest", "max", "maxLimitRequestRatio", "min"] {
         for (name, _) in of.map(field).filter(|(name, _)| !is_of_containers(name)) {
             faults.at(of, &[Field(field), Field(name)], message);
@@ -48,7 +51,7 @@ fn limits(of: Subject<'_>, faults: &mut Faults) {
     }
 }
 
-/// What a quota counts or adds up, beside huge pages and names with a `/`.
+/// The standard resources of quotas, besides huge pages and names with a `/`.
 const IN_QUOTAS: &str = "configmaps cpu ephemeral-storage limits.cpu limits.ephemeral-storage limits.memory memory \
                          persistentvolumeclaims pods replicationcontrollers requests.cpu requests.ephemeral-storage \
                          requests.memory requests.storage resourcequotas secrets services services.loadbalancers \
@@ -62,7 +65,7 @@ fn is_in_quotas(name: &str) -> bool {
 
 fn quota(of: Subject<'_>, faults: &mut Faults) {
     let message =
-        "there is no quota of this: it is one such as `pods`, `requests.cpu` or `count/deployments.apps`";
+        "must be a standard resource for quotas, such as `pods`, `requests.cpu` or `count/deployments.apps`";
     for (name, _) in of.map("hard").filter(|(name, _)| !is_in_quotas(name)) {
         faults.at(of, &[Field("hard"), Field(name)], message);
     }

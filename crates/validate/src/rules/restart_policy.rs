@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "restart-policy",
-        meaning: "The restart policy of a Pod template is not one that its kind allows.",
-        remedy: "Use `OnFailure` or `Never` in Jobs and CronJobs, and `Always` in all other workloads.",
+        meaning: "The kind of the workload does not allow the restart policy of its Pod template.",
+        remedy: "Use `OnFailure` or `Never` in Jobs and CronJobs, and `Always` in other workloads.",
     },
-    why: "The default `Always` would restart the Pods of a Job forever, so Jobs must set the field.",
+    why: "The default `Always` would restart the Pods of a Job forever, so a Job must set the field. Other \
+          workloads would lose Pods that exit.",
+    suppress: "A mutating webhook sets the restart policy.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy",
     example: "\
 apiVersion: batch/v1
@@ -26,10 +28,10 @@ spec:
 fn policy(of: Subject<'_>, faults: &mut Faults) {
     let message = match (of.kind(), of.text_or_empty("restartPolicy")) {
         ("Job" | "CronJob", "OnFailure" | "Never") => return,
-        ("Job" | "CronJob", _) => "the pods of a job restart `OnFailure` or `Never`",
+        ("Job" | "CronJob", _) => "unsupported value for a Job: must be `OnFailure` or `Never`",
         (_, "" | "Always") => return,
         ("Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet" | "ReplicationController", _) => {
-            "the pods of this kind restart `Always`"
+            "unsupported value for this kind: must be `Always`"
         }
         _ => return,
     };

@@ -4,10 +4,12 @@ use crate::names::is_path_segment;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "role-ref",
-        meaning: "A binding does not refer to a role that it can bind.",
+        meaning: "`roleRef` of a binding is invalid.",
         remedy: "Set `kind` to `Role` or `ClusterRole`, `name`, and `apiGroup: rbac.authorization.k8s.io`.",
     },
-    why: "A ClusterRoleBinding binds ClusterRoles only. `apiGroup` has no version.",
+    why: "A binding with an invalid reference grants nothing. A ClusterRoleBinding can only bind a ClusterRole, and \
+          `apiGroup` must not contain a version.",
+    suppress: "The role reference is a placeholder for a generated role.",
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
     example: "\
 apiVersion: rbac.authorization.k8s.io/v1
@@ -43,6 +45,6 @@ fn binding(of: Subject<'_>, faults: &mut Faults) {
     }
     if !is_path_segment(text_of(role, "name")) {
         let path = [Field("roleRef"), Field("name")];
-        faults.at(of, &path, "the name of the role is missing, or has `/` or `%`");
+        faults.at(of, &path, "a role name is required and must not contain `/` or `%`");
     }
 }

@@ -4,9 +4,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "schedule",
         meaning: "The schedule of a CronJob is not valid cron syntax.",
-        remedy: "Use five fields such as `*/5 * * * *`, or a word such as `@daily`. The time zone is set by `timeZone`.",
+        remedy: "Use five fields such as `*/5 * * * *`, or a macro such as `@daily`. Set the time zone with `timeZone`.",
     },
-    why: "The fields are minute, hour, day of the month, month and day of the week.",
+    why: "The fields are minute, hour, day of month, month and day of week. Six fields with seconds, as in Quartz, \
+          are not supported.",
+    suppress: "The schedule is a placeholder that is different for each environment.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/#schedule-syntax",
     example: "\
 apiVersion: batch/v1
@@ -29,12 +31,12 @@ spec:
 fn schedule(of: Subject<'_>, faults: &mut Faults) {
     let message = match of.text("schedule") {
         None => return,
-        Some("") => "the schedule is empty",
+        Some("") => "must not be empty",
         Some(text) if text.starts_with("TZ=") || text.starts_with("CRON_TZ=") => {
-            "the zone is not part of the schedule: use `timeZone`"
+            "cannot use TZ or CRON_TZ in the schedule: use `timeZone` instead"
         }
         Some(text) if is_schedule(text) => return,
-        _ => "this must be a schedule of five fields such as `*/5 * * * *`, or a word such as `@daily`",
+        _ => "this must be a cron schedule of five fields such as `*/5 * * * *`, or a macro such as `@daily`",
     };
     faults.field(of, "schedule", message);
 }
@@ -42,7 +44,7 @@ fn schedule(of: Subject<'_>, faults: &mut Faults) {
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: &[&str] = &["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// Parses a schedule as robfig/cron does.
+/// Returns true for a schedule that robfig/cron accepts.
 fn is_schedule(text: &str) -> bool {
     if let Some(word) = text.strip_prefix('@') {
         let duration = word.strip_prefix("every ").and_then(smp_text::gocompat::time::parse_duration);
@@ -80,7 +82,7 @@ mod tests {
     use super::is_schedule;
 
     #[test]
-    fn schedules_are_read_as_by_robfig_cron() {
+    fn schedules_are_valid_as_in_robfig_cron() {
         let valid = "* * * * *;*/5 0-3 1,15 JAN MON-FRI;@daily;@every 1h;0 0 ? * 0;5/10 * * * *";
         assert!(valid.split(';').all(is_schedule));
         let invalid = ";* * * *;* * * * * *;60 * * * *;* * 0 * *;*/0 * * * *;@never;5-1 * * * *;a * * * *";

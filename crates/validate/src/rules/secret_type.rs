@@ -6,10 +6,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "secret-type",
-        meaning: "A Secret lacks a key that its type requires, or the value has another format.",
-        remedy: "Add the key, or use the type `Opaque`.",
+        meaning: "A Secret lacks a key that its type requires, or the value has the wrong format.",
+        remedy: "Add the key, or change the type to `Opaque`.",
     },
-    why: "Consumers of such Secrets rely on the keys: `tls.crt` and `tls.key`, `.dockerconfigjson`, `username`. Logins of registries are JSON.",
+    why: "Ingress controllers, the kubelet and other consumers look up fixed keys: `tls.crt` and `tls.key`, \
+          `.dockerconfigjson`, `username`. Registry credentials must be JSON.",
+    suppress: "An operator such as External Secrets fills in the data.",
     documentation: "https://kubernetes.io/docs/concepts/configuration/secret/#secret-types",
     example: "\
 apiVersion: v1
@@ -25,7 +27,7 @@ stringData: {user: jo}
     ..ValidationRule::DEFAULT
 };
 
-/// The annotation that names the service account of a token.
+/// The annotation with the service account of a token.
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 fn keys(of: Subject<'_>, faults: &mut Faults) {
@@ -36,14 +38,14 @@ fn keys(of: Subject<'_>, faults: &mut Faults) {
         "kubernetes.io/dockercfg" => &[".dockercfg"],
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
         "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
-            let message = "a secret of this type must have the key `username` or `password`";
+            let message = "key `username` or `password` is required for this type of Secret";
             return faults.field(of, "type", message);
         }
         "kubernetes.io/service-account-token" => return account(of, faults),
         _ => return,
     };
     for key in needed.iter().filter(|key| !has(key)) {
-        let message = format!("a secret of this type must have the key `{key}`");
+        let message = format!("key `{key}` is required for this type of Secret");
         faults.below(&[Field("data"), Field(key)], of.place("type"), message);
     }
 }
@@ -52,19 +54,19 @@ fn account(of: Subject<'_>, faults: &mut Faults) {
     let account = of.node.get_path(&["metadata", "annotations", ACCOUNT]);
     if account.is_none_or(|account| account.is_null() || account.as_str() == Some("")) {
         let path = [Field("metadata"), Field("annotations"), Field(ACCOUNT)];
-        let message = format!("a secret of this type must have the annotation `{ACCOUNT}`");
+        let message = format!("annotation `{ACCOUNT}` is required for this type of Secret");
         faults.below(&path, of.place("type"), message);
     }
 }
 
-/// Checks that logins of registries are JSON.
+/// Checks that registry credentials are JSON.
 fn logins(of: Subject<'_>, faults: &mut Faults) {
     let key = match of.text_or_empty("type") {
         "kubernetes.io/dockerconfigjson" => ".dockerconfigjson",
         "kubernetes.io/dockercfg" => ".dockercfg",
         _ => return,
     };
-    // Go reads null as an object without fields.
+    // Go decodes null as an empty object.
     let is_object = |text: &[u8]| serde_json::from_slice::<Option<serde_json::Map<_, _>>>(text).is_ok();
     let value = |field: &str| of.get(field)?.get(key);
     // `stringData` wins over `data`.
@@ -76,7 +78,7 @@ fn logins(of: Subject<'_>, faults: &mut Faults) {
         ("data", decoded.is_none_or(|text| is_object(&text)))
     };
     if !is_valid {
-        faults.at(of, &[Field(field), Field(key)], format!("`{key}` must be an object of JSON"));
+        faults.at(of, &[Field(field), Field(key)], format!("`{key}` must be a JSON object"));
     }
 }
 

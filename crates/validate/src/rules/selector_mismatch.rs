@@ -5,9 +5,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "selector-mismatch",
         meaning: "The selector of a workload does not match the labels of its Pod template.",
-        remedy: "Use the same labels in both. A patch or `labels:` entry that changes one side must change the other.",
+        remedy: "Use the same labels in both. Change them together in patches and `labels:` entries.",
     },
-    why: "A workload would never find the Pods that it creates. The selector of most workloads cannot be changed later.",
+    why: "The workload would create Pods endlessly without finding them. The selectors of most workloads are \
+          immutable, so a wrong one can only be fixed by recreating the workload.",
+    suppress: "A webhook adds labels to the template on creation.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#selector",
     example: "\
 apiVersion: apps/v1
@@ -39,7 +41,7 @@ fn has_label(labels: Option<&Map>, key: &str, value: &Node) -> bool {
 
 fn mismatch(of: Subject<'_>, path: &[Below<'_>], key: &str, faults: &mut Faults) {
     if of.get("template").is_some() {
-        faults.at(of, path, format!("the labels of the template do not match the selector at `{key}`"));
+        faults.at(of, path, format!("selector does not match template labels at `{key}`"));
     }
 }
 
@@ -49,7 +51,7 @@ fn selector(of: Subject<'_>, faults: &mut Faults) {
     let matched = selector.get("matchLabels").and_then(Node::as_map);
     let wanted = selector.get("matchExpressions").and_then(Node::as_list);
     if matched.is_none_or(Map::is_empty) && wanted.is_none_or(Vec::is_empty) {
-        return faults.field(of, "selector", "an empty selector would select all pods");
+        return faults.field(of, "selector", "empty selector is not allowed");
     }
     for (key, _) in matched.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
         mismatch(of, &[Field("selector"), Field("matchLabels"), Field(key)], key, faults);
@@ -60,11 +62,11 @@ fn selector(of: Subject<'_>, faults: &mut Faults) {
     }
 }
 
-/// A controller without a selector gets that of its template.
+/// A ReplicationController without a selector uses the labels of its template.
 fn plain_selector(of: Subject<'_>, faults: &mut Faults) {
     let labels = template_labels(of);
     if of.map("selector").next().is_none() && labels.is_none_or(Map::is_empty) {
-        return faults.field(of, "selector", "the selector or the labels of the template are missing");
+        return faults.field(of, "selector", "`selector` or labels of the template are required");
     }
     for (key, _) in of.map("selector").filter(|(k, v)| !has_label(labels, k, v)) {
         mismatch(of, &[Field("selector"), Field(key)], key, faults);

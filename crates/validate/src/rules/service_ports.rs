@@ -7,9 +7,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "service-ports",
         meaning: "A Service has no ports, a port twice, or several ports without names.",
-        remedy: "Add the missing port or name. Only headless Services and those of type `ExternalName` may have no ports.",
+        remedy: "Add the missing port or name. Only headless Services and Services of type `ExternalName` may omit ports.",
     },
-    why: "Endpoints and Ingresses tell several ports of a Service apart by their names.",
+    why: "EndpointSlices and Ingresses distinguish the ports of a Service by name. A patch that appends a second \
+          port to an unnamed first one causes this.",
+    suppress: "A mesh or operator completes the ports.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#multi-port-services",
     example: "\
 apiVersion: v1
@@ -31,14 +33,14 @@ fn ports(of: Subject<'_>, faults: &mut Faults) {
     let ports = of.list("ports");
     let is_headless = of.text("clusterIP") == Some("None");
     if ports.is_empty() && !is_headless && of.text("type") != Some("ExternalName") {
-        faults.field(of, "ports", "the service has no ports");
+        faults.field(of, "ports", "at least one port is required");
     }
     let mut numbers = FxHashSet::default();
     for (i, port) in ports.iter().enumerate() {
         let text = |field| port.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
         let key = (text("port"), text("protocol").unwrap_or("TCP"));
         if key.0.is_some() && !numbers.insert(key) {
-            faults.at(of, &[Field("ports"), Entry(i), Field("port")], "this port is there twice");
+            faults.at(of, &[Field("ports"), Entry(i), Field("port")], "duplicate port and protocol");
         }
     }
 }
@@ -47,7 +49,11 @@ fn names(of: Subject<'_>, faults: &mut Faults) {
     let ports = of.list("ports");
     for (i, port) in ports.iter().enumerate().filter(|_| ports.len() > 1) {
         if port.get("name").and_then(Node::scalar_text).is_none_or(SmolStr::is_empty) {
-            faults.at(of, &[Field("ports"), Entry(i), Field("name")], "each of several ports needs a name");
+            faults.at(
+                of,
+                &[Field("ports"), Entry(i), Field("name")],
+                "a name is required if there are several ports",
+            );
         }
     }
 }

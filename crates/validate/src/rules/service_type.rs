@@ -7,7 +7,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A Service has fields that its type does not allow.",
         remedy: "Change `type`, or remove the field.",
     },
-    why: "`nodePort` needs the type `NodePort` or `LoadBalancer`, `externalName` the type `ExternalName`. A patch that changes the type must remove the fields of the old one.",
+    why: "`nodePort` requires type `NodePort` or `LoadBalancer`, and `externalName` type `ExternalName`. A patch \
+          that changes only `type` leaves the fields of the old type behind.",
+    suppress: "The type is changed by an overlay outside of the build.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/#publishing-services-service-types",
     example: "\
 apiVersion: v1
@@ -22,7 +24,7 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-/// Returns whether a type is one that is reached from within the cluster only.
+/// Returns true if Services of a type have no node ports.
 fn is_plain(name: &str) -> bool {
     matches!(name, "" | "ClusterIP" | "ExternalName")
 }
@@ -30,7 +32,7 @@ fn is_plain(name: &str) -> bool {
 fn node_ports(of: Subject<'_>, faults: &mut Faults) {
     for (i, port) in of.list("ports").iter().enumerate().filter(|_| is_plain(of.text_or_empty("type"))) {
         if port.get("nodePort").and_then(Node::scalar_text).is_some_and(|port| port != "0") {
-            let message = "a port of the nodes needs the type `NodePort` or `LoadBalancer`";
+            let message = "may only be used if `type` is `NodePort` or `LoadBalancer`";
             faults.at(of, &[Field("ports"), Entry(i), Field("nodePort")], message);
         }
     }
@@ -40,16 +42,16 @@ fn fields(of: Subject<'_>, faults: &mut Faults) {
     let name = of.text_or_empty("type");
     let target = of.text_or_empty("externalName");
     if name == "ExternalName" && !is_dns_subdomain(target.trim_end_matches('.')) {
-        let message = "a service of type `ExternalName` needs the name of a host";
+        let message = "must be a DNS name if `type` is `ExternalName`";
         faults.field(of, "externalName", message);
     }
     let balanced = ["loadBalancerClass", "loadBalancerSourceRanges"];
     for field in balanced.into_iter().filter(|field| name != "LoadBalancer" && has_content(of, field)) {
-        faults.field(of, field, format!("`{field}` needs the type `LoadBalancer`"));
+        faults.field(of, field, format!("`{field}` may only be used if `type` is `LoadBalancer`"));
     }
     let is_external = has_content(of, "externalTrafficPolicy") && of.list("externalIPs").is_empty();
     if is_plain(name) && is_external {
-        let message = "`externalTrafficPolicy` needs the type `NodePort` or `LoadBalancer`";
+        let message = "may only be set for externally-accessible Services";
         faults.field(of, "externalTrafficPolicy", message);
     }
 }

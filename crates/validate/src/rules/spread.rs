@@ -6,7 +6,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         meaning: "A topology spread constraint has `minDomains` without `whenUnsatisfiable: DoNotSchedule`.",
         remedy: "Use `whenUnsatisfiable: DoNotSchedule`, or remove `minDomains`.",
     },
-    why: "`minDomains` changes only when Pods are not scheduled.",
+    why: "`minDomains` only influences Pods that are not scheduled if the constraint is violated. With \
+          `ScheduleAnyway` the constraint would be silently weaker than intended.",
+    suppress: "A policy engine rewrites the constraint before the Pod is created.",
     documentation: "https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/",
     example: pod!(
         "topologySpreadConstraints:
@@ -22,6 +24,6 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 
 fn min_domains(of: Subject<'_>, faults: &mut Faults) {
     if of.get("minDomains").is_some() && of.text("whenUnsatisfiable") != Some("DoNotSchedule") {
-        faults.field(of, "minDomains", "`minDomains` needs `whenUnsatisfiable: DoNotSchedule`");
+        faults.field(of, "minDomains", "can only be used if `whenUnsatisfiable` is `DoNotSchedule`");
     }
 }

@@ -4,10 +4,12 @@ use crate::quantity::Quantity;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "storage-request",
-        meaning: "A claim requests no storage, or a volume has no capacity.",
-        remedy: "Set `resources.requests.storage` of the claim, or `capacity.storage` of the volume, to more than 0.",
+        meaning: "A PersistentVolumeClaim requests no storage, or a PersistentVolume has no capacity.",
+        remedy: "Set `resources.requests.storage` of the claim or `capacity.storage` of the volume to a positive size.",
     },
-    why: "Claims are bound to volumes by size.",
+    why: "Claims are bound to volumes by size, so a claim without one is never created and its Pods stay in \
+          `Pending`.",
+    suppress: "The size is set per environment by another tool.",
     documentation: "https://kubernetes.io/docs/concepts/storage/persistent-volumes/#persistentvolumeclaims",
     example: "\
 apiVersion: v1
@@ -31,9 +33,9 @@ fn claim(of: Subject<'_>, faults: &mut Faults) {
     let path = [Field("resources"), Field("requests"), Field("storage")];
     let at = storage.unwrap_or(of.node).span();
     if storage.is_none_or(Node::is_null) {
-        faults.below(&path, at, "a claim must say how much storage it requests");
+        faults.below(&path, at, "a storage request is required");
     } else if !is_positive(storage) {
-        faults.below(&path, at, "a claim must request more than 0");
+        faults.below(&path, at, "must be greater than 0");
     }
 }
 
@@ -47,8 +49,8 @@ fn volume(of: Subject<'_>, faults: &mut Faults) {
     }
     let capacity = of.get("capacity").and_then(Node::as_map);
     if capacity.is_none_or(|capacity| capacity.len() != 1 || !capacity.contains_key("storage")) {
-        faults.field(of, "capacity", "the capacity of a volume is its `storage`");
+        faults.field(of, "capacity", "must contain `storage` and nothing else");
     } else if !is_positive(capacity.and_then(|capacity| capacity.get("storage"))) {
-        faults.field(of, "capacity", "the capacity of a volume must be more than 0");
+        faults.field(of, "capacity", "must be greater than 0");
     }
 }

@@ -6,9 +6,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "strategy",
         meaning: "Fields of an update strategy contradict each other, or allow no progress.",
-        remedy: "Remove `rollingUpdate` where the type is another one, and leave `maxSurge` or `maxUnavailable` above 0.",
+        remedy: "Set `rollingUpdate: null` if the type is not `RollingUpdate`. Use a value above 0 for `maxSurge` or `maxUnavailable`.",
     },
-    why: "A patch that only changes `type` leaves `rollingUpdate` behind; remove it by `rollingUpdate: null`.",
+    why: "A strategic merge patch that only changes `type` keeps `rollingUpdate` of the base. If neither extra nor \
+          missing Pods are allowed, a rollout could never proceed.",
+    suppress: "A progressive delivery controller manages the strategy.",
     documentation: "https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#strategy",
     example: "\
 apiVersion: apps/v1
@@ -33,20 +35,20 @@ spec:
 
 fn strategy(of: Subject<'_>, faults: &mut Faults) {
     if of.text("type") == Some("Recreate") && of.get("rollingUpdate").is_some() {
-        faults.field(of, "rollingUpdate", "`rollingUpdate` does not go with `type: Recreate`");
+        faults.field(of, "rollingUpdate", "may not be specified if `type` is `Recreate`");
     }
 }
 
 fn update_strategy(of: Subject<'_>, faults: &mut Faults) {
     if of.text("type") == Some("OnDelete") && of.get("rollingUpdate").is_some() && of.kind() == "StatefulSet"
     {
-        faults.field(of, "rollingUpdate", "`rollingUpdate` does not go with `type: OnDelete`");
+        faults.field(of, "rollingUpdate", "may not be specified if `type` is `OnDelete`");
     }
 }
 
 fn deadline(of: Subject<'_>, faults: &mut Faults) {
     if of.int("progressDeadlineSeconds").unwrap_or(600) <= of.int("minReadySeconds").unwrap_or(0) {
-        let message = "`progressDeadlineSeconds` must be more than `minReadySeconds`";
+        let message = "must be greater than `minReadySeconds`";
         faults.field(of, "progressDeadlineSeconds", message);
     }
 }
@@ -56,10 +58,10 @@ fn rolling(of: Subject<'_>, faults: &mut Faults) {
     let is_zero = |field| matches!(text(field), Some("0" | "0%"));
     let is_without_surge = of.kind() == "DaemonSet" && of.get("maxSurge").is_none();
     if is_zero("maxUnavailable") && (is_zero("maxSurge") || is_without_surge) {
-        faults.field(of, "maxUnavailable", "`maxSurge` and `maxUnavailable` cannot both be 0");
+        faults.field(of, "maxUnavailable", "may not be 0 if `maxSurge` is 0");
     }
     let percent = of.text("maxUnavailable").and_then(|text| text.strip_suffix('%')?.parse::<u32>().ok());
     if percent.is_some_and(|percent| percent > 100) {
-        faults.field(of, "maxUnavailable", "more than all cannot be unavailable");
+        faults.field(of, "maxUnavailable", "must not be greater than 100%");
     }
 }

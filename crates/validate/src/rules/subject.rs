@@ -4,10 +4,12 @@ use crate::names::is_dns_subdomain;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "subject",
-        meaning: "A subject of a binding is incomplete.",
-        remedy: "Set `kind` and `name`; a ServiceAccount in a ClusterRoleBinding also needs its `namespace`.",
+        meaning: "A subject of a binding is invalid or incomplete.",
+        remedy: "Set `kind` and `name`. Add `namespace` to a ServiceAccount in a ClusterRoleBinding.",
     },
-    why: "A ClusterRoleBinding has no namespace in which the ServiceAccount could be found.",
+    why: "Without a complete subject nobody gets the permissions. A ClusterRoleBinding has no namespace of its own \
+          from which that of a ServiceAccount could be derived.",
+    suppress: "kustomize's namespace transformer of an overlay outside of the build adds the namespace.",
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects",
     example: "\
 apiVersion: rbac.authorization.k8s.io/v1
@@ -34,16 +36,16 @@ fn subjects(of: Subject<'_>, faults: &mut Faults) {
             continue;
         }
         if text("name").is_empty() {
-            report("name", "the name of the subject is missing");
+            report("name", "`name` is required");
         } else if is_account && !is_dns_subdomain(text("name")) {
-            report("name", "the name of a service account has small letters, digits, `-` and `.`");
+            report("name", "a ServiceAccount name must be a lowercase RFC 1123 subdomain");
         }
         let group = if is_account { "" } else { "rbac.authorization.k8s.io" };
         if !text("apiGroup").is_empty() && text("apiGroup") != group {
-            report("apiGroup", "this is not the group of the subject's kind");
+            report("apiGroup", "unsupported API group for this kind of subject");
         }
         if is_account && of.kind() == "ClusterRoleBinding" && text("namespace").is_empty() {
-            report("namespace", "a service account needs its namespace");
+            report("namespace", "`namespace` is required for a ServiceAccount");
         }
     }
 }

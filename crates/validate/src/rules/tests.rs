@@ -1,4 +1,4 @@
-//! Objects that servers reject and accept.
+//! Tests of invalid and valid objects.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use smp_text::diagnostic::Severity;
 use smp_text::source::SourceMap;
 use smp_text::yaml::{ParseOptions, parse_one};
 
-/// Returns the codes of what is found in the text of an object.
+/// Returns the codes of the findings in an object.
 fn codes(text: &str, schema: &Schema) -> BTreeSet<&'static str> {
     let sources = SourceMap::default();
     let id = sources.add("object.yaml", text);
@@ -19,7 +19,7 @@ fn codes(text: &str, schema: &Schema) -> BTreeSet<&'static str> {
 }
 
 #[test]
-fn each_example_violates_its_rule_alone_and_the_fix_none() {
+fn examples_violate_only_their_rule_and_fixes_none() {
     for rule in VALIDATION_RULES.iter().filter(|rule| cfg!(feature = "cel") || rule.code() != "cel") {
         let definition =
             rule.definition().map(|text| text.parse::<Node>().expect("a definition").to_json_value());
@@ -31,10 +31,13 @@ fn each_example_violates_its_rule_alone_and_the_fix_none() {
 }
 
 #[test]
-fn each_rule_says_what_why_and_where() {
+fn rules_are_documented() {
     let mut codes = BTreeSet::new();
     for rule in VALIDATION_RULES {
-        assert!(codes.insert(rule.code()) && rule.text.meaning.ends_with('.') && rule.why.ends_with('.'));
+        assert!(codes.insert(rule.code()), "{}", rule.code());
+        for text in [rule.text.meaning, rule.why, rule.suppress] {
+            assert!(text.ends_with('.'), "{}: {text}", rule.code());
+        }
         assert!(rule.documentation.starts_with("https://kubernetes.io/docs/"), "{}", rule.code());
         assert!(rule.shared_code.is_some() != rule.text.remedy.ends_with('.'), "{}", rule.code());
     }

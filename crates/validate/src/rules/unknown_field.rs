@@ -8,7 +8,11 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
         remedy: "",
     },
     shared_code: Some(Code::UnknownField),
-    why: "Under strict field validation the API server rejects the object; otherwise it drops the field without an error, so the setting has no effect.",
+    why: "With strict field validation, the default of kubectl, the API server rejects the object. Without it, the \
+          server drops the field and the setting has no effect. Usually the name is misspelled or the field is at \
+          the wrong depth.",
+    suppress: "The cluster runs a newer Kubernetes release, or a newer CRD, than the schema of the build. Prefer to \
+               update the schema.",
     documentation: "https://kubernetes.io/docs/reference/using-api/api-concepts/#field-validation",
     example: "\
 apiVersion: v1

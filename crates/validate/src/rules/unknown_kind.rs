@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "unknown-kind",
-        meaning: "A built-in API group does not have the kind or the version.",
-        remedy: "Correct `apiVersion` or `kind`. The help names what exists.",
+        meaning: "A built-in API group has no such kind or version.",
+        remedy: "Correct `apiVersion` or `kind`.",
     },
-    why: "Groups of Kubernetes itself have a fixed set of kinds. A kind of another group comes from a CustomResourceDefinition and is not checked.",
+    why: "The deployment fails with `no matches for kind`. Only the groups of Kubernetes itself are checked. Kinds \
+          of other groups come from CustomResourceDefinitions.",
+    suppress: "The kind is new in a Kubernetes release that is not supported here yet.",
     documentation: "https://kubernetes.io/docs/reference/using-api/#api-groups",
     example: "\
 apiVersion: v1

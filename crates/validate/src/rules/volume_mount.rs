@@ -5,10 +5,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "volume-mount",
-        meaning: "A container mounts a volume that the Pod does not have.",
-        remedy: "Correct the name, or add the volume. The message names the change that removed or renamed it, if there is one.",
+        meaning: "A container mounts a volume that is not defined in the Pod.",
+        remedy: "Correct the name or add the volume. If a patch removed or renamed the volume, the finding points to that patch.",
     },
-    why: "Mounts refer to `volumes` of the same Pod, or to `volumeClaimTemplates` of a StatefulSet.",
+    why: "The Pod cannot be created. Mounts refer to `volumes` of the same Pod, or to `volumeClaimTemplates` of a \
+          StatefulSet.",
+    suppress: "A sidecar injector adds the volume.",
     documentation: "https://kubernetes.io/docs/concepts/storage/volumes/",
     example: container!(
         "volumeMounts: [{name: date, mountPath: /data}]
@@ -33,7 +35,7 @@ fn mounts(of: Subject<'_>, faults: &mut Faults) {
                 let name = text_of(mount, "name");
                 if !name.is_empty() && !volumes.contains(name) {
                     let path = [Field(list), Entry(i), Field(field), Entry(k), Field("name")];
-                    faults.at(of, &path, "the pod has no volume of this name");
+                    faults.at(of, &path, "volume not found in the Pod");
                 }
             }
         }

@@ -3,10 +3,12 @@ use super::prelude::*;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "volume-source",
-        meaning: "A volume has no source, or several sources.",
-        remedy: "Keep one source, such as `configMap` or `emptyDir`. A patch that changes the source must remove the old one.",
+        meaning: "A volume has no source or several sources.",
+        remedy: "Keep one source, such as `configMap` or `emptyDir`. In a patch that changes the source, set the old one to null.",
     },
-    why: "A strategic merge adds the new source beside the old one, since both are fields of the same volume.",
+    why: "The sources are different fields of a volume, so a strategic merge patch with a new source keeps the old \
+          one next to it.",
+    suppress: "An admission webhook removes one of the sources.",
     documentation: "https://kubernetes.io/docs/concepts/storage/volumes/",
     example: pod!(
         "volumes:
@@ -25,27 +27,28 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-/// All fields but the name are sources. A volume without one is an empty directory.
+/// Checks that a volume has at most one source. All fields except the name are sources, and a volume without one
+/// is an empty directory.
 fn pod_volume(of: Subject<'_>, faults: &mut Faults) {
     let mut sources = of.map.iter().filter(|(name, value)| *name != "name" && !value.is_null());
     if let Some((second, _)) = sources.nth(1) {
-        faults.field(of, second, "a volume has one source");
+        faults.field(of, second, "may not specify more than one volume type");
     }
 }
 
 fn downward(of: Subject<'_>, faults: &mut Faults) {
     if of.count(&["fieldRef", "resourceFieldRef"]) != 1 {
-        faults.value(of, "this must have `fieldRef` or `resourceFieldRef`");
+        faults.value(of, "must specify exactly one of `fieldRef` and `resourceFieldRef`");
     }
 }
 
 fn projection(of: Subject<'_>, faults: &mut Faults) {
     if of.map.iter().filter(|(_, value)| !value.is_null()).count() > 1 {
-        faults.value(of, "a projection has one source");
+        faults.value(of, "may not specify more than one volume type");
     }
 }
 
-/// Fields of a persistent volume that are not sources.
+/// The fields of a PersistentVolume that are not sources.
 const OTHERS: &str = "accessModes capacity claimRef mountOptions nodeAffinity persistentVolumeReclaimPolicy \
                       storageClassName volumeAttributesClassName volumeMode";
 
@@ -57,16 +60,16 @@ fn persistent_volume(of: Subject<'_>, faults: &mut Faults) {
         |(name, value): &(&str, &Node)| !value.is_null() && !OTHERS.split(' ').any(|other| other == *name);
     match of.map.iter().filter(is_source).count() {
         1 => {}
-        0 => faults.value(of, "this volume has no source"),
-        _ => faults.value(of, "a volume has one source"),
+        0 => faults.value(of, "must specify a volume type"),
+        _ => faults.value(of, "may not specify more than one volume type"),
     }
     if of.get("local").is_some() && of.get("nodeAffinity").is_none() {
-        faults.field(of, "nodeAffinity", "a local volume needs its `nodeAffinity`");
+        faults.field(of, "nodeAffinity", "local volumes require `nodeAffinity`");
     }
 }
 
 fn attachment(of: Subject<'_>, faults: &mut Faults) {
     if of.count(&["persistentVolumeName", "inlineVolumeSpec"]) != 1 {
-        faults.value(of, "an attachment has one source");
+        faults.value(of, "must specify exactly one of `persistentVolumeName` and `inlineVolumeSpec`");
     }
 }

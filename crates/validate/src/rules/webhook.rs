@@ -4,10 +4,12 @@ use crate::names::is_dns_subdomain;
 pub(crate) static RULE: ValidationRule = ValidationRule {
     text: RuleText {
         name: "webhook",
-        meaning: "A webhook of an admission configuration is incomplete.",
-        remedy: "Add the field that the message names.",
+        meaning: "A webhook of an admission configuration is invalid or incomplete.",
+        remedy: "Correct the field in the message.",
     },
-    why: "Names of webhooks have a domain, URLs begin with `https://`, `sideEffects` and `admissionReviewVersions` must be set.",
+    why: "An incomplete webhook is not registered, so its policy is not enforced. Webhook names must have a domain, \
+          URLs must use `https`, and `sideEffects` and `admissionReviewVersions` are required.",
+    suppress: "An operator fills in the client configuration, for example cert-manager's CA injector.",
     documentation: "https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/",
     example: "\
 apiVersion: admissionregistration.k8s.io/v1
@@ -32,37 +34,37 @@ webhooks:
 fn webhook(of: Subject<'_>, faults: &mut Faults) {
     let name = of.text_or_empty("name");
     if !is_dns_subdomain(name) || name.split('.').count() < 3 {
-        faults.field(of, "name", "the name of a webhook has three parts at least: `name.example.com`");
+        faults.field(of, "name", "must be a domain with at least three segments, such as `name.example.com`");
     }
     if !matches!(of.text_or_empty("sideEffects"), "None" | "NoneOnDryRun") {
         faults.field(of, "sideEffects", "this must be `None` or `NoneOnDryRun`");
     }
     let is_known = |entry: &Node| matches!(entry.as_str(), Some("v1" | "v1beta1"));
     if !of.list("admissionReviewVersions").iter().any(is_known) {
-        faults.field(of, "admissionReviewVersions", "there must be `v1` or `v1beta1`");
+        faults.field(of, "admissionReviewVersions", "must contain `v1` or `v1beta1`");
     }
 }
 
 fn client(of: Subject<'_>, faults: &mut Faults) {
     if of.count(&["url", "service"]) != 1 {
-        faults.value(of, "there must be a `url` or a `service`");
+        faults.value(of, "exactly one of `url` and `service` is required");
     }
     if of.text("url").is_some_and(|url| !url.starts_with("https://")) {
-        faults.field(of, "url", "the URL of a webhook begins with `https://`");
+        faults.field(of, "url", "`https` is the only allowed URL scheme");
     }
 }
 
 fn operations(of: Subject<'_>, faults: &mut Faults) {
     for field in ["apiGroups", "apiVersions", "operations", "resources"] {
         if of.list(field).is_empty() {
-            faults.field(of, field, format!("a rule needs `{field}`"));
+            faults.field(of, field, format!("`{field}` is required"));
         }
     }
     faults.stars(of, &["apiGroups", "apiVersions", "operations"]);
-    // The core group has an empty name; nothing else has.
+    // Only the API group may be empty: it is the core group.
     for field in ["apiVersions", "resources"] {
         for (i, _) in of.list(field).iter().enumerate().filter(|(_, entry)| entry.as_str() == Some("")) {
-            faults.at(of, &[Field(field), Entry(i)], "this must not be empty");
+            faults.at(of, &[Field(field), Entry(i)], "must not be empty");
         }
     }
 }

@@ -2,9 +2,15 @@ use super::prelude::*;
 use smp_text::diagnostic::Code;
 
 pub(crate) static RULE: ValidationRule = ValidationRule {
-    text: RuleText { name: "wrong-type", meaning: "A value has another type than the field.", remedy: "" },
+    text: RuleText {
+        name: "wrong-type",
+        meaning: "A value does not have the type of its field.",
+        remedy: "",
+    },
     shared_code: Some(Code::WrongType),
-    why: "YAML reads unquoted numbers, booleans and dates as such, and a server does not convert them: `retries: 3` is no string.",
+    why: "YAML parses unquoted numbers, booleans and dates as such, and the API server does not convert them. For \
+          example, `retries: 3` in a ConfigMap is not a string.",
+    suppress: "A value is replaced by a tool before it reaches the API server.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/",
     example: "\
 apiVersion: v1
