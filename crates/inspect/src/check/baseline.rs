@@ -1,4 +1,4 @@
-//! Findings of old repositories that are known and not told again.
+//! Baselines: files of known findings that are not reported again.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -10,14 +10,14 @@ use smp_files::{FileTree, Located};
 use smp_text::diagnostic::{Code, Diagnostic, RenderedPlace, Result};
 use smp_text::source::as_seen_from;
 
-/// Known findings, by what they say of which file; lines do not count, since they move.
+/// Known findings by file and message. Line numbers are left out, since they change.
 #[derive(Debug, Clone, Default)]
 pub struct Baseline {
     known: BTreeMap<KnownFinding, usize>,
     home: BaselineHome,
 }
 
-/// The baselines of a run: one for all targets, or those that the targets' configurations name.
+/// The baselines of a run: one for all targets, or those that the configurations of the targets name.
 #[derive(Debug, Clone, Default)]
 pub struct Baselines {
     common: Option<Baseline>,
@@ -25,7 +25,7 @@ pub struct Baselines {
 }
 
 impl Baselines {
-    /// One baseline for all targets.
+    /// Creates a set with one baseline for all targets.
     #[must_use]
     pub fn common(baseline: Baseline) -> Self {
         Self { common: Some(baseline), configured: BTreeMap::new() }
@@ -36,7 +36,8 @@ impl Baselines {
         self.configured.insert(file, baseline);
     }
 
-    /// Takes a finding out of the baseline for targets of a configuration; `false` where that does not list it.
+    /// Consumes a finding from the baseline that applies to a configuration. Returns false if the baseline does
+    /// not list it.
     pub(super) fn take(
         &mut self,
         config: &CheckConfig,
@@ -50,16 +51,17 @@ impl Baselines {
     }
 }
 
-/// From where the files of a baseline are seen: its own directory, so that it means the same wherever it is used.
+/// The directory to which the paths in a baseline are relative: that of the baseline file itself, so that it can
+/// be used from anywhere.
 #[derive(Debug, Clone, Default)]
 pub struct BaselineHome {
-    /// The working directory, from which findings are seen.
+    /// The working directory, to which the paths of findings are relative.
     here: PathBuf,
     directory: PathBuf,
 }
 
 impl BaselineHome {
-    /// That of a baseline that is, or will be, in a file.
+    /// Returns the home of an existing or future baseline file.
     #[must_use]
     pub fn of(tree: &dyn FileTree, file: &Path) -> Self {
         let here = tree.working_directory().unwrap_or_default();
@@ -68,7 +70,7 @@ impl BaselineHome {
         Self { directory: located.map_or_else(|_| here.clone(), Located::into_path), here }
     }
 
-    /// A path that users see, as it is seen from the baseline.
+    /// Converts a displayed path to one relative to the baseline.
     fn seen(&self, shown: &str) -> String {
         if self.here == self.directory || shown.is_empty() || shown.starts_with('<') {
             return shown.into();
@@ -109,7 +111,7 @@ struct BaselineEntry {
     count: usize,
 }
 
-/// The version of the form of the file.
+/// The version of the file format.
 const VERSION: u32 = 1;
 
 impl KnownFinding {
@@ -125,7 +127,7 @@ impl KnownFinding {
 }
 
 impl Baseline {
-    /// The findings that there are now.
+    /// Creates a baseline from the current findings.
     #[must_use]
     pub fn of<'f>(
         findings: impl Iterator<Item = (&'f Diagnostic, Option<RenderedPlace>)>,
@@ -138,22 +140,23 @@ impl Baseline {
         Self { known, home }
     }
 
-    /// Reads a file that [`Baseline::to_json`] wrote.
+    /// Parses a file that [`Baseline::to_json`] wrote.
     ///
     /// # Errors
-    /// It is none.
+    /// Fails if the text is not a baseline.
     pub fn read(text: &str, home: BaselineHome) -> Result<Self> {
-        let wrong =
-            |what: String| Diagnostic::error(Code::InvalidValue, format!("this is no baseline: {what}"));
+        let wrong = |what: String| {
+            Diagnostic::error(Code::InvalidValue, format!("this is not a baseline file: {what}"))
+        };
         let file: BaselineFile = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
         if file.version != VERSION {
-            return Err(wrong(format!("its version is {}, and {VERSION} is known", file.version)));
+            return Err(wrong(format!("version {} is not supported (expected {VERSION})", file.version)));
         }
         let known = file.findings.into_iter().map(|entry| (entry.finding, entry.count)).collect();
         Ok(Self { known, home })
     }
 
-    /// The file.
+    /// Serializes the baseline.
     #[must_use]
     pub fn to_json(&self) -> String {
         let entry = |(finding, count): (&KnownFinding, &usize)| BaselineEntry {
@@ -161,25 +164,25 @@ impl Baseline {
             count: *count,
         };
         let file = BaselineFile { version: VERSION, findings: self.known.iter().map(entry).collect() };
-        // Texts and numbers can always be written.
+        // Strings and numbers always serialize.
         let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// How many findings it has.
+    /// Returns the number of findings.
     #[must_use]
     pub fn len(&self) -> usize {
         self.known.values().sum()
     }
 
-    /// Whether it has none.
+    /// Returns true if there are no findings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// Whether a finding is known; each counts once.
+    /// Consumes one occurrence of a finding. Returns false if none is left.
     pub fn takes(&mut self, finding: &Diagnostic, place: Option<&RenderedPlace>) -> bool {
         match self.known.get_mut(&KnownFinding::of(finding, place, &self.home)) {
             Some(count) if *count > 0 => {

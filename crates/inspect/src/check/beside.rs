@@ -1,6 +1,6 @@
-//! What lies beside the kustomizations of a run, and which files its texts name.
+//! The files in the directories of kustomizations, and the references of sources to them.
 //!
-//! Reads directories and the heads of files, and only of this machine: what was fetched is others' business.
+//! Reads directories and the beginnings of local files. Fetched repositories are skipped.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,16 +12,16 @@ use smp_files::{FileKind, FileTree, clean};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceId, SourceMap, as_seen_from, is_kustomization};
 use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, parse_documents};
 
-/// The files of this machine that targets were built from.
+/// The local files from which targets were built.
 #[derive(Debug, Clone, Copy)]
 pub struct LocalFiles<'c> {
-    /// Where they are.
+    /// The file tree.
     pub tree: &'c dyn FileTree,
-    /// The directory that what was fetched is in, by its real path.
+    /// The real path of the directory that contains fetched repositories.
     pub fetched: Option<&'c Path>,
 }
 
-/// Groups of objects that tools read and no server takes.
+/// API groups of objects that tools read and API servers do not know.
 const TOOLS: [&str; 11] = [
     "kustomize.config.k8s.io",
     "builtin",
@@ -36,7 +36,7 @@ const TOOLS: [&str; 11] = [
     "kubeadm.k8s.io",
 ];
 
-/// What says that an object is for tools.
+/// The annotation that marks an object as local configuration.
 const LOCAL: &str = "config.kubernetes.io/local-config";
 
 impl LocalFiles<'_> {
@@ -44,12 +44,12 @@ impl LocalFiles<'_> {
         self.tree.working_directory().unwrap_or_default()
     }
 
-    /// A path as users see it.
+    /// Returns a path as it is displayed.
     pub(super) fn shown(&self, path: &Path) -> PathBuf {
         as_seen_from(path, &self.here()).into_owned()
     }
 
-    /// The real directories that targets are, or are in, with the positions of the first targets there.
+    /// Returns the real directories of targets, each with the index of its first target.
     pub(super) fn directories_of(&self, targets: &[&Path]) -> FxHashMap<PathBuf, usize> {
         let directory = |target: &Path| {
             let found = self.tree.locate(Path::new(""), target).ok()?;
@@ -60,16 +60,16 @@ impl LocalFiles<'_> {
         targets.iter().enumerate().rev().filter_map(|(i, target)| Some((directory(target)?, i))).collect()
     }
 
-    /// The files in a directory that are called as manifests are.
+    /// Returns the files in a directory that have the name of a manifest.
     pub(super) fn manifests_in<'d>(&self, directory: &'d Path) -> impl Iterator<Item = PathBuf> + use<'d> {
         let is_fetched = self.fetched.is_some_and(|fetched| directory.starts_with(fetched));
-        // Who may not list it is not told of what is in it.
+        // A directory that cannot be listed has no findings.
         let entries = if is_fetched { None } else { self.tree.list(directory).ok() }.unwrap_or_default();
         let files = entries.into_iter().filter(|entry| entry.kind == FileKind::File);
         files.filter(|entry| is_manifest_name(&entry.name)).map(|entry| directory.join(entry.name))
     }
 
-    /// The text of a file that holds an object for servers.
+    /// Returns the text of a file if it contains an object for an API server.
     pub(super) fn object_text(&self, path: &Path) -> Option<String> {
         self.tree.read_text(path).ok().filter(|text| is_object(text))
     }
@@ -81,7 +81,8 @@ fn is_manifest_name(name: &OsStr) -> bool {
     is_yaml && !text.starts_with('.') && !KUSTOMIZATION_FILES.contains(&text)
 }
 
-/// Whether a text is that of an object for servers, by the lines of its head; a template is none.
+/// Returns true if the text looks like an object for an API server, judged by its top-level lines. Templates do
+/// not count.
 fn is_object(text: &str) -> bool {
     let field = |name: &str| {
         let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -95,14 +96,14 @@ fn is_object(text: &str) -> bool {
     !is_tool && !text.contains("{{") && !text.contains(LOCAL)
 }
 
-/// The fields in which kustomizations list others.
+/// The fields in which a kustomization lists other kustomizations.
 const PARTS: [&str; 3] = ["resources", "bases", "components"];
 
-/// The texts that a run read.
+/// The sources that a run read.
 pub(super) struct RunTexts<'c> {
     files: LocalFiles<'c>,
     sources: &'c SourceMap,
-    /// By real path.
+    /// The sources by real path.
     read: BTreeMap<PathBuf, SourceId>,
 }
 
@@ -111,24 +112,24 @@ impl<'c> RunTexts<'c> {
         let (here, mut read) = (files.here(), BTreeMap::new());
         for id in sources.outer_texts() {
             let Some(source) = sources.get(id) else { continue };
-            // Names are real paths as they are seen from here.
+            // Names of sources are real paths relative to the working directory.
             read.entry(clean(&here.join(source.name()))).or_insert(id);
         }
         Self { files, sources, read }
     }
 
-    /// Whether a file was read.
+    /// Returns true if a file was read.
     pub(super) fn has(&self, path: &Path) -> bool {
         self.read.contains_key(path)
     }
 
-    /// The kustomizations, each with its directory.
+    /// Returns the kustomizations, each with its directory.
     pub(super) fn kustomizations(&self) -> impl Iterator<Item = (&Path, SourceId)> {
         let all = self.read.iter().filter(|(path, _)| is_kustomization(path));
         all.filter_map(|(path, id)| Some((path.parent()?, *id)))
     }
 
-    /// The directories that kustomizations in some directories are made of, as far as what was read tells.
+    /// Returns the directories that the kustomizations in some directories include, as far as these were read.
     pub(super) fn made_of(&self, directories: impl IntoIterator<Item = PathBuf>) -> FxHashSet<PathBuf> {
         let (mut waiting, mut found) = (Vec::from_iter(directories), FxHashSet::default());
         while let Some(directory) = waiting.pop() {
@@ -141,7 +142,7 @@ impl<'c> RunTexts<'c> {
         found
     }
 
-    /// What a kustomization lists of others.
+    /// Returns the entries of a kustomization that may be other kustomizations.
     fn parts(&self, kustomization: SourceId) -> Vec<String> {
         let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
         let documents = parse_documents(self.sources, kustomization, options).unwrap_or_default();
@@ -149,7 +150,7 @@ impl<'c> RunTexts<'c> {
         lists.flatten().filter_map(Node::as_str).map(String::from).collect()
     }
 
-    /// Those of some files that a text names, or a kustomization in a directory above that was not read.
+    /// Returns those of some files that a source, or an unread kustomization in a parent directory, refers to.
     pub(super) fn named<'p>(&self, wanted: &FxHashSet<&'p Path>) -> FxHashSet<&'p Path> {
         let mut by_name: FxHashMap<&str, Vec<&'p Path>> = FxHashMap::default();
         for path in wanted {
@@ -172,10 +173,10 @@ impl<'c> RunTexts<'c> {
         named
     }
 
-    /// The kustomizations in the directories above of some files that were not read.
-    fn unread_above(&self, of: &FxHashSet<&Path>) -> Vec<(PathBuf, String)> {
+    /// Reads the kustomizations in parent directories of some files that the run did not read.
+    fn unread_above(&self, files: &FxHashSet<&Path>) -> Vec<(PathBuf, String)> {
         let above: FxHashSet<&Path> =
-            of.iter().filter_map(|path| path.parent()).flat_map(Path::ancestors).collect();
+            files.iter().filter_map(|path| path.parent()).flat_map(Path::ancestors).collect();
         let files = above.into_iter().flat_map(|above| KUSTOMIZATION_FILES.map(|name| above.join(name)));
         let unread = files.filter(|path| !self.has(path));
         let texts = unread.map(|path| (self.files.tree.read_text(&path).ok(), path));
@@ -183,8 +184,8 @@ impl<'c> RunTexts<'c> {
     }
 }
 
-/// Takes note of the files that a text at a path names, in whatever word. Paths are taken from the directories of
-/// kustomizations, which are that of the text or above it.
+/// Records the files that a text refers to in any word. Paths are resolved against the directory of the text and
+/// its parents, since a kustomization may be in any of them.
 fn note_named<'p>(
     text: &str,
     at: &Path,

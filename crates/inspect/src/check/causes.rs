@@ -1,5 +1,5 @@
-//! What caused a finding, where that is not what the finding is about: a patch that took away what is missed, or that
-//! changed the other side of what must fit together; and the place of what stands nowhere.
+//! The cause of a finding if it is not at the reported value: a patch that removed a required value or changed one
+//! of two values that must match. Also finds a location for missing values.
 
 use smol_str::{SmolStr, ToSmolStr};
 
@@ -12,10 +12,10 @@ use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, Value};
 use smp_validate::ViolationCause;
 
-/// The steps that change names, and with them what refers to these.
+/// The build steps that rename objects and the references to them.
 const RENAMING: [&str; 5] = ["namePrefix", "nameSuffix", "namespace", "nameHash", "nameReference"];
 
-/// Finds what caused the findings of a run.
+/// Locates the causes of findings.
 pub(super) struct Causes<'c> {
     sources: &'c SourceMap,
 }
@@ -25,7 +25,7 @@ impl<'c> Causes<'c> {
         Self { sources }
     }
 
-    /// A finding on a field, by what caused it.
+    /// Moves a finding about a field to its cause.
     pub(super) fn told(
         &self,
         finding: Diagnostic,
@@ -33,18 +33,18 @@ impl<'c> Causes<'c> {
         path: &FieldPath,
         resource: &Resource,
     ) -> Diagnostic {
-        let way = way_of(resource.node(), path);
+        let path = positions_of(resource.node(), path);
         let Some(history) = resource.history.as_deref() else { return finding };
         let finding = if finding.labels().is_empty() {
-            finding.at(history.written_at(&way, OperationPart::Path).unwrap_or_default())
+            finding.at(history.written_at(&path, OperationPart::Path).unwrap_or_default())
         } else {
             finding
         };
         let cause = match cause {
             ViolationCause::Value => None,
-            ViolationCause::Removal => history.removed_at(&way),
-            ViolationCause::PodLabels => Self::other_side(&way, resource),
-            ViolationCause::PodVolume => lost_volume(history, &way),
+            ViolationCause::Removal => history.removed_at(&path),
+            ViolationCause::PodLabels => Self::other_side(&path, resource),
+            ViolationCause::PodVolume => lost_volume(history, &path),
         };
         match cause {
             Some(cause) => self.caused(finding, cause),
@@ -52,7 +52,7 @@ impl<'c> Causes<'c> {
         }
     }
 
-    /// A finding on a map that has not a field, by what took it away.
+    /// Moves a finding about a missing field to the step that removed the field.
     pub(super) fn of_missing(
         &self,
         finding: Diagnostic,
@@ -60,10 +60,10 @@ impl<'c> Causes<'c> {
         resource: &Resource,
     ) -> Diagnostic {
         let removal = || {
-            let mut way = Vec::new();
-            let is_there = way_to(resource.node(), map, &mut way);
-            way.push(field.into());
-            resource.history.as_deref().filter(|_| is_there)?.removed_at(&way)
+            let mut path = Vec::new();
+            let is_there = find_path(resource.node(), map, &mut path);
+            path.push(field.into());
+            resource.history.as_deref().filter(|_| is_there)?.removed_at(&path)
         };
         match removal() {
             Some(cause) => self.caused(finding, cause),
@@ -71,60 +71,65 @@ impl<'c> Causes<'c> {
         }
     }
 
-    /// A finding by what caused it, unless both stand in one file: what is there speaks for itself then.
+    /// Moves a finding to its cause, unless both are in the same file, where the cause is easy to see.
     pub(super) fn caused(&self, finding: Diagnostic, cause: Span) -> Diagnostic {
         let file = |span| {
             let source = self.sources.get(self.sources.outermost(span).source)?;
             Some(source.name().to_path_buf())
         };
         let own = finding.labels().first().and_then(|label| file(label.span));
-        if own.is_some() && own == file(cause) { finding } else { finding.caused(cause, "of this") }
-    }
-
-    /// Where a label of a workload's Pods was changed or taken away by something else than what made it.
-    pub(super) fn changed_label(workload: &Resource, label: &str) -> Option<Span> {
-        let history = workload.history.as_deref()?;
-        let above = template_labels(workload)?.map(SmolStr::new_static);
-        let way: Vec<SmolStr> = above.chain([label.into()]).collect();
-        match history.leaf(&way) {
-            Some(writes) if writes.len() > 1 => history.written_at(&way, OperationPart::Value),
-            Some(_) => None,
-            None => history.removed_at(&way),
+        if own.is_some() && own == file(cause) {
+            finding
+        } else {
+            finding.caused(cause, "affects this value")
         }
     }
 
-    /// Whether a value is as what made it wrote it.
-    pub(super) fn is_first(resource: &Resource, way: &[impl AsRef<str>]) -> bool {
-        let writes = resource.history.as_deref().and_then(|history| history.leaf(way));
+    /// Returns the location where a Pod label of a workload was changed or removed after it was first written.
+    pub(super) fn changed_label(workload: &Resource, label: &str) -> Option<Span> {
+        let history = workload.history.as_deref()?;
+        let above = template_labels(workload)?.map(SmolStr::new_static);
+        let path: Vec<SmolStr> = above.chain([label.into()]).collect();
+        match history.leaf(&path) {
+            Some(writes) if writes.len() > 1 => history.written_at(&path, OperationPart::Value),
+            Some(_) => None,
+            None => history.removed_at(&path),
+        }
+    }
+
+    /// Returns true if a value was written only once.
+    pub(super) fn is_first(resource: &Resource, path: &[impl AsRef<str>]) -> bool {
+        let writes = resource.history.as_deref().and_then(|history| history.leaf(path));
         writes.is_some_and(|writes| writes.len() == 1)
     }
 
-    /// Where a value was written that something may have carried a change of names into: what changed the name is asked
-    /// for elsewhere, and who wrote the value has to correct it.
+    /// Returns the location where a reference was written, ignoring steps that only propagate a rename. The author
+    /// of the reference has to correct it.
     pub(super) fn written_at(resource: &Resource, value: &Node) -> Span {
-        let mut way = Vec::new();
+        let mut path = Vec::new();
         let mut written = || {
             let history = resource.history.as_deref()?;
-            way_to(resource.node(), value, &mut way).then_some(())?;
+            find_path(resource.node(), value, &mut path).then_some(())?;
             let is_own =
                 |write: &&Write| !RENAMING.contains(&write.by.writer().name.as_str()) && !write.at.is_none();
-            history.leaf(&way)?.iter().find(is_own).map(|write| write.at)
+            history.leaf(&path)?.iter().find(is_own).map(|write| write.at)
         };
         written().unwrap_or_else(|| value.span())
     }
 
-    /// The label of the template that a selector misses, where it was changed and the selector was not.
-    fn other_side(way: &[SmolStr], resource: &Resource) -> Option<Span> {
-        let label = way.last()?;
-        if Self::is_first(resource, way) { Self::changed_label(resource, label) } else { None }
+    /// Returns the location of the changed template label that a selector does not match, if the selector itself
+    /// was not changed.
+    fn other_side(path: &[SmolStr], resource: &Resource) -> Option<Span> {
+        let label = path.last()?;
+        if Self::is_first(resource, path) { Self::changed_label(resource, label) } else { None }
     }
 }
 
-/// What removed or renamed a volume that something is mounted from.
-fn lost_volume(history: &History, way: &[SmolStr]) -> Option<Span> {
-    let list = way.iter().rposition(|step| step.to_lowercase().ends_with("containers"))?;
-    let volumes: Vec<SmolStr> = way[..list].iter().cloned().chain(["volumes".into()]).collect();
-    let name = history.leaf(way)?.first()?.value.scalar_text()?.clone();
+/// Returns the location where the volume of a volume mount was removed or renamed.
+fn lost_volume(history: &History, path: &[SmolStr]) -> Option<Span> {
+    let list = path.iter().rposition(|step| step.to_lowercase().ends_with("containers"))?;
+    let volumes: Vec<SmolStr> = path[..list].iter().cloned().chain(["volumes".into()]).collect();
+    let name = history.leaf(path)?.first()?.value.scalar_text()?.clone();
     let pointer = pointer_to(&volumes);
     let mut removed = history.removed().iter().rev();
     let removed = removed.find(|one| is_within(&pointer, &one.pointer) && has_name(&one.value, &name));
@@ -142,31 +147,31 @@ fn lost_volume(history: &History, way: &[SmolStr]) -> Option<Span> {
     renamed?.first().map(|write| write.at).filter(|at| !at.is_none())
 }
 
-/// The fields and positions of a path.
-fn way_of(node: &Node, path: &FieldPath) -> Vec<SmolStr> {
+/// Converts a path to field names and list positions.
+fn positions_of(node: &Node, path: &FieldPath) -> Vec<SmolStr> {
     let mut at = Some(node);
-    let mut way = Vec::new();
+    let mut positions = Vec::new();
     for element in path.elements() {
         let position = at.and_then(|node| element.position(node));
         match (element, position) {
-            (PathElement::Field(name), _) => way.push(name.clone()),
-            (_, Some(position)) => way.push(position.to_smolstr()),
-            (PathElement::Index(index), None) => way.push(index.to_smolstr()),
+            (PathElement::Field(name), _) => positions.push(name.clone()),
+            (_, Some(position)) => positions.push(position.to_smolstr()),
+            (PathElement::Index(index), None) => positions.push(index.to_smolstr()),
             (_, None) => break,
         }
         at = at.and_then(|node| element.find(node));
     }
-    way
+    positions
 }
 
-/// Finds the way to a value of a tree; returns whether there is one.
-fn way_to(node: &Node, wanted: &Node, way: &mut Vec<SmolStr>) -> bool {
+/// Finds the path to a node in a tree. Returns true if the node is part of it.
+fn find_path(node: &Node, wanted: &Node, path: &mut Vec<SmolStr>) -> bool {
     if std::ptr::eq(node, wanted) {
         return true;
     }
     let mut below = |step: SmolStr, value| {
-        way.push(step);
-        way_to(value, wanted, way) || way.pop().is_none()
+        path.push(step);
+        find_path(value, wanted, path) || path.pop().is_none()
     };
     match &node.value {
         Value::Scalar(_) => false,
@@ -175,7 +180,7 @@ fn way_to(node: &Node, wanted: &Node, way: &mut Vec<SmolStr>) -> bool {
     }
 }
 
-/// Whether a volume that is no more, or one of several, was called so.
+/// Returns true if a removed volume, or one of several, had a name.
 fn has_name(known: &KnownValue, name: &str) -> bool {
     match known {
         KnownValue::Leaf(writes) => {

@@ -1,4 +1,4 @@
-//! From what is found in each target to one report.
+//! Combines the findings of all targets into one report.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use smp_text::diagnostic::{Code, Diagnostic, MessageRenderer, RenderedPlace, Sev
 use smp_text::source::{SourceId, SourceMap, Span};
 use smp_validate::ValidateOptions;
 
-/// A place that is the same in all targets, however often its text was read.
+/// A location by file, which is the same in all targets even if the file is read several times.
 type FilePlace = (PathBuf, u32);
 
 fn file_place(span: Span, sources: &SourceMap) -> Option<FilePlace> {
@@ -30,42 +30,50 @@ fn file_place(span: Span, sources: &SourceMap) -> Option<FilePlace> {
     Some((sources.get(outer.source)?.name().to_path_buf(), outer.start))
 }
 
-/// What was found in one target.
+/// The findings of one target.
 #[derive(Debug)]
 pub struct TargetFindings {
-    /// The target.
+    /// The path of the target.
     pub target: PathBuf,
     findings: Vec<Diagnostic>,
-    /// Where the entries stand that took part in its build.
+    /// The locations of the kustomization entries that took part in its build.
     entries: FxHashSet<FilePlace>,
-    /// The files of which something is in it.
+    /// The files that contribute to its resources.
     files: FxHashSet<PathBuf>,
     config: Arc<CheckConfig>,
-    /// Where the external objects are declared that its references lead to.
+    /// The locations of the external declarations that its references use.
     externals: FxHashSet<Span>,
-    /// The rules that were asked; none of a target that does not build.
-    asked: Option<RuleSelection>,
+    /// The enabled rules; none for a target that does not build.
+    enabled: Option<RuleSelection>,
 }
 
 impl TargetFindings {
-    fn empty(target: &Path, config: Arc<CheckConfig>, asked: Option<RuleSelection>) -> Self {
+    fn empty(target: &Path, config: Arc<CheckConfig>, enabled: Option<RuleSelection>) -> Self {
         let (entries, files, externals) = Default::default();
-        Self { target: target.to_path_buf(), findings: Vec::new(), entries, files, config, externals, asked }
+        Self {
+            target: target.to_path_buf(),
+            findings: Vec::new(),
+            entries,
+            files,
+            config,
+            externals,
+            enabled,
+        }
     }
 
-    /// Whether all of another target is in this one, and more.
+    /// Returns true if this target includes all of another target, and more.
     fn is_built_over(&self, other: &Self) -> bool {
         let more = self.entries.len() + self.files.len() > other.entries.len() + other.files.len();
         more && self.entries.is_superset(&other.entries) && self.files.is_superset(&other.files)
     }
 
-    /// The baseline that the target's configuration names.
+    /// Returns the baseline that the configuration of the target names.
     #[must_use]
     pub fn configured_baseline(&self) -> Option<&ConfiguredBaseline> {
         self.config.baseline.as_ref()
     }
 
-    /// Those of a target that does not build. Nothing silences them.
+    /// Creates the findings of a target that does not build. They cannot be suppressed.
     #[must_use]
     pub fn of_failure(target: &Path, problem: &Diagnostic, config: Arc<CheckConfig>) -> Self {
         let findings = std::iter::once(problem).chain(problem.others()).cloned().collect();
@@ -74,15 +82,15 @@ impl TargetFindings {
 }
 
 impl TargetFindings {
-    /// Adds one that does not come of the target alone.
+    /// Adds a finding that involves several targets.
     pub(super) fn add(&mut self, finding: Diagnostic) {
-        if self.asked.as_ref().is_some_and(|selection| selection.tells(finding.code())) {
+        if self.enabled.as_ref().is_some_and(|selection| selection.tells(finding.code())) {
             self.findings.push(finding);
         }
     }
 }
 
-/// Asks all selected rules about a target.
+/// Runs all enabled rules on a target.
 #[must_use]
 pub fn look_at(
     target: &CheckedTarget<'_>,
@@ -102,7 +110,7 @@ pub fn look_at(
         .any(|rule| matches!(rule.finder, Finder::Schema | Finder::Validation(_)) && selection.has(rule))
     {
         let violations = rules::refused::find(target, options);
-        // A patch that removes a required field is reported once, as what a server refuses.
+        // A patch that removes a required field is reported once, as a violation.
         let missing = |finding: &Diagnostic| {
             let field = (finding.resource_name()?.to_string(), finding.field_path()?.to_string());
             Some(field)
@@ -117,15 +125,15 @@ pub fn look_at(
     let places = target.built.resources.writers().iter().flat_map(|writer| places_of(writer));
     let entries = places.filter_map(|span| file_place(span, target.sources)).collect();
     let files = files_of(target);
-    let asks_names =
+    let checks_names =
         [&dangling_reference::RULE, &external_reference::RULE].iter().any(|rule| selection.has(rule));
     let externals =
-        if asks_names { dangling_reference::used_externals(target) } else { FxHashSet::default() };
+        if checks_names { dangling_reference::used_externals(target) } else { FxHashSet::default() };
     let empty = TargetFindings::empty(target.path, config, Some(selection.clone()));
     TargetFindings { findings, entries, files, externals, ..empty }
 }
 
-/// The files of which something is in what was built.
+/// Returns the files that contribute to the result of a build.
 fn files_of(target: &CheckedTarget<'_>) -> FxHashSet<PathBuf> {
     let nodes = target.resources().flat_map(|resource| resource.node().nodes());
     let sources: FxHashSet<SourceId> = nodes.map(|node| node.span().source).collect();
@@ -138,7 +146,7 @@ fn places_of(writer: &Writer) -> impl Iterator<Item = Span> {
     writer.entries.iter().map(|entry| entry.place).chain([writer.at])
 }
 
-/// A finding is as bad as its rule.
+/// Sets the severity of a finding to that of its rule.
 fn by_rule(rule: &Rule, finding: Diagnostic) -> Diagnostic {
     match rule.severity {
         Severity::Error => finding.into_error(),
@@ -146,50 +154,53 @@ fn by_rule(rule: &Rule, finding: Diagnostic) -> Diagnostic {
     }
 }
 
-/// How findings become a report.
+/// The settings for combining findings into a report.
 #[derive(Clone, Copy)]
 pub struct Conclusion<'c> {
-    /// The texts of the run.
+    /// The sources of the run.
     pub sources: &'c SourceMap,
-    /// The rules that were asked.
+    /// The rules enabled on the command line.
     pub selection: &'c RuleSelection,
-    /// Says how places are seen.
+    /// Renders locations.
     pub renderer: &'c MessageRenderer<'c>,
-    /// What lies beside the kustomizations.
+    /// The files in the directories of kustomizations.
     pub files: LocalFiles<'c>,
 }
 
 impl Conclusion<'_> {
-    /// The report on all targets.
+    /// Builds the report for all targets.
     #[must_use]
     pub fn report(&self, mut all: Vec<TargetFindings>, mut baselines: Baselines) -> CheckReport {
         self.look_beside(&mut all);
-        let agreed = Agreement { unknown: self.used_by_unbuilt(&all), ..Agreement::of(&all, self.sources) };
-        let unused = Unsilenced::of(&all);
+        let agreed = Agreement { unknown: self.used_by_unbuilt(&all), ..Agreement::new(&all, self.sources) };
+        let unused = UsedSuppressions::new(&all);
         let target_names: Vec<PathBuf> = all.iter().map(|one| one.target.clone()).collect();
         let mut report = CheckReport { targets: all.len(), target_names, ..CheckReport::default() };
-        report.unbuilt = all.iter().filter(|one| one.asked.is_none()).map(|one| one.target.clone()).collect();
+        report.unbuilt =
+            all.iter().filter(|one| one.enabled.is_none()).map(|one| one.target.clone()).collect();
         all.append(&mut self.unbuilt(&all));
-        let (mut silencing, mut told) = (Silencing::default(), FxHashSet::default());
+        let (mut suppressions, mut reported) = (Suppressions::default(), FxHashSet::default());
         for (number, one) in all.into_iter().enumerate() {
             let mut found = Vec::new();
             for finding in one.findings {
                 let place = self.place(&finding);
-                // What it silences where others disagree, it silences.
-                let is_silenced = one.asked.is_some()
-                    && silencing.covers(&finding, &one.config, place.as_ref(), self.sources);
+                // A suppression counts as used even if the other targets do not agree on the finding.
+                let is_suppressed = one.enabled.is_some()
+                    && suppressions.covers(&finding, &one.config, place.as_ref(), self.sources);
                 if !agreed.holds(&finding, number, self.sources)
-                    || !told.insert(key(&finding, place.as_ref(), &one.target))
+                    || !reported.insert(key(&finding, place.as_ref(), &one.target))
                 {
                     continue;
                 }
-                let finding = match one.asked {
-                    None if silencing.would(&finding, &one.config, self) => finding.note(NEVER_SILENT),
+                let finding = match one.enabled {
+                    None if suppressions.intended_for(&finding, &one.config, self) => {
+                        finding.note(NOT_SUPPRESSIBLE)
+                    }
                     _ => finding,
                 };
-                if is_silenced {
+                if is_suppressed {
                     report.silenced += 1;
-                } else if one.asked.is_some() && baselines.take(&one.config, &finding, place.as_ref()) {
+                } else if one.enabled.is_some() && baselines.take(&one.config, &finding, place.as_ref()) {
                     report.known += 1;
                 } else {
                     found.push((place, finding.target(&one.target)));
@@ -199,15 +210,15 @@ impl Conclusion<'_> {
             report.findings.extend(found.into_iter().map(|(_, finding)| finding));
         }
         if self.selection.has(&unused_silence::RULE) {
-            report.findings.extend(silencing.unused(&unused, self.sources));
+            report.findings.extend(suppressions.unused(&unused, self.sources));
         }
         report
     }
 
-    /// The positions of targets that others which do not build are made of.
+    /// Returns the indexes of targets that are part of a target that does not build.
     fn used_by_unbuilt(&self, all: &[TargetFindings]) -> FxHashSet<usize> {
         let failed: Vec<&Path> =
-            all.iter().filter(|one| one.asked.is_none()).map(|one| one.target.as_path()).collect();
+            all.iter().filter(|one| one.enabled.is_none()).map(|one| one.target.as_path()).collect();
         if failed.is_empty() {
             return FxHashSet::default();
         }
@@ -222,9 +233,10 @@ impl Conclusion<'_> {
             .collect()
     }
 
-    /// What is found in manifests of targets that do not build: told of the one whose directory is nearest.
+    /// Returns findings in the manifests of targets that do not build, assigned to the target with the nearest
+    /// directory.
     fn unbuilt(&self, all: &[TargetFindings]) -> Vec<TargetFindings> {
-        let failed: Vec<&TargetFindings> = all.iter().filter(|one| one.asked.is_none()).collect();
+        let failed: Vec<&TargetFindings> = all.iter().filter(|one| one.enabled.is_none()).collect();
         let Some(first) = failed.first() else { return Vec::new() };
         let built = all.iter().flat_map(|one| &one.files).map(PathBuf::as_path).collect();
         let mut by_target: BTreeMap<&Path, (&TargetFindings, Vec<Diagnostic>)> = BTreeMap::new();
@@ -232,51 +244,52 @@ impl Conclusion<'_> {
             let file = places(&finding, self.sources).next().map(|place| place.0);
             let around =
                 failed.iter().filter(|one| file.as_ref().is_some_and(|file| file.starts_with(&one.target)));
-            let of = around.max_by_key(|one| one.target.components().count()).unwrap_or(first);
-            by_target.entry(&of.target).or_insert_with(|| (*of, Vec::new())).1.push(finding);
+            let owner = around.max_by_key(|one| one.target.components().count()).unwrap_or(first);
+            by_target.entry(&owner.target).or_insert_with(|| (*owner, Vec::new())).1.push(finding);
         }
-        let told = |(target, (of, mut findings)): (&Path, (&TargetFindings, Vec<Diagnostic>))| {
-            let selection = of.config.rules.clone().then(self.selection);
+        let collected = |(target, (owner, mut findings)): (&Path, (&TargetFindings, Vec<Diagnostic>))| {
+            let selection = owner.config.rules.clone().then(self.selection);
             findings.retain(|finding| selection.tells(finding.code()));
-            let empty = TargetFindings::empty(target, Arc::clone(&of.config), Some(selection));
+            let empty = TargetFindings::empty(target, Arc::clone(&owner.config), Some(selection));
             TargetFindings { findings, ..empty }
         };
-        by_target.into_iter().map(told).collect()
+        by_target.into_iter().map(collected).collect()
     }
 
-    /// Adds what is found beside the kustomizations of all targets.
+    /// Adds findings about files in the directories of kustomizations.
     fn look_beside(&self, all: &mut [TargetFindings]) {
         let code = unreferenced_file::RULE.code;
-        let asks = |of: &TargetFindings| of.asked.as_ref().is_some_and(|selection| selection.tells(code));
-        if !all.iter().any(asks) {
+        let is_enabled =
+            |one: &TargetFindings| one.enabled.as_ref().is_some_and(|selection| selection.tells(code));
+        if !all.iter().any(is_enabled) {
             return;
         }
         let targets: Vec<&Path> = all.iter().map(|one| one.target.as_path()).collect();
-        let found = unreferenced_file::find(self.files, self.sources, &targets, |i| asks(&all[i]));
-        for (of, finding) in found {
-            all[of].findings.push(finding);
+        let found = unreferenced_file::find(self.files, self.sources, &targets, |i| is_enabled(&all[i]));
+        for (i, finding) in found {
+            all[i].findings.push(finding);
         }
     }
 
-    /// The main place of a finding.
+    /// Returns the main location of a finding.
     #[must_use]
     pub fn place(&self, finding: &Diagnostic) -> Option<RenderedPlace> {
         main_place(finding, self.renderer)
     }
 }
 
-/// What is said where somebody tries to.
-const NEVER_SILENT: &str = "nothing silences what keeps a target from being built";
+/// The note on a build failure that a comment or configuration tries to suppress.
+const NOT_SUPPRESSIBLE: &str = "build errors cannot be suppressed";
 
-/// What comments and `.smp.yaml` silence.
+/// The suppressions of comments and `.smp.yaml`, and their use.
 #[derive(Default)]
-struct Silencing {
+struct Suppressions {
     comments: Silences,
-    /// The entries of configurations that silenced something, by where they stand.
+    /// The locations of configuration entries that suppressed something.
     used: FxHashSet<Span>,
 }
 
-impl Silencing {
+impl Suppressions {
     fn covers(
         &mut self,
         finding: &Diagnostic,
@@ -287,61 +300,69 @@ impl Silencing {
         let entry = ignored_by(config, finding, place);
         self.used.extend(entry);
         let at = finding.labels().first().map(|label| label.span);
-        // Both count as used.
+        // Both suppressions count as used.
         let by_comment = at.is_some_and(|at| self.comments.cover(finding.code(), at, sources));
         entry.is_some() || by_comment
     }
 
-    /// Whether a comment, an entry or a word of the command line is meant for a finding that nothing silences.
-    fn would(&mut self, finding: &Diagnostic, config: &CheckConfig, of: &Conclusion<'_>) -> bool {
-        let is_covered = self.covers(finding, config, of.place(finding).as_ref(), of.sources);
-        is_covered || !config.rules.clone().then(of.selection).tells(finding.code())
+    /// Returns true if a comment, a configuration entry or a command line option is meant to suppress a finding
+    /// that cannot be suppressed.
+    fn intended_for(
+        &mut self,
+        finding: &Diagnostic,
+        config: &CheckConfig,
+        conclusion: &Conclusion<'_>,
+    ) -> bool {
+        let is_covered = self.covers(finding, config, conclusion.place(finding).as_ref(), conclusion.sources);
+        is_covered || !config.rules.clone().then(conclusion.selection).tells(finding.code())
     }
 
-    /// What silenced nothing.
-    fn unused(mut self, of: &Unsilenced, sources: &SourceMap) -> Vec<Diagnostic> {
+    /// Returns findings for suppressions without effect.
+    fn unused(mut self, used: &UsedSuppressions, sources: &SourceMap) -> Vec<Diagnostic> {
         let code = unused_silence::RULE.code;
-        let mut found = self.comments.unused(code, sources, |code| of.is_asked(code));
+        let mut found = self.comments.unused(code, sources, |code| used.is_enabled(code));
         let mut seen = FxHashSet::default();
-        let configs: Vec<_> = of.configs.iter().filter(|config| seen.insert(Arc::as_ptr(config))).collect();
+        let configs: Vec<_> = used.configs.iter().filter(|config| seen.insert(Arc::as_ptr(config))).collect();
         let report = |at, message, help| Diagnostic::warning(code, message).at(at).help(help);
         let entries = configs.iter().flat_map(|config| &config.ignored);
-        let unused = entries.filter(|entry| !self.used.contains(&entry.at) && of.is_asked(entry.code));
-        found.extend(unused.map(|entry| report(entry.at, "this entry silences nothing", "remove the entry")));
-        if of.is_asked(dangling_reference::RULE.code) {
+        let unused = entries.filter(|entry| !self.used.contains(&entry.at) && used.is_enabled(entry.code));
+        found.extend(
+            unused.map(|entry| report(entry.at, "this entry suppresses no finding", "remove the entry")),
+        );
+        if used.is_enabled(dangling_reference::RULE.code) {
             let externals = configs.iter().flat_map(|config| &config.outside.external);
-            let unused = externals.filter(|external| !of.externals.contains(&external.at));
-            let message = "nothing that is missing is what this entry declares";
+            let unused = externals.filter(|external| !used.externals.contains(&external.at));
+            let message = "no unresolved reference matches this external object";
             found.extend(unused.map(|one| report(one.at, message, "remove the entry, or correct it")));
         }
         found
     }
 }
 
-/// Of what it can be said that it silences nothing.
-struct Unsilenced {
+/// The configurations and rules of a run, from which unused suppressions are derived.
+struct UsedSuppressions {
     configs: Vec<Arc<CheckConfig>>,
-    /// Where the external objects are declared that references lead to.
+    /// The locations of the external declarations that references use.
     externals: FxHashSet<Span>,
-    /// The rules that were asked of some target; none when a target did not build, of which nobody knows.
-    asked: Vec<RuleSelection>,
+    /// The rules enabled for any target. Empty if a target did not build, since its suppressions are unknown.
+    enabled: Vec<RuleSelection>,
 }
 
-impl Unsilenced {
-    fn of(all: &[TargetFindings]) -> Self {
-        let asked: Option<Vec<RuleSelection>> = all.iter().map(|one| one.asked.clone()).collect();
-        let mut asked = asked.unwrap_or_default();
-        asked.dedup();
+impl UsedSuppressions {
+    fn new(all: &[TargetFindings]) -> Self {
+        let enabled: Option<Vec<RuleSelection>> = all.iter().map(|one| one.enabled.clone()).collect();
+        let mut enabled = enabled.unwrap_or_default();
+        enabled.dedup();
         let externals = all.iter().flat_map(|one| &one.externals).copied().collect();
-        Self { configs: all.iter().map(|one| Arc::clone(&one.config)).collect(), externals, asked }
+        Self { configs: all.iter().map(|one| Arc::clone(&one.config)).collect(), externals, enabled }
     }
 
-    fn is_asked(&self, code: Code) -> bool {
-        self.asked.iter().any(|selection| selection.tells(code))
+    fn is_enabled(&self, code: Code) -> bool {
+        self.enabled.iter().any(|selection| selection.tells(code))
     }
 }
 
-/// The entry of `.smp.yaml` that silences a finding.
+/// Returns the location of the entry of `.smp.yaml` that suppresses a finding.
 fn ignored_by(config: &CheckConfig, finding: &Diagnostic, place: Option<&RenderedPlace>) -> Option<Span> {
     let file = place.map_or(Path::new(""), |place| Path::new(&place.file));
     config.ignored.iter().find(|entry| entry.covers(finding.code(), file)).map(|entry| entry.at)
@@ -351,7 +372,7 @@ fn by_place(place: Option<&RenderedPlace>) -> (&str, usize, usize) {
     place.map_or(("", 0, 0), |place| (place.file.as_str(), place.line, place.column))
 }
 
-/// By what two findings are one: what is wrong with a base is told once.
+/// The identity of a finding. A finding in a base is reported once for all targets.
 type FindingKey = (&'static str, String, Option<(String, usize, usize)>, Option<PathBuf>);
 
 fn key(finding: &Diagnostic, place: Option<&RenderedPlace>, target: &Path) -> FindingKey {
@@ -361,23 +382,24 @@ fn key(finding: &Diagnostic, place: Option<&RenderedPlace>, target: &Path) -> Fi
     (finding.code().name(), message, at, target)
 }
 
-/// What is found of a rule at a place.
+/// A rule and the location of one of its findings.
 type FoundKey = (&'static str, FilePlace);
 
-/// What the targets of a run say of each other's findings.
+/// The counts that decide whether the targets of a run agree on a finding.
 #[derive(Default)]
 struct Agreement {
-    /// In how many targets entries took part, and in how many of them something was found there.
+    /// The number of targets that include an entry.
     taken: FxHashMap<FilePlace, usize>,
+    /// The number of targets with a finding at a location.
     found: FxHashMap<FoundKey, usize>,
-    /// What is found in a target, by its number, and not in one that is built over it: the target leaves that to others.
+    /// Findings of a target, by index, that an overlay of the target does not have. The overlay fixes them.
     left: FxHashSet<(usize, FoundKey)>,
-    /// The targets, by their number, of which somebody who does not build may make something else.
+    /// The indexes of targets that are part of a target which does not build.
     unknown: FxHashSet<usize>,
 }
 
 impl Agreement {
-    fn of(all: &[TargetFindings], sources: &SourceMap) -> Self {
+    fn new(all: &[TargetFindings], sources: &SourceMap) -> Self {
         let found: Vec<FxHashSet<FoundKey>> = all.iter().map(|one| found_in(one, sources)).collect();
         let mut readers: FxHashMap<&Path, Vec<usize>> = FxHashMap::default();
         let mut takers: FxHashMap<&FilePlace, Vec<usize>> = FxHashMap::default();
@@ -390,7 +412,8 @@ impl Agreement {
             one.files.iter().for_each(|file| readers.entry(file).or_default().push(i));
         }
         for (i, one) in all.iter().enumerate().filter(|(i, _)| !found[*i].is_empty()) {
-            // Who is built over it has all that it has: what the fewest have, such as its own kustomization.
+            // An overlay includes everything of its base, so only targets that have its rarest file or entry, such
+            // as its own kustomization, are candidates.
             let files = one.files.iter().filter_map(|file| readers.get(file.as_path()));
             let entries = one.entries.iter().filter_map(|place| takers.get(place));
             let fewest = files.chain(entries).min_by_key(|targets| targets.len()).into_iter().flatten();
@@ -403,13 +426,13 @@ impl Agreement {
         agreement
     }
 
-    /// Whether a finding of a target holds in those that have what it is about, where its rule asks for that.
+    /// Returns true if enough targets agree on a finding, as required by its rule.
     fn holds(&self, finding: &Diagnostic, target: usize, sources: &SourceMap) -> bool {
         let reach = rule_of(finding.code()).map_or(RuleReach::Each, |rule| rule.reach);
         let mut keys = places(finding, sources).map(|place| (finding.code().name(), place));
         match reach {
             RuleReach::Each => true,
-            // The entry may stand at any of the places.
+            // The entry may be at any of the locations.
             RuleReach::Entry => keys
                 .find_map(|key| {
                     let taken = *self.taken.get(&key.1)?;
@@ -429,7 +452,7 @@ fn found_in(one: &TargetFindings, sources: &SourceMap) -> FxHashSet<FoundKey> {
     one.findings.iter().flat_map(keys).collect()
 }
 
-/// The places of a finding, the main one first.
+/// Returns the locations of a finding, the main one first.
 fn places<'f>(finding: &'f Diagnostic, sources: &'f SourceMap) -> impl Iterator<Item = FilePlace> + use<'f> {
     finding.labels().iter().filter_map(|label| file_place(label.span, sources))
 }

@@ -1,4 +1,4 @@
-//! `.smp.yaml`: what a directory and all below it say of checks.
+//! The section `check` of `.smp.yaml`, which applies to a directory and everything below it.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -13,17 +13,17 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{ParseOptions, Spanned, decode, from_node, parse_one};
 
-/// The name of the file.
+/// The name of the configuration file.
 const FILE: &str = ".smp.yaml";
 
-/// What the section `check` of the nearest `.smp.yaml` says.
+/// The section `check` of the nearest `.smp.yaml`.
 #[derive(Debug, Default)]
 pub struct CheckConfig {
-    /// Rules that are asked, or not.
+    /// Rules that are enabled or disabled.
     pub rules: RuleSelection,
-    /// What is not told.
+    /// Rules ignored in some files.
     pub ignored: Vec<IgnoredRule>,
-    /// What is there though no build makes it.
+    /// Objects that exist although no build defines them.
     pub outside: Outside,
     /// The baseline.
     pub baseline: Option<ConfiguredBaseline>,
@@ -32,29 +32,29 @@ pub struct CheckConfig {
 /// The baseline that a configuration names.
 #[derive(Debug, Clone)]
 pub struct ConfiguredBaseline {
-    /// Its path, as users see it. It has no links and stays in the directory of the configuration.
+    /// The path as displayed. It has no symlinks and stays in the directory of the configuration.
     pub file: PathBuf,
     /// The directory of the configuration.
     pub directory: PathBuf,
-    /// Where it is named.
+    /// The location of the field.
     pub at: Span,
 }
 
-/// Findings of a rule that are not told.
+/// A suppression of the findings of a rule.
 #[derive(Debug)]
 pub struct IgnoredRule {
     /// The rule.
     pub code: Code,
-    /// Of which files, as seen from the file's directory; empty: of all.
+    /// Glob patterns relative to the directory of the configuration. If empty, the entry applies to all files.
     files: Vec<Regex>,
-    /// Where it is said.
+    /// The location of the entry.
     pub at: Span,
-    /// The directory that the file is in.
+    /// The directory of the configuration.
     directory: PathBuf,
 }
 
 impl IgnoredRule {
-    /// Whether a finding of the rule in a file is not told.
+    /// Returns true if a finding of the rule in a file is suppressed.
     #[must_use]
     pub fn covers(&self, code: Code, file: &Path) -> bool {
         let below = file.strip_prefix(&self.directory).unwrap_or(file).to_string_lossy();
@@ -87,7 +87,7 @@ struct Section {
 struct IgnoreEntry {
     code: Spanned<String>,
     files: Vec<Spanned<String>>,
-    /// Why findings are ignored, and who decided it: for readers of the file.
+    /// The reason and the responsible person or team, for readers of the file.
     why: String,
     owner: String,
 }
@@ -109,27 +109,28 @@ struct ControllerEntry {
 }
 
 impl CheckConfig {
-    /// The nearest file from a target upwards; none: nothing is said.
+    /// Finds the nearest configuration file, from the target upwards.
     ///
     /// # Errors
-    /// It is a link, or lies above the target and belongs to another user, who may have put it there for others to find.
+    /// Fails if the file is a symlink, or is above the target and belongs to another user, who may have placed it
+    /// there.
     pub fn nearest(tree: &dyn FileTree, target: &Path) -> Result<Option<PathBuf>> {
         let Ok(found) = tree.locate(Path::new(""), target) else { return Ok(None) };
         let above = found.path().parent().filter(|_| !found.is_directory());
         let directory = above.unwrap_or(found.path());
         nearest_file(tree, directory, FILE).map_err(|distrust| {
             let help = match distrust {
-                Distrust::NoFile(_) => "put a file there",
-                Distrust::OfAnother(_) => "put one of your own beside the target",
+                Distrust::NoFile(_) => "replace it by a regular file",
+                Distrust::OfAnother(_) => "create your own file next to the target",
             };
             Diagnostic::error(Code::Io, distrust.message(directory)).help(help)
         })
     }
 
-    /// Reads a file, `shown` to users as they see it.
+    /// Reads a configuration file, displayed as `shown`.
     ///
     /// # Errors
-    /// It cannot be read, or says what makes no sense.
+    /// Fails if the file cannot be read or is invalid.
     pub fn read(tree: &dyn FileTree, file: &Path, shown: &Path, sources: &SourceMap) -> Result<Self> {
         let text = tree.read(file).map_err(|error| unreadable(shown.display(), &error))?;
         let named = |error: Diagnostic| error.note(format!("in {}", shown.display()));
@@ -171,13 +172,13 @@ impl Section {
             config.ignored.push(IgnoredRule { code, files, at, directory });
         }
         for entry in self.external {
-            let (kind, name) = (needed(&entry.kind, "kind")?, pattern(&entry.name)?);
+            let (kind, name) = (required(&entry.kind, "kind")?, pattern(&entry.name)?);
             let namespace = Some(entry.namespace).filter(|own| !own.is_empty()).map(SmolStr::from);
             let at = entry.kind.span;
             config.outside.external.push(External { kind, name, namespace, at });
         }
         for entry in self.controllers {
-            let (kind, makes) = (needed(&entry.kind, "kind")?, needed(&entry.makes, "makes")?);
+            let (kind, makes) = (required(&entry.kind, "kind")?, required(&entry.makes, "makes")?);
             let name = Some(entry.name).filter(|name| !name.is_empty()).map(SmolStr::from);
             config.outside.controllers.push(ControllerOutput { kind, makes, name });
         }
@@ -185,12 +186,13 @@ impl Section {
     }
 }
 
-/// The baseline that a configuration names. One that somebody else wrote must not lead anywhere else.
+/// Resolves the path of the baseline. A configuration written by someone else must not refer to files outside of
+/// its directory.
 fn configured_baseline(file: &Spanned<String>, directory: &Path) -> Result<ConfiguredBaseline> {
     let path = Path::new(file.as_str());
     let stays = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     if !stays || path.file_name().is_none() {
-        let message = format!("`check.baseline` must be a path below the directory of {FILE}");
+        let message = format!("`check.baseline` must be a path inside the directory of {FILE}");
         return Err(Diagnostic::error(Code::InvalidValue, message)
             .at(file.span)
             .help("move the baseline there, or pass it as `--baseline FILE`"));
@@ -198,7 +200,7 @@ fn configured_baseline(file: &Spanned<String>, directory: &Path) -> Result<Confi
     Ok(ConfiguredBaseline { file: directory.join(path), directory: directory.into(), at: file.span })
 }
 
-fn needed(text: &Spanned<String>, field: &str) -> Result<SmolStr> {
+fn required(text: &Spanned<String>, field: &str) -> Result<SmolStr> {
     if text.is_empty() {
         let message = format!("an entry of `check` in {FILE} has no `{field}`");
         return Err(Diagnostic::error(Code::MissingField, message).at(text.span));

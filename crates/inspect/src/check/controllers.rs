@@ -1,4 +1,4 @@
-//! What well-known controllers make of objects: names that no build has, and that are there all the same.
+//! Objects that well-known controllers create. They exist although no build defines them.
 
 use smol_str::SmolStr;
 
@@ -6,8 +6,9 @@ use super::outside::Outside;
 use smp_overlay::resource::Resource;
 use smp_text::yaml::{Node, differ_by_one};
 
-/// A kind, the kind of what a controller makes of it, and the fields that may have its name, of which the first that is
-/// there counts. Without one it has the name of the object. As the documentation of each says.
+/// A kind, the kind of the object that a controller creates from it, and the fields that may contain the name of
+/// that object. The first field present is used; without one, the name is that of the source object. Taken from
+/// the documentation of each controller.
 const MAKERS: &[(&str, &str, &[&[&str]])] = &[
     ("Certificate", "Secret", &[&["spec", "secretName"]]),
     ("Issuer", "Secret", &[&["spec", "acme", "privateKeySecretRef", "name"]]),
@@ -30,13 +31,13 @@ const MAKERS: &[(&str, &str, &[&[&str]])] = &[
     ("Rollout", "Deployment", &[&["spec", "workloadRef", "name"]]),
 ];
 
-/// The annotation by which OpenShift makes a Secret for a Service.
+/// The annotations by which OpenShift creates a Secret for a Service.
 const SERVING_CERTIFICATES: [&str; 2] = [
     "service.beta.openshift.io/serving-cert-secret-name",
     "service.alpha.openshift.io/serving-cert-secret-name",
 ];
 
-/// The kinds and names of what controllers make of an object.
+/// Returns the kinds and names of the objects that controllers create from an object.
 pub(super) fn made_of(resource: &Resource, outside: &Outside) -> Vec<(SmolStr, SmolStr)> {
     let (node, kind) = (resource.node(), resource.id().gvk.kind.as_str());
     let text = |path: &[&str]| node.get_path(path).and_then(Node::as_str).map(SmolStr::from);
@@ -63,7 +64,7 @@ pub(super) fn made_of(resource: &Resource, outside: &Outside) -> Vec<(SmolStr, S
     made
 }
 
-/// Roles that every cluster has and manifests name, or every cluster of `OpenShift`.
+/// Well-known ClusterRoles of every Kubernetes or `OpenShift` cluster.
 const CLUSTER_ROLES: [&str; 14] = [
     "admin",
     "edit",
@@ -81,10 +82,10 @@ const CLUSTER_ROLES: [&str; 14] = [
     "system:service-account-issuer-discovery",
 ];
 
-/// The same of roles in namespaces.
+/// Well-known Roles of every cluster.
 const ROLES: [&str; 1] = ["extension-apiserver-authentication-reader"];
 
-/// Whether every cluster has an object that is called so.
+/// Returns true if every cluster has an object with this name.
 pub(super) fn is_everywhere(kind: &str, name: &str) -> bool {
     match kind {
         "ServiceAccount" => matches!(name, "default" | "builder" | "deployer"),
@@ -105,7 +106,7 @@ fn roles(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// The name of an object that every cluster has, which differs from this one by a letter; a plural is another word.
+/// Returns the well-known role whose name differs from this one by a letter. A plural is a different word.
 pub(super) fn similar_everywhere(kind: &str, name: &str) -> Option<&'static str> {
     let is_plural = |known: &str| name.strip_prefix(known) == Some("s");
     roles(kind).iter().copied().find(|known| differ_by_one(name, known) && !is_plural(known))

@@ -1,7 +1,7 @@
-//! Kinds and versions that the definitions of a build do not have.
+//! Kinds and versions that the CRDs of a build do not define.
 //!
-//! A definition in the build says which versions of its kind there are. Of other kinds of its group nobody knows
-//! whether they are defined elsewhere, so that only what is misspelled is told.
+//! A CRD in the build lists all served versions of its kind. Other kinds of its group may be defined elsewhere, so
+//! only likely misspellings are reported.
 
 use rustc_hash::FxHashMap;
 
@@ -13,16 +13,16 @@ use smp_text::source::Span;
 use smp_text::yaml::{Node, Resolved, nearest};
 use smp_validate::UNKNOWN_KIND;
 
-/// A definition of the build.
+/// A CRD of the build.
 struct BuiltDefinition<'n> {
     kind: &'n str,
-    /// The versions that are served.
+    /// The served versions.
     served: Vec<&'n str>,
     at: Span,
 }
 
 impl<'n> BuiltDefinition<'n> {
-    /// The definition, and its group.
+    /// Returns the CRD with its group, or none for other resources.
     fn of(resource: &'n Resource) -> Option<(&'n str, Self)> {
         if !resource.id().gvk.is_crd() {
             return None;
@@ -33,7 +33,7 @@ impl<'n> BuiltDefinition<'n> {
         let is_served =
             |version: &&Node| version.get("served").and_then(Node::resolve) != Some(Resolved::Bool(false));
         let names = versions.filter(is_served).filter_map(|version| version.get("name")?.as_str());
-        // The older form has one version in a field of its own.
+        // `v1beta1` CRDs have one version in a field of its own.
         let mut served: Vec<&str> = names.collect();
         if served.is_empty() {
             served.extend(text(&["spec", "version"]));
@@ -43,7 +43,7 @@ impl<'n> BuiltDefinition<'n> {
     }
 }
 
-/// What is found in a target.
+/// Checks the kinds and versions of the resources of a target.
 pub(super) fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let mut groups: FxHashMap<&str, Vec<BuiltDefinition<'_>>> = FxHashMap::default();
     for (group, definition) in target.resources().filter_map(BuiltDefinition::of) {
@@ -52,11 +52,11 @@ pub(super) fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     if groups.is_empty() {
         return Vec::new();
     }
-    let told = |resource: &Resource| told(resource, groups.get(resource.id().gvk.group.as_str())?);
-    target.resources().filter_map(told).collect()
+    let finding = |resource: &Resource| check(resource, groups.get(resource.id().gvk.group.as_str())?);
+    target.resources().filter_map(finding).collect()
 }
 
-fn told(resource: &Resource, definitions: &[BuiltDefinition<'_>]) -> Option<Diagnostic> {
+fn check(resource: &Resource, definitions: &[BuiltDefinition<'_>]) -> Option<Diagnostic> {
     let gvk = &resource.id().gvk;
     if is_built_in_group(&gvk.group) {
         return None;
@@ -66,17 +66,17 @@ fn told(resource: &Resource, definitions: &[BuiltDefinition<'_>]) -> Option<Diag
         if own.served.is_empty() || own.served.contains(&gvk.version.as_str()) {
             return None;
         }
-        let message = format!("its definition serves no version {} of {}", gvk.version, gvk.kind);
-        ("apiVersion", message, format!("there is {}", own.served.join(", ")), own.at)
+        let message = format!("the CRD does not serve version {} of {}", gvk.version, gvk.kind);
+        ("apiVersion", message, format!("served versions: {}", own.served.join(", ")), own.at)
     } else {
         let names: Vec<&str> = definitions.iter().map(|definition| definition.kind).collect();
         let meant = nearest(&gvk.kind, &names)?;
         let at = definitions.iter().find(|definition| definition.kind == meant)?.at;
-        let message = format!("no definition of the build has the kind {} in {}", gvk.kind, gvk.group);
+        let message = format!("no CRD of the build defines kind {} in group {}", gvk.kind, gvk.group);
         ("kind", message, format!("did you mean `{meant}`?"), at)
     };
     let place = resource.node().get(field).map_or(resource.node().span(), Node::span);
     let finding = Diagnostic::error(UNKNOWN_KIND.diagnostic_code(), message);
-    let finding = finding.at(place).label(at, "the definition").resource(resource.id()).field(field);
+    let finding = finding.at(place).label(at, "CRD").resource(resource.id()).field(field);
     Some(finding.help(help))
 }

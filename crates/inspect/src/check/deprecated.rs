@@ -1,4 +1,4 @@
-//! Replaces deprecated fields of kustomizations by their successors, in the text of the file.
+//! Replacement of deprecated fields of kustomizations, in the text of the file.
 
 use smol_str::SmolStr;
 
@@ -13,13 +13,14 @@ use smp_text::yaml::{
 struct Successor {
     old: &'static str,
     new: &'static str,
-    /// Whether moved entries go before those that the successor has.
+    /// True if moved entries are inserted before those of the successor.
     is_first: bool,
-    /// Makes the entries of the successor from the old value; none where its type is wrong.
+    /// Converts the old value to entries of the successor; none if the type is wrong.
     entries: fn(Node) -> Option<List>,
 }
 
-/// The fields that can be replaced. Strategic merge patches were applied before `patches`, and JSON patches after them.
+/// The replaceable fields. kustomize applies `patchesStrategicMerge` before `patches`, and `patchesJson6902` after
+/// them.
 const SUCCESSORS: [Successor; 5] = [
     Successor { old: "bases", new: "resources", is_first: false, entries: list },
     Successor { old: "imageTags", new: "images", is_first: false, entries: list },
@@ -28,19 +29,19 @@ const SUCCESSORS: [Successor; 5] = [
     Successor { old: "commonLabels", new: "labels", is_first: false, entries: labels },
 ];
 
-/// The deprecated fields of a kustomization that have a successor with the same meaning in most cases.
+/// Returns the deprecated fields of a kustomization that have a successor with nearly the same meaning.
 #[must_use]
 pub fn replaceable_fields() -> Vec<&'static str> {
     SUCCESSORS.iter().map(|successor| successor.old).collect()
 }
 
-/// The text of a kustomization with deprecated fields replaced by their successors, and which ones were. A field whose
-/// comments would not stay is left as it is.
+/// Replaces deprecated fields in the text of a kustomization by their successors, and returns the replaced fields.
+/// A field is left as it is if comments would be lost.
 ///
-/// The build may have another result afterwards: JSON patches, say, were applied after names and namespaces were set.
+/// The build result may change: for example, kustomize applied JSON patches after it set names and namespaces.
 ///
 /// # Errors
-/// The text is not YAML.
+/// Fails if the text is not valid YAML.
 pub fn replace_deprecated(text: &str, wanted: &[&str]) -> Result<(String, Vec<&'static str>)> {
     let (mut text, mut fields) = (text.to_string(), Vec::new());
     for successor in SUCCESSORS.iter().filter(|successor| wanted.contains(&successor.old)) {
@@ -52,7 +53,7 @@ pub fn replace_deprecated(text: &str, wanted: &[&str]) -> Result<(String, Vec<&'
     Ok((text, fields))
 }
 
-/// The text with one field replaced.
+/// Replaces one field in the text.
 fn replaced(text: &str, successor: &Successor) -> Result<Option<String>> {
     let sources = SourceMap::default();
     let id = sources.add("kustomization.yaml", text);
@@ -65,7 +66,7 @@ fn replaced(text: &str, successor: &Successor) -> Result<Option<String>> {
     edit(text, Reading::Kustomize, &before, &[Some(after)]).map(Some)
 }
 
-/// The comments of a text, sorted.
+/// Returns the comments of a text, sorted.
 fn comments(text: &str) -> Vec<&str> {
     let starts = comment_starts(text).unwrap_or_default();
     let line = |start: usize| text.get(start..)?.lines().next().map(str::trim_end);
@@ -113,12 +114,12 @@ fn replace(map: &mut Map, successor: &Successor) -> Option<()> {
     Some(())
 }
 
-/// Takes the comments above a field away. Those above the first field stay at the top of the file.
+/// Removes and returns the comments above a field. Comments above the first field stay at the top of the file.
 fn without_head(key: &mut Key) -> Vec<SmolStr> {
     key.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.head)).unwrap_or_default()
 }
 
-/// Puts the comments above a field that goes above the first of its entries.
+/// Moves the comments of a removed field above the first of its entries.
 fn keep_comments(key: Key, first: &mut Node) {
     let Some(comments) = key.meta.comments else { return };
     let own = first.meta.comments.get_or_insert_default();
@@ -133,7 +134,7 @@ fn list(value: Node) -> Option<List> {
     }
 }
 
-/// Each patch as a path, or as the text of a patch.
+/// Converts each patch to a path or an inline patch.
 fn merge_patches(value: Node) -> Option<List> {
     list(value)?.into_iter().map(merge_patch).collect()
 }
@@ -149,7 +150,7 @@ fn merge_patch(mut entry: Node) -> Option<Node> {
     Some(map)
 }
 
-/// One entry that also labels selectors.
+/// Creates one entry that also labels selectors.
 fn labels(mut value: Node) -> Option<List> {
     value.as_map().filter(|map| !map.is_empty())?;
     let head = value.meta.comments.as_mut().map(|comments| std::mem::take(&mut comments.head));

@@ -1,4 +1,4 @@
-//! What was found in all targets, as data.
+//! The findings of all targets, as data.
 
 use std::path::PathBuf;
 
@@ -6,31 +6,31 @@ use rustc_hash::FxHashSet;
 
 use smp_text::diagnostic::{Diagnostic, MessageRenderer, RenderedPlace, Severity};
 
-/// What was found in all targets.
+/// The findings of all targets.
 #[derive(Debug, Default)]
 pub struct CheckReport {
-    /// The findings, those of the first target first, by file and line.
+    /// The findings, ordered by target, file and line.
     pub findings: Vec<Diagnostic>,
-    /// How many targets were looked at.
+    /// The number of checked targets.
     pub targets: usize,
-    /// What they are called.
+    /// The paths of the checked targets.
     pub target_names: Vec<PathBuf>,
-    /// Those of them that do not build. What is said of these goes into no baseline.
+    /// The targets that do not build. Their findings are not written to baselines.
     pub unbuilt: FxHashSet<PathBuf>,
-    /// How many findings comments and `.smp.yaml` silence.
+    /// The number of findings that comments and `.smp.yaml` suppress.
     pub silenced: usize,
-    /// How many findings the baseline knows.
+    /// The number of findings that the baseline lists.
     pub known: usize,
 }
 
 impl CheckReport {
-    /// Whether one of the findings is more than a note.
+    /// Returns true if a finding is an error or a warning.
     #[must_use]
     pub fn has_problems(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity() != Severity::Note)
     }
 
-    /// Takes findings out of the report.
+    /// Removes findings from the report and returns them.
     #[must_use]
     pub fn take(&mut self, is_taken: impl Fn(&Diagnostic) -> bool) -> Vec<Diagnostic> {
         let (taken, kept) = std::mem::take(&mut self.findings).into_iter().partition(is_taken);
@@ -38,14 +38,14 @@ impl CheckReport {
         taken
     }
 
-    /// Whether one of the findings is an error.
+    /// Returns true if a finding is an error.
     #[must_use]
     pub fn has_errors(&self) -> bool {
         self.findings.iter().any(|finding| finding.severity() == Severity::Error)
     }
 }
 
-/// The main place of a finding.
+/// Returns the main location of a finding.
 pub(super) fn main_place(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> Option<RenderedPlace> {
     renderer.places(finding).into_iter().next()
 }

@@ -1,4 +1,4 @@
-//! What mends findings for certain, as new contents of files.
+//! Safe fixes of findings, as new file contents.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,25 +7,25 @@ use super::findings::CheckReport;
 use smp_text::diagnostic::{Applicability, Diagnostic};
 use smp_text::source::{SourceMap, Span};
 
-/// A file of which parts are replaced.
+/// A file with the fixes applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FixedFile {
-    /// The file.
+    /// The path.
     pub path: PathBuf,
-    /// What it was when it was read.
+    /// The content that was read.
     pub before: String,
-    /// What it becomes.
+    /// The content with the fixes.
     pub after: String,
-    /// How many findings that mends.
+    /// The number of fixed findings.
     pub mended: usize,
 }
 
-/// A file by the first of its paths, its text, and what replaces which parts of it.
+/// The first path and the text of a file, and the replacements in it.
 type FileFixes<'f> = (PathBuf, String, Vec<(Span, &'f str)>);
 
-/// The files that change when all that is mended for certain is. Of two fixes of the same text the first counts.
+/// Applies all safe fixes and returns the changed files. If two fixes overlap, the first one is applied.
 ///
-/// `real` says which file a path leads to: what is read by several links is one file, and is mended once.
+/// `real` resolves a path to the real file, so that a file read through several symlinks is fixed once.
 #[must_use]
 pub fn fixed_files(
     report: &CheckReport,
@@ -41,7 +41,7 @@ pub fn fixed_files(
     by_file.into_values().map(|(path, before, fixes)| fixed(path, before, fixes)).collect()
 }
 
-/// What replaces which part of a file; none where it stands in a text that is written otherwise in its file.
+/// Returns the replacement of a safe fix. Returns none inside an embedded text that is escaped in its file.
 fn replaced<'f>(finding: &'f Diagnostic, sources: &SourceMap) -> Option<(Span, &'f str)> {
     let fix = finding.known_fix().filter(|fix| fix.applicability == Applicability::Certain)?;
     let outer = sources.outermost(fix.span);

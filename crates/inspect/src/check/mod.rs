@@ -1,7 +1,8 @@
-//! Says of targets what is wrong with them, or most likely is, though they build.
+//! Lints targets that build for likely mistakes.
 //!
-//! A file for each rule in `rules`, all of them in one registry; findings are diagnostics, and what mends them for
-//! certain is data. Owns the rules, what silences them, and the forms of reports. Builds nothing and prints nothing.
+//! Each file in `rules` holds one rule, and `registry` lists them all. Findings are diagnostics; their safe fixes
+//! are data. This module owns the rules, the suppressions and the report formats. It builds nothing and prints
+//! nothing.
 
 mod baseline;
 mod beside;

@@ -1,9 +1,9 @@
-//! How findings name what they are about.
+//! Names and typos in findings.
 
 use smp_text::path::{PathElement, PathValue};
 use smp_text::yaml::{Node, differ_by_one, nearest};
 
-/// The step to an entry of a list: by its `name`, if it has one, else by its position.
+/// Returns the path element of a list entry: by `name` if it has one, else by position.
 pub(super) fn named_entry(position: usize, entry: &Node) -> PathElement {
     match entry.get("name").and_then(Node::as_str) {
         Some(name) => PathElement::Key(vec![("name".into(), PathValue::Str(name.into()))]),
@@ -11,8 +11,8 @@ pub(super) fn named_entry(position: usize, entry: &Node) -> PathElement {
     }
 }
 
-/// Whether two names differ by a slip and not by a word or a number: `web-config` and `web-confg`, not `web-key` and
-/// `app-key`, nor `web-1` and `web-2`.
+/// Returns true if two names differ by a typo rather than by a word or number: `web-config` and `web-confg`, but
+/// not `web-key` and `app-key`, nor `web-1` and `web-2`.
 pub(super) fn is_slip(name: &str, known: &str) -> bool {
     let digits = |word: &str| word.chars().filter(char::is_ascii_digit).collect::<String>();
     if name == known || digits(name) != digits(known) {
@@ -25,7 +25,7 @@ pub(super) fn is_slip(name: &str, known: &str) -> bool {
     }
     let differing: Vec<_> = words_of_name.iter().zip(&words_of_known).filter(|(a, b)| a != b).collect();
     match differing.as_slice() {
-        // A word of one or two letters is as good as a number.
+        // A word of one or two letters is treated like a number.
         [(a, b)] => a.len().max(b.len()) > 2 && (differ_by_one(a, b) || is_near(a, b)),
         _ => differ_by_one(name, known),
     }
@@ -40,7 +40,7 @@ mod tests {
     use super::is_slip;
 
     #[test]
-    fn slips() {
+    fn typos_are_distinguished_from_other_names() {
         for (name, known) in [
             ("webb", "web"),
             ("contianer", "container"),

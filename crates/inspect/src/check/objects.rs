@@ -1,4 +1,4 @@
-//! What the objects of a build are called and were called, and which of them a name means or nearly means.
+//! The current and former names of the objects of a build, and lookup by exact or similar name.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,16 +13,16 @@ use smp_overlay::resource::{ResId, Resource, SimilarNames};
 /// A kind and a namespace.
 type KindPlace = (SmolStr, SmolStr);
 
-/// The objects of a kind in a namespace, by name; none for what a controller makes.
+/// The objects of a kind in a namespace, by name. The value is none for an object that a controller creates.
 type ObjectsByName<'n> = BTreeMap<SmolStr, Option<&'n Resource>>;
 
-/// What is called by a name.
+/// The result of looking up a name.
 pub(super) enum FoundObject<'n> {
     /// An object of the build.
     Built(&'n Resource),
-    /// One that a controller makes.
+    /// An object that a controller creates.
     Made,
-    /// Nothing.
+    /// No object.
     Absent,
 }
 
@@ -30,38 +30,38 @@ pub(super) enum FoundObject<'n> {
 #[derive(Default)]
 pub(super) struct Objects<'n> {
     by_kind: FxHashMap<KindPlace, ObjectsByName<'n>>,
-    /// Their names by what they are like, made when somebody asks.
+    /// Indexes for similar names, built on first use.
     similar: RefCell<FxHashMap<KindPlace, SimilarNames>>,
     namespaces: FxHashMap<(SmolStr, SmolStr), Vec<SmolStr>>,
-    /// All namespaces that they are in or are.
+    /// All namespaces that are part of the build or that its objects are in.
     known_namespaces: FxHashSet<SmolStr>,
-    /// What controllers make, whether the build has it, too, or not.
+    /// Objects that controllers create or write to, including those that are also in the build.
     made: FxHashSet<(SmolStr, SmolStr, SmolStr)>,
     former: FormerNames,
 }
 
-/// What objects were called before prefixes, suffixes, hashes and namespaces changed that: a name that nearly means one
-/// of them got none of these.
+/// The names of objects before prefixes, suffixes, hashes and namespaces were applied. A misspelled reference is
+/// not updated together with the name, so it resembles a former name.
 #[derive(Default)]
 struct FormerNames {
-    /// Former names by where the objects are now.
+    /// Former names by current namespace.
     renamed: FxHashMap<KindPlace, KnownNames>,
-    /// Former names by where the objects were then, which counts for names with a namespace beside them.
+    /// Former names by former namespace, used for references that state a namespace.
     moved: FxHashMap<KindPlace, KnownNames>,
-    /// Former namespaces, by kind and what was there.
+    /// Former namespaces by kind and former name.
     namespaces: FxHashMap<(SmolStr, SmolStr), Vec<SmolStr>>,
 }
 
-/// Names that are there, and those that are like them.
+/// A set of names, with an index for similar ones.
 #[derive(Default)]
 struct KnownNames {
     exact: FxHashSet<SmolStr>,
-    /// Made when somebody asks.
+    /// Built on first use.
     similar: RefCell<Option<SimilarNames>>,
 }
 
 impl KnownNames {
-    /// The name that differs from this one by a slip; none for a name that is known itself.
+    /// Returns the name that differs from `name` by a typo, or none if `name` itself is known.
     fn slip(&self, name: &str) -> Option<SmolStr> {
         if self.exact.contains(name) {
             return None;
@@ -73,7 +73,7 @@ impl KnownNames {
 }
 
 impl FormerNames {
-    /// Takes note of what an object was called, unless it still is.
+    /// Records the former names and namespaces of an object, if they changed.
     fn add(&mut self, resource: &Resource) {
         let (id, kind) = (resource.id(), &resource.id().gvk.kind);
         for former in resource.previous.iter() {
@@ -95,7 +95,7 @@ impl FormerNames {
 }
 
 impl<'n> Objects<'n> {
-    /// Those of a build, with those that controllers make of them.
+    /// Collects the objects of a build and those that controllers create from them.
     pub fn of(resources: impl Iterator<Item = &'n Resource>, outside: &Outside) -> Self {
         let mut objects = Self::default();
         for resource in resources {
@@ -122,7 +122,7 @@ impl<'n> Objects<'n> {
         self.namespaces.entry((kind.into(), name.into())).or_default().push(namespace.into());
     }
 
-    /// What is called so. What says no namespace may be in any.
+    /// Looks up an object. An empty namespace on either side matches any namespace.
     pub fn find(&self, kind: &str, namespace: &str, name: &str) -> FoundObject<'n> {
         let mut namespaces = self.namespaces_of(kind, name).iter();
         let found = namespaces.find(|own| namespace.is_empty() || own.is_empty() || *own == namespace);
@@ -134,19 +134,19 @@ impl<'n> Objects<'n> {
         }
     }
 
-    /// Whether a controller writes into an object, so that nobody knows all that is in it.
+    /// Returns true if a controller writes to an object, so that its content is not fully known.
     pub fn is_made(&self, id: &ResId) -> bool {
         let key = (id.gvk.kind.clone(), namespace_of(id).into(), id.name.clone());
         self.made.contains(&key)
     }
 
-    /// The objects of a kind in a namespace.
+    /// Returns the names of the objects of a kind in a namespace.
     pub fn of_kind(&self, kind: &str, namespace: &str) -> impl Iterator<Item = &SmolStr> {
         self.by_kind.get(&(kind.into(), namespace.into())).into_iter().flat_map(|names| names.keys())
     }
 
-    /// The name of an object that differs from this one by a slip, or by a word at the end such as the hash of what was
-    /// generated.
+    /// Returns the name of an object that differs from `name` by a typo, or by one more word at the end, such as
+    /// the hash of a generated object.
     pub fn similar(&self, kind: &str, namespace: &str, name: &str) -> Option<SmolStr> {
         let key = (SmolStr::from(kind), SmolStr::from(namespace));
         let names = self.by_kind.get(&key)?;
@@ -161,33 +161,33 @@ impl<'n> Objects<'n> {
         near.or_else(|| behind.filter(has_word).cloned())
     }
 
-    /// The former name of an object of a namespace that differs from this one by a slip.
+    /// Returns the former name of an object now in `namespace` that differs from `name` by a typo.
     pub fn similar_former(&self, kind: &str, namespace: &str, name: &str) -> Option<SmolStr> {
         self.former.renamed.get(&(kind.into(), namespace.into()))?.slip(name)
     }
 
-    /// The same of an object that was in a namespace when it was called so.
+    /// Returns the former name of an object then in `namespace` that differs from `name` by a typo.
     pub fn similar_moved(&self, kind: &str, namespace: &str, name: &str) -> Option<SmolStr> {
         self.former.moved.get(&(kind.into(), namespace.into()))?.slip(name)
     }
 
-    /// The namespaces in which there is an object of a kind that is called so.
+    /// Returns the namespaces that have an object with this kind and name.
     pub fn namespaces_of(&self, kind: &str, name: &str) -> &[SmolStr] {
         self.namespaces.get(&(kind.into(), name.into())).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The namespaces in which there was one when it was called so.
+    /// Returns the namespaces that had an object with this kind and name before it was renamed or moved.
     pub fn former_namespaces_of(&self, kind: &str, name: &str) -> &[SmolStr] {
         self.former.namespaces.get(&(kind.into(), name.into())).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether the build has anything in a namespace, or makes it.
+    /// Returns true if an object of the build is in a namespace, or is that namespace.
     pub fn has_namespace(&self, namespace: &str) -> bool {
         self.known_namespaces.contains(namespace)
     }
 }
 
-/// The namespace that an object says it is in; empty when it says nothing, as many bases do.
+/// Returns the namespace that an object states. It is empty if none is stated, as in many bases.
 pub(super) fn namespace_of(id: &ResId) -> &str {
     if id.cluster_scoped { "" } else { &id.namespace }
 }

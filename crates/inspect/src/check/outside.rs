@@ -1,4 +1,4 @@
-//! What is there though no build makes it: what others make, and what controllers make of objects.
+//! Objects that exist although no build defines them: external ones, and those that controllers create.
 
 use regex::Regex;
 use smol_str::SmolStr;
@@ -7,27 +7,27 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
-/// What `.smp.yaml` says of objects that no build makes.
+/// The declarations of objects outside the build in `.smp.yaml`.
 #[derive(Debug, Default)]
 pub struct Outside {
-    /// Objects that somebody else makes.
+    /// Objects that are created elsewhere.
     pub external: Vec<External>,
-    /// What controllers make of objects.
+    /// Objects that controllers create.
     pub controllers: Vec<ControllerOutput>,
 }
 
-/// Objects that are there though no build makes them.
+/// A declaration of external objects.
 #[derive(Debug)]
 pub struct External {
     pub(super) kind: SmolStr,
     pub(super) name: Regex,
     pub(super) namespace: Option<SmolStr>,
-    /// Where it is said.
+    /// The location of the declaration.
     pub(super) at: Span,
 }
 
 impl External {
-    /// Returns whether it declares an object.
+    /// Returns true if the declaration matches an object.
     #[must_use]
     pub fn is(&self, kind: &str, namespace: &str, name: &str) -> bool {
         self.kind == kind
@@ -36,18 +36,19 @@ impl External {
     }
 }
 
-/// What a controller makes of each object of a kind.
+/// The object that a controller creates from each object of a kind.
 #[derive(Debug, Clone)]
 pub struct ControllerOutput {
-    /// The kind of the objects that it makes others of.
+    /// The kind of the source objects.
     pub kind: SmolStr,
-    /// The kind of those others.
+    /// The kind of the created objects.
     pub makes: SmolStr,
-    /// The field of the first that has the name of the second, with dots between steps; none: they have the same name.
+    /// The field path, with dots, in the source object that contains the name of the created one. If none, both
+    /// have the same name.
     pub name: Option<SmolStr>,
 }
 
-/// A name in which `*` stands for any text and `?` for any character; empty: any name.
+/// Compiles a glob pattern: `*` matches any text, `?` any character, and an empty pattern everything.
 pub(super) fn pattern(text: &Spanned<String>) -> Result<Regex> {
     let escaped = regex::escape(text).replace("\\*", ".*").replace("\\?", ".");
     let all = if text.is_empty() { ".*".to_string() } else { escaped };

@@ -1,4 +1,4 @@
-//! What replaces a scalar in its text, and whether that is all that changes.
+//! Fixes that replace a scalar, and the check that they change nothing else.
 
 use std::cell::OnceCell;
 
@@ -9,11 +9,11 @@ use smp_merge::schema::TypeKind;
 use smp_text::diagnostic::Diagnostic;
 use smp_text::source::Span;
 
-/// Replaces scalars of a target. One that stands in several resources, or in several fields of one, may mean something
-/// else there.
+/// Replaces scalars of a target. A scalar that several resources or fields share, for example through an anchor,
+/// may have another type elsewhere.
 pub(super) struct Quoting<'q, 'c> {
     target: &'q CheckedTarget<'c>,
-    /// What is wanted at each place; none where that differs.
+    /// The expected type at each location; none if the uses differ.
     wanted: OnceCell<FxHashMap<Span, Option<TypeKind>>>,
 }
 
@@ -22,10 +22,10 @@ impl<'q, 'c> Quoting<'q, 'c> {
         Self { target, wanted: OnceCell::new() }
     }
 
-    /// A finding with what puts its scalar in quotes.
+    /// Adds a fix that quotes the scalar.
     pub(super) fn quoted(&self, finding: Diagnostic, at: Span) -> Diagnostic {
         let Some(written) = self.target.sources.written(at) else { return finding };
-        // What is said to be a number stays one in quotes.
+        // A tag such as `!!int` overrides the quotes.
         if self.words_before(at).any(|word| word.starts_with('!')) {
             return finding;
         }
@@ -37,7 +37,7 @@ impl<'q, 'c> Quoting<'q, 'c> {
         }
     }
 
-    /// A finding with what stands for its scalar where a type is wanted.
+    /// Adds a fix that replaces the scalar by a value of the expected type.
     pub(super) fn replaced(
         &self,
         finding: Diagnostic,
@@ -47,38 +47,38 @@ impl<'q, 'c> Quoting<'q, 'c> {
         if self.is_only(at, wanted) { finding.certain_fix(at, by) } else { finding.fix(at, by) }
     }
 
-    /// Whether a type is wanted wherever the scalar is.
+    /// Returns true if all uses of the scalar expect the type.
     fn is_only(&self, at: Span, kind: TypeKind) -> bool {
         self.wanted.get_or_init(|| wanted(self.target)).get(&at) == Some(&Some(kind))
             && !self.words_before(at).any(|word| word.starts_with('&'))
     }
 
-    /// The anchor and the tag that stand before a scalar.
+    /// Returns the anchor and tag in front of a scalar.
     fn words_before(&self, at: Span) -> impl Iterator<Item = String> {
         let line = self.line_before(at);
         let words = line.split_whitespace().rev().take_while(|word| word.starts_with(['&', '!']));
         words.map(str::to_string).collect::<Vec<_>>().into_iter()
     }
 
-    /// Whether quotes mean the same there: in a text within a text only where that is a block.
+    /// Returns true if quotes keep their meaning there. Inside an embedded text that holds only for block scalars.
     fn takes_quotes(&self, at: Span) -> bool {
         let begin = Span::new(at.source, 0, 0);
         self.target.sources.outermost(begin).source == at.source || self.line_before(begin).trim().is_empty()
     }
 
-    /// The end of what stands before a place on its line, in the file.
+    /// Returns the text before a location on its line in the file.
     fn line_before(&self, at: Span) -> String {
         let outer = self.target.sources.outermost(at);
         let Some(source) = self.target.sources.get(outer.source) else { return String::new() };
         let end = outer.start as usize;
-        // Of a long line nobody looks at more.
+        // Only the end of a long line is searched.
         let begin = (end.saturating_sub(LOOKED_AT)..=end).find(|i| source.text().is_char_boundary(*i));
         let before = begin.and_then(|begin| source.text().get(begin..end)).unwrap_or_default();
         before.rsplit('\n').next().unwrap_or_default().to_string()
     }
 }
 
-/// How many bytes before a place are looked at.
+/// The number of bytes to search before a location.
 const LOOKED_AT: usize = 256;
 
 fn wanted(target: &CheckedTarget<'_>) -> FxHashMap<Span, Option<TypeKind>> {

@@ -1,4 +1,4 @@
-//! What objects say of others by their names.
+//! References between objects by name.
 
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
@@ -10,64 +10,66 @@ use smp_overlay::resource::Resource;
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
-/// A name of another object.
+/// A reference to another object by name.
 #[derive(Debug)]
 pub(super) struct ObjectReference<'n> {
-    /// The object that has it.
+    /// The object that contains the reference.
     pub from: &'n Resource,
-    /// The kind of the object that is meant.
+    /// The kind of the referenced object.
     pub kind: SmolStr,
-    /// Its name.
+    /// The name of the referenced object.
     pub name: &'n Node,
-    /// Its namespace: that of the object that has the reference unless it says another; empty when nobody says.
+    /// The namespace of the referenced object: the stated one, else that of the referring object. Empty if neither
+    /// is stated.
     pub namespace: SmolStr,
-    /// What says the kind and the namespace beside the name, where something does.
+    /// The fields that state the kind and namespace, if any.
     pub beside: BesideName<'n>,
-    /// The keys in it that are meant, each with where that is said.
+    /// The referenced keys of the object, with their field paths.
     pub keys: Vec<(&'n Node, String)>,
-    /// The port of it that is meant, and where that is said.
+    /// The referenced port of the object, with its field path.
     pub port: Option<(&'n Node, String)>,
-    /// Where the name is.
+    /// The field path of the name.
     pub field: String,
 }
 
-/// What stands beside the name of another object.
+/// The fields next to a name that complete a reference.
 #[derive(Debug, Default)]
 pub(super) struct BesideName<'n> {
-    /// Its kind.
+    /// The kind.
     pub kind: Option<&'n Node>,
-    /// Its namespace.
+    /// The namespace.
     pub namespace: Option<&'n Node>,
 }
 
 impl ObjectReference<'_> {
-    /// The name as text.
+    /// Returns the name as text.
     pub fn text(&self) -> &str {
         self.name.as_str().unwrap_or_default()
     }
 }
 
-/// The template of a workload's Pods: their metadata and spec.
+/// The Pod template of a workload: metadata and spec.
 pub(super) struct PodTemplate<'n> {
-    /// Its labels.
+    /// The labels.
     pub labels: Option<&'n Node>,
-    /// Its annotations.
+    /// The annotations.
     pub annotations: Option<&'n Node>,
     spec: &'n Node,
     path: &'static str,
 }
 
-/// Where kinds have the template of their Pods.
+/// The paths of Pod templates.
 const TEMPLATES: [(&[&str], &str); 3] = [
     (&["spec", "template"], "spec.template.spec"),
     (&["spec", "jobTemplate", "spec", "template"], "spec.jobTemplate.spec.template.spec"),
     (&["template"], "template.spec"),
 ];
 
-/// The template of the Pods that an object makes or is.
+/// Returns the Pod template of a workload, or of the Pod itself.
 pub(super) fn pod_template(resource: &Resource) -> Option<PodTemplate<'_>> {
     let node = resource.node();
-    let of = |object: &Node| object.get("spec").is_some_and(|spec| spec.get("containers").is_some());
+    let has_containers =
+        |object: &Node| object.get("spec").is_some_and(|spec| spec.get("containers").is_some());
     if resource.id().gvk.kind == "Pod" {
         return Some(PodTemplate {
             labels: node.get_path(&["metadata", "labels"]),
@@ -77,61 +79,61 @@ pub(super) fn pod_template(resource: &Resource) -> Option<PodTemplate<'_>> {
         });
     }
     TEMPLATES.iter().find_map(|(path, shown)| {
-        let template = node.get_path(path).filter(|template| of(template))?;
+        let template = node.get_path(path).filter(|template| has_containers(template))?;
         let labels = template.get_path(&["metadata", "labels"]);
         let annotations = template.get_path(&["metadata", "annotations"]);
         Some(PodTemplate { labels, annotations, spec: template.get("spec")?, path: shown })
     })
 }
 
-/// The fields that lead to the labels of the Pods that an object makes or is.
+/// Returns the path of the labels of a Pod template.
 pub(super) fn template_labels(resource: &Resource) -> Option<impl Iterator<Item = &'static str>> {
     let PodTemplate { path, .. } = pod_template(resource)?;
     let above = path.strip_suffix("spec")?;
     Some(above.split('.').filter(|step| !step.is_empty()).chain(["metadata", "labels"]))
 }
 
-/// A container of the Pods that an object makes or is.
+/// A container of a workload or Pod.
 pub(super) struct PodContainer<'n> {
-    /// Where it is.
+    /// The field path.
     pub field: String,
-    /// What it says.
+    /// The container.
     pub node: &'n Node,
-    of: &'n Resource,
-    /// The fields of the list that it is in, and its position there.
-    way: (&'static str, &'static str, usize),
+    resource: &'n Resource,
+    /// The field path of the Pod spec, the name of the list and the position in it.
+    path: (&'static str, &'static str, usize),
 }
 
 impl PodContainer<'_> {
-    /// Where its name was written first: what names a container that is there already changes it, and the first one
-    /// made it, unless something of these containers was removed.
+    /// Returns the location where the name was first written. That write created the container, and later ones
+    /// only changed it, unless entries of the list were removed.
     pub fn made_at(&self) -> Span {
-        let (spec, list, index) = self.way;
+        let (spec, list, index) = self.path;
         let index = index.to_string();
         let containers = format!("/{}/{list}/", spec.replace('.', "/"));
-        let removed = self.of.history.iter().flat_map(|history| history.removed());
+        let removed = self.resource.history.iter().flat_map(|history| history.removed());
         let is_whole = !removed.into_iter().any(|removed| removed.pointer.starts_with(&containers));
-        let way: Vec<&str> = spec.split('.').chain([list, index.as_str(), "name"]).collect();
-        let writes = self.of.history.as_deref().and_then(|history| history.leaf(&way));
+        let path: Vec<&str> = spec.split('.').chain([list, index.as_str(), "name"]).collect();
+        let writes = self.resource.history.as_deref().and_then(|history| history.leaf(&path));
         let first = writes.filter(|_| is_whole).and_then(<[Write]>::last).map(|write| write.at);
         let first = first.filter(|at| !at.is_none());
         first.unwrap_or_else(|| self.node.get("name").unwrap_or(self.node).span())
     }
 }
 
-/// The containers of the Pods that an object makes or is.
+/// Returns the containers and init containers of a workload or Pod.
 pub(super) fn pod_containers(resource: &Resource) -> Vec<PodContainer<'_>> {
     let Some(PodTemplate { spec, path, .. }) = pod_template(resource) else { return Vec::new() };
     let lists = ["containers", "initContainers"].into_iter();
     let all = lists.flat_map(|list| entries(spec.get(list)).map(move |(i, entry)| (list, i, entry)));
     all.map(|(list, i, node)| {
         let field = format!("{path}.{list}[{}]", shown(i, node));
-        PodContainer { field, node, of: resource, way: (path, list, i) }
+        PodContainer { field, node, resource, path: (path, list, i) }
     })
     .collect()
 }
 
-/// All references of an object that the kinds of Kubernetes have.
+/// Returns all references in an object of a built-in kind.
 fn references(resource: &Resource) -> Vec<ObjectReference<'_>> {
     let mut found = ReferenceFinder { from: resource, found: Vec::new() };
     if let Some(template) = pod_template(resource) {
@@ -159,7 +161,7 @@ struct ReferenceFinder<'n> {
 }
 
 impl<'n> ReferenceFinder<'n> {
-    /// Takes note of a name, where there is one.
+    /// Adds a reference if the name is present.
     fn add(&mut self, kind: &str, name: Option<&'n Node>, field: String) -> Option<&mut ObjectReference<'n>> {
         let namespace = namespace_of(self.from.id()).into();
         let name = name.filter(|name| name.as_str().is_some_and(|text| !text.is_empty()))?;
@@ -194,7 +196,7 @@ impl<'n> ReferenceFinder<'n> {
         }
     }
 
-    /// An object whose keys become files: those that are named, or all.
+    /// Adds an object whose keys become files: the listed ones, or all.
     fn files(&mut self, kind: &str, from: Option<&'n Node>, field: &str, path: &str) {
         let items = entries(from.and_then(|from| from.get("items")));
         let key = |(i, item): (usize, &'n Node)| Some((item.get("key")?, format!("{path}.items[{i}].key")));
@@ -242,13 +244,13 @@ impl<'n> ReferenceFinder<'n> {
         }
     }
 
-    /// An object that is named with its kind.
+    /// Adds an object that is referenced by kind and name.
     fn target(&mut self, target: Option<&'n Node>, path: &str) {
-        let said = target.and_then(|target| target.get("kind"));
-        let Some(kind) = said.and_then(Node::as_str) else { return };
+        let stated = target.and_then(|target| target.get("kind"));
+        let Some(kind) = stated.and_then(Node::as_str) else { return };
         let name = target.and_then(|target| target.get("name"));
         if let Some(reference) = self.add(kind, name, format!("{path}.name")) {
-            reference.beside.kind = said;
+            reference.beside.kind = stated;
         }
     }
 
@@ -261,14 +263,14 @@ impl<'n> ReferenceFinder<'n> {
         }
     }
 
-    /// What an Ingress leads to, as it is said now or was before `networking.k8s.io/v1`.
+    /// Adds the backend of an Ingress, in the form of `networking.k8s.io/v1` or of the older versions.
     fn backend(&mut self, backend: Option<&'n Node>, path: &str) {
         let Some(backend) = backend else { return };
         let now: &[(&[&str], &str)] =
             &[(&["service", "port", "name"], "name"), (&["service", "port", "number"], "number")];
-        let port = now
-            .iter()
-            .find_map(|(way, field)| Some((backend.get_path(way)?, format!("{path}.service.port.{field}"))));
+        let port = now.iter().find_map(|(keys, field)| {
+            Some((backend.get_path(keys)?, format!("{path}.service.port.{field}")))
+        });
         let port = port.or_else(|| Some((backend.get("servicePort")?, format!("{path}.servicePort"))));
         let name = backend.get_path(&["service", "name"]).or(backend.get("serviceName"));
         if let Some(reference) = self.add("Service", name, format!("{path}.service.name")) {
@@ -282,21 +284,21 @@ impl<'n> ReferenceFinder<'n> {
             if subject.get("kind").and_then(Node::as_str) != Some("ServiceAccount") {
                 continue;
             }
-            let said = subject.get("namespace");
+            let stated = subject.get("namespace");
             let reference = self.add("ServiceAccount", subject.get("name"), format!("subjects[{i}].name"));
-            if let (Some(namespace), Some(reference)) = (said.and_then(Node::as_str), reference) {
-                (reference.namespace, reference.beside.namespace) = (namespace.into(), said);
+            if let (Some(namespace), Some(reference)) = (stated.and_then(Node::as_str), reference) {
+                (reference.namespace, reference.beside.namespace) = (namespace.into(), stated);
             }
         }
     }
 }
 
-/// The entries of a list with their positions.
+/// Returns the entries of a list with their positions.
 pub(super) fn entries(list: Option<&Node>) -> impl Iterator<Item = (usize, &Node)> {
     list.and_then(Node::as_list).into_iter().flatten().enumerate()
 }
 
-/// An entry of a list as a path names it.
+/// Returns a list entry as it appears in field paths.
 pub(super) fn shown(position: usize, entry: &Node) -> String {
     match entry.get("name").and_then(Node::as_str) {
         Some(name) => format!("name={name}"),
@@ -304,13 +306,13 @@ pub(super) fn shown(position: usize, entry: &Node) -> String {
     }
 }
 
-/// What the objects of a build are called, and which names they have of others.
+/// The objects of a build and the references between them.
 pub(super) struct NamedObjects<'n> {
     /// All references.
     pub references: Vec<ObjectReference<'n>>,
-    /// What can be meant by them.
+    /// The objects that references may resolve to.
     pub objects: Objects<'n>,
-    /// All texts that objects have in their values, those of their own names left out.
+    /// All string values of objects, except their own names.
     pub texts: FxHashSet<&'n str>,
 }
 

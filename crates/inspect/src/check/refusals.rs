@@ -1,4 +1,4 @@
-//! What an API server would refuse of the resources of a build, or of others.
+//! Validation of resources against the rules of the API server.
 
 use rustc_hash::FxHashSet;
 
@@ -10,67 +10,67 @@ use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, Value};
 use smp_validate::{PATTERN, UNKNOWN_KIND, ValidateOptions, Violation, validate};
 
-/// The version of configurations of kustomize's own plugins, which some directories hold alone.
+/// The API version of the configurations of kustomize's built-in plugins. Some directories contain nothing else.
 const PLUGINS: &str = "builtin";
 
-/// The field in which SOPS keeps what it needs to decrypt a document; whoever decrypts it takes that out.
+/// The field in which SOPS stores its metadata. Decryption removes it.
 const SOPS: &str = "sops";
 
-/// How a place for another value begins; the last one is for templates of charts.
+/// The beginnings of placeholders; `{{` is for chart templates.
 const HOLDERS: [&str; 3] = ["${", "$(", "{{"];
 
-/// What is said of what somebody else finishes before a server has it: values that hold a place for others (`${NAME}`,
-/// `$(NAME)`, `{{ NAME }}`), documents that SOPS encrypted, configurations of kustomize's plugins.
+/// The treatment of objects that another tool completes before they reach a server: values with placeholders
+/// (`${NAME}`, `$(NAME)`, `{{ NAME }}`), documents encrypted by SOPS, configurations of kustomize's plugins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfinished {
-    /// Nothing.
+    /// Their violations are dropped.
     Spared,
-    /// The same as of anything else.
+    /// They are validated like any other object.
     Judged,
 }
 
-/// How resources are judged.
+/// The settings for validating resources.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectJudgement<'j> {
-    /// Their types.
+    /// The schema of the resources.
     pub schema: &'j Schema,
-    /// The texts that they were read from.
+    /// The sources of the resources.
     pub sources: &'j SourceMap,
-    /// How each is validated.
+    /// The validation options.
     pub options: &'j ValidateOptions,
-    /// What is not finished.
+    /// The treatment of incomplete objects.
     pub unfinished: Unfinished,
 }
 
 impl ObjectJudgement<'_> {
-    /// What there is to say of resources, by what caused it where their histories tell that; errors are what a server
-    /// refuses.
+    /// Validates resources. Each finding is reported at its cause if the history of the resource shows one. Errors
+    /// are what the API server rejects.
     #[must_use]
     pub fn of<'r>(&self, resources: impl IntoIterator<Item = &'r Resource>) -> Vec<Diagnostic> {
         let causes = Causes::new(self.sources);
-        let told = |resource: &'r Resource| {
+        let findings = |resource: &'r Resource| {
             let causes = &causes;
             self.violations(resource).into_iter().map(move |violation| {
                 let (cause, path) = (violation.rule.cause, violation.path.clone());
                 causes.told(violation.into_diagnostic(), cause, &path, resource).resource(resource.id())
             })
         };
-        patterns_once(resources.into_iter().flat_map(told).collect())
+        patterns_once(resources.into_iter().flat_map(findings).collect())
     }
 
-    /// The same as data.
+    /// Returns the violations of a resource as data.
     pub(super) fn violations(&self, resource: &Resource) -> Vec<Violation> {
         self.violations_of(resource.node(), &resource.id().gvk.version)
     }
 
-    /// The same of an object that is no resource, of an API version.
+    /// Returns the violations of a node with an API version, which need not be a resource.
     pub(super) fn violations_of(&self, node: &Node, version: &str) -> Vec<Violation> {
         let mut violations = validate(node, self.schema, self.options);
         if self.unfinished == Unfinished::Spared {
             let is_plugin = version == PLUGINS;
             let is_encrypted = node.get(SOPS).is_some();
             violations.retain(|violation| {
-                // Whoever decrypts an object does not change its kind.
+                // Decryption does not change the kind.
                 let is_kept = !is_encrypted || violation.rule == UNKNOWN_KIND;
                 is_kept && !is_plugin && !self.holds_place(node, violation)
             });
@@ -86,7 +86,8 @@ impl ObjectJudgement<'_> {
     }
 }
 
-/// Whether a map or list stands at a place. One of its values may hold a place for another, which makes no text of it.
+/// Returns true if the value at a location is a map or list. A placeholder in one of its values does not make the
+/// collection itself a placeholder.
 fn is_collection(node: &Node, at: Span) -> bool {
     match &node.value {
         Value::Map(map) => node.span() == at || map.iter().any(|(_, value)| is_collection(value, at)),
@@ -95,7 +96,7 @@ fn is_collection(node: &Node, at: Span) -> bool {
     }
 }
 
-/// Findings with one note for each pattern that cannot be asked: no object is at fault, however many have its value.
+/// Keeps one note for each regular expression that cannot be evaluated, however many objects have a value for it.
 pub(super) fn patterns_once(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut seen = FxHashSet::default();
     found.retain(|diagnostic| {

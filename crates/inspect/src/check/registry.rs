@@ -7,11 +7,11 @@ use super::rules;
 use smp_text::diagnostic::Code;
 use smp_text::yaml::nearest;
 
-/// All rules, in the order in which they are told.
+/// All rules, in the order in which they are listed.
 pub static RULES: LazyLock<Vec<&'static Rule>> =
     LazyLock::new(|| OWN.iter().copied().chain(rules::refused::RULES.iter()).collect());
 
-/// Those that no schema says.
+/// The rules that are not derived from validation.
 static OWN: &[&Rule] = &[
     &rules::unmatched_image::RULE,
     &rules::unmatched_patch::RULE,
@@ -36,31 +36,31 @@ static OWN: &[&Rule] = &[
     &rules::unused_silence::RULE,
 ];
 
-/// The rule of a code.
+/// Returns the rule with a code.
 #[must_use]
 pub fn rule_of(code: Code) -> Option<&'static Rule> {
     RULES.iter().copied().find(|rule| rule.code == code)
 }
 
-/// The code that is called so: that of a rule, or of any other message.
+/// Returns the code with a name: of a rule, or of any other message.
 #[must_use]
 pub fn code_named(name: &str) -> Option<Code> {
     codes().find(|code| code.name() == name)
 }
 
-/// The name of a code that is most alike.
+/// Returns the most similar name of a code.
 #[must_use]
 pub fn nearest_code(name: &str) -> Option<&'static str> {
     let names: Vec<&'static str> = codes().map(Code::name).collect();
     nearest(name, &names)
 }
 
-/// The codes that `check` can say beside those of rules: what keeps a target from being built, and what builds warn of.
+/// Returns the codes that `check` can report besides those of rules: build errors and build warnings.
 pub fn message_codes() -> impl Iterator<Item = Code> {
     Code::ALL.iter().copied().filter(|code| rule_of(*code).is_none() && !ELSEWHERE.contains(code))
 }
 
-/// Codes of clusters and of other commands, which no check says.
+/// Codes of clusters and of other commands, which `check` never reports.
 const ELSEWHERE: [Code; 8] = [
     Code::Conflict,
     Code::ServerWarning,

@@ -1,70 +1,73 @@
-//! What a rule is.
+//! The definition of a lint rule.
 
 use super::target::CheckedTarget;
 use smp_text::diagnostic::{Code, Diagnostic, Severity};
 use smp_validate::ValidationRule;
 
-/// One thing that can be wrong, how it is found, and what is said about it.
+/// A lint rule: what it reports, its documentation, and the function that finds it.
 #[derive(Debug)]
 pub struct Rule {
-    /// What its findings are called.
+    /// The code of its findings.
     pub code: Code,
-    /// Its name, such as `Image entry without an image`; that of a refusal is the sentence on what it means.
+    /// The title, such as `Image entry without an image`. For validation rules it is the sentence that says what
+    /// the code means.
     pub name: &'static str,
-    /// What it is about.
+    /// The group under which the rule is listed.
     pub group: RuleGroup,
-    /// How bad its findings are.
+    /// The severity of its findings.
     pub severity: Severity,
-    /// Whether it is asked without being selected.
+    /// The default: enabled or disabled.
     pub standing: RuleStanding,
-    /// Whether a finding must come of all targets that have the place.
+    /// The targets that must agree on a finding before it is reported.
     pub reach: RuleReach,
-    /// What it looks at, and why what it finds is wrong: paragraphs of Markdown.
+    /// Why the mistake matters in production, and what the rule looks at: Markdown.
     pub why: &'static str,
-    /// A directory in which it finds something.
+    /// When it is reasonable to suppress a finding: Markdown.
+    pub suppress: &'static str,
+    /// The page of the Kubernetes or kustomize documentation that describes the field.
+    pub documentation: &'static str,
+    /// Files in which the rule finds something.
     pub bad: RuleExample,
-    /// The same as it was meant.
+    /// The same files without the mistake.
     pub good: RuleExample,
-    /// How it finds.
+    /// The way in which the rule finds something.
     pub finder: Finder,
 }
 
 impl Rule {
-    /// Its name as a title.
+    /// Returns the title.
     #[must_use]
     pub fn title(&self) -> &'static str {
         self.name.trim_end_matches('.')
     }
 
-    /// Its page, in Markdown.
+    /// Returns the documentation page in Markdown.
     #[must_use]
     pub fn page(&self) -> String {
         let standing = match self.standing {
-            RuleStanding::On => "on",
-            RuleStanding::Off => "off unless selected",
+            RuleStanding::On => "enabled by default",
+            RuleStanding::Off => "disabled by default",
         };
-        let documentation = match self.finder {
-            Finder::Validation(rule) => {
-                format!(" See the [Kubernetes documentation]({}).", rule.documentation)
-            }
-            _ => String::new(),
-        };
-        // What a title says is not said again.
+
+        // The title of a validation rule is the meaning of its code.
         let meaning = Some(self.code.meaning()).filter(|meaning| *meaning != self.name);
         let meaning = meaning.map(|meaning| format!("{meaning}\n\n")).unwrap_or_default();
         format!(
-            "# {}\n\n{meaning}`{}`, {}, {standing}\n\n{}{documentation}\n\n## What to do\n\n{}\n\n## Wrong\n\n{}\n## Right\n\n{}",
+            "# {}\n\n{meaning}`{}`, {}, {standing}\n\n{}\n\n## Bad example\n\n{}\n## Good example\n\n{}\n## How to fix\n\n{}\n\n\
+             ## When to suppress\n\n{}\n\nSee the [documentation]({}).\n",
             self.title(),
             self.code,
             self.severity.name(),
             self.why,
-            self.code.remedy(),
             shown(&self.wrong_example()),
             shown(&self.right_example()),
+            self.code.remedy(),
+            self.suppress,
+            self.documentation,
         )
     }
 
-    /// Returns the files, by path, in which it finds something.
+    /// Returns the files, by path, of the bad example.
     #[must_use]
     pub fn wrong_example(&self) -> ExampleFiles {
         match self.finder {
@@ -73,7 +76,7 @@ impl Rule {
         }
     }
 
-    /// Returns the same files without the mistake.
+    /// Returns the files, by path, of the good example.
     #[must_use]
     pub fn right_example(&self) -> ExampleFiles {
         match self.finder {
@@ -83,7 +86,7 @@ impl Rule {
     }
 }
 
-/// A kustomization that lists a manifest, and the definition of its kind if it is a custom resource.
+/// Returns a kustomization that lists a manifest, and the CRD of its kind if it is a custom resource.
 fn manifest(of: &ValidationRule, object: String) -> ExampleFiles {
     let definition = of.definition().map(|text| ("definition.yaml", text));
     let list = if definition.is_some() { "definition.yaml, object.yaml" } else { "object.yaml" };
@@ -96,78 +99,80 @@ fn shown(example: &[(&str, String)]) -> String {
     example.iter().map(file).collect::<Vec<_>>().join("\n")
 }
 
-/// Files with their paths and texts.
+/// Files as pairs of path and text.
 pub type ExampleFiles = Vec<(&'static str, String)>;
 
-/// Files by their paths; the target is the directory that they are in.
+/// Files by path; the target is their directory.
 pub type RuleExample = &'static [(&'static str, &'static str)];
 
-/// What rules are about.
+/// The subject of a rule; `check --list` and the book group rules by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RuleGroup {
-    /// Something that does nothing.
+    /// Configuration that has no effect.
     DoesNothing,
-    /// Something that means something else than it seems to.
+    /// Configuration that means something else than it seems to.
     MeansElse,
-    /// A name that leads nowhere.
+    /// A reference to something that does not exist.
     PointsNowhere,
-    /// An object that an API server would refuse.
+    /// An object that the API server rejects.
     WouldBeRefused,
-    /// The configuration of the checks themselves.
+    /// The suppressions of findings.
     Checks,
 }
 
 impl RuleGroup {
-    /// All of them, in the order in which they are told.
+    /// All groups, in the order of `check --list`.
     pub const ALL: [Self; 5] =
         [Self::DoesNothing, Self::MeansElse, Self::PointsNowhere, Self::WouldBeRefused, Self::Checks];
 
-    /// Its title.
+    /// Returns the title.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
-            Self::DoesNothing => "Does nothing",
-            Self::MeansElse => "Means something else",
-            Self::PointsNowhere => "Points nowhere",
-            Self::WouldBeRefused => "Would be refused",
-            Self::Checks => "The checks themselves",
+            Self::DoesNothing => "No effect",
+            Self::MeansElse => "Unintended result",
+            Self::PointsNowhere => "Dangling references",
+            Self::WouldBeRefused => "Rejected by the API server",
+            Self::Checks => "Suppressions",
         }
     }
 }
 
-/// Whether a rule is asked when nobody selects rules.
+/// The default of a rule: enabled or disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleStanding {
-    /// It is.
+    /// Enabled by default.
     On,
-    /// What it finds is often meant: only who selects it wants to know.
+    /// Disabled by default, since its findings are often intended.
     Off,
 }
 
-/// How many targets must agree on a finding.
+/// The targets that must agree on a finding before it is reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleReach {
-    /// Each speaks for itself.
+    /// The target itself: every finding is reported.
     Each,
-    /// All that have the entry which it is about: what does nothing in one target may do something in another.
+    /// All targets that include the entry in question. An entry without effect in one target may have one in
+    /// another.
     Entry,
-    /// It and those that are built over it: what is wrong in a base may be mended by what uses it.
+    /// The target and all overlays that use it. An overlay may fix what is wrong in its base.
     Users,
-    /// As for `Users`, of targets that nobody uses who does not build: what a base lacks may come with him.
+    /// Like `Users`; in addition, nothing is reported for a target that an overlay which does not build uses. That
+    /// overlay may add what its base lacks.
     BuiltUsers,
 }
 
-/// How a rule finds.
+/// The way in which a rule finds something.
 #[derive(Debug, Clone, Copy)]
 pub enum Finder {
-    /// The build warns of it by itself, with the code of the rule.
+    /// The build emits the warning, with the code of the rule.
     Build,
-    /// It looks at what was built of a target.
+    /// A function looks at the built target.
     Target(fn(&CheckedTarget<'_>) -> Vec<Diagnostic>),
-    /// It looks at what `validate` finds.
+    /// A function looks at the values that validation looks at.
     Schema,
-    /// `validate` finds it.
+    /// Validation emits the finding.
     Validation(&'static ValidationRule),
-    /// It looks at what all targets have in common: see [`super::Conclusion`].
+    /// A function looks at all targets of the run: see [`super::Conclusion`].
     Run,
 }

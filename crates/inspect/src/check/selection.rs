@@ -1,4 +1,4 @@
-//! Which rules are asked.
+//! The selection of enabled rules.
 
 use rustc_hash::FxHashSet;
 
@@ -6,22 +6,24 @@ use super::registry::{RULES, code_named, nearest_code};
 use super::rule::{Rule, RuleStanding};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// Rules by their codes.
+/// A set of explicitly enabled and disabled rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RuleSelection {
-    /// Asked though they are off, or alone where `only` says so.
+    /// Rules enabled explicitly.
     selected: FxHashSet<Code>,
+    /// Rules disabled explicitly.
     ignored: FxHashSet<Code>,
 }
 
-/// Stands for all rules.
+/// The name that selects all rules.
 const ALL: &str = "all";
 
 impl RuleSelection {
-    /// Those that are on, with those that are selected, without those that are ignored. `all` stands for all.
+    /// Enables the rules in `select` besides the default ones and disables those in `ignore`. `all` selects every
+    /// rule.
     ///
     /// # Errors
-    /// A name that no rule has.
+    /// Fails if a name is not the code of a rule.
     pub fn new<'n>(
         select: impl IntoIterator<Item = &'n str>,
         ignore: impl IntoIterator<Item = &'n str>,
@@ -41,7 +43,7 @@ impl RuleSelection {
         Ok(selection)
     }
 
-    /// The same with the words of another selection behind it, which win.
+    /// Returns this selection with another one applied on top; the other one wins.
     #[must_use]
     pub fn then(mut self, other: &Self) -> Self {
         self.ignored.retain(|code| !other.selected.contains(code));
@@ -51,14 +53,14 @@ impl RuleSelection {
         self
     }
 
-    /// Whether a rule is asked.
+    /// Returns true if a rule is enabled.
     #[must_use]
     pub fn has(&self, rule: &Rule) -> bool {
         let is_on = rule.standing == RuleStanding::On || self.selected.contains(&rule.code);
         is_on && !self.ignored.contains(&rule.code)
     }
 
-    /// Whether findings of a code are told.
+    /// Returns true if findings with a code are reported.
     #[must_use]
     pub fn tells(&self, code: Code) -> bool {
         match super::rule_of(code) {
@@ -68,16 +70,16 @@ impl RuleSelection {
     }
 }
 
-/// The code of that name.
+/// Returns the code with a name.
 ///
 /// # Errors
-/// There is none.
+/// Fails if there is no such code.
 pub(super) fn code_of(name: &str) -> Result<Code> {
     code_named(name).ok_or_else(|| {
-        let error = Diagnostic::error(Code::Usage, format!("no rule is called `{name}`"));
+        let error = Diagnostic::error(Code::Usage, format!("unknown rule: `{name}`"));
         match nearest_code(name) {
             Some(near) => error.help(format!("did you mean `{near}`?")),
-            None => error.help("`kubectl smp check --list` names all rules"),
+            None => error.help("run `kubectl smp check --list` for all rules"),
         }
     })
 }

@@ -1,4 +1,5 @@
-//! Comments that silence findings: `# smp:ignore CODE why`, on the line of the finding or alone on the line above.
+//! Suppression comments: `# smp:ignore CODE REASON`, at the end of the line of the finding or on the line above
+//! it.
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -15,125 +16,130 @@ use smp_text::yaml::comment_starts;
 
 const WORD: &str = "smp:ignore";
 
-/// A comment.
+/// A suppression comment.
 #[derive(Debug)]
-struct Silence {
+struct Suppression {
     codes: Vec<Result<Code, String>>,
-    /// The line that it speaks of, from 1.
+    /// The number of the line to which it applies, starting at 1.
     line: usize,
     at: Span,
     is_used: bool,
-    /// Whether it is text of a scalar, which may be YAML itself.
+    /// True if the comment is part of the text of a scalar, which may itself be YAML.
     is_in_value: bool,
-    /// Whether such a text may be for other programs, as in a ConfigMap.
+    /// True if that text may be meant for other programs, as in a ConfigMap.
     is_foreign: bool,
 }
 
-/// The comments of the texts of a run; each text is looked through when something is found in it.
+/// The suppression comments of the sources of a run. A source is scanned when the first finding in it is reported.
 #[derive(Debug, Default)]
 pub(super) struct Silences {
-    by_source: FxHashMap<SourceId, Vec<Silence>>,
+    by_source: FxHashMap<SourceId, Vec<Suppression>>,
 }
 
 impl Silences {
-    /// Whether a finding at a place is suppressed; the comment counts as used then.
+    /// Returns true if a comment suppresses the finding at a location, and marks the comment as used.
     ///
-    /// The text of a scalar has no comments, unless it is YAML in which the finding is, such as an inline patch.
-    pub(super) fn cover(&mut self, code: Code, place: Span, sources: &SourceMap) -> bool {
-        let outer = sources.outermost(place);
-        let by_comment = self.use_at(code, outer, sources, |silence| !silence.is_in_value);
-        if outer.source == place.source || !self.use_at(code, place, sources, |silence| !silence.is_in_value)
+    /// The text of a scalar has no comments, unless it is YAML that contains the finding, such as an inline patch.
+    pub(super) fn cover(&mut self, code: Code, location: Span, sources: &SourceMap) -> bool {
+        let outer = sources.outermost(location);
+        let by_comment = self.use_at(code, outer, sources, |suppression| !suppression.is_in_value);
+        if outer.source == location.source
+            || !self.use_at(code, location, sources, |suppression| !suppression.is_in_value)
         {
             return by_comment;
         }
-        self.use_at(code, outer, sources, |silence| silence.is_in_value);
+        self.use_at(code, outer, sources, |suppression| suppression.is_in_value);
         true
     }
 
-    /// Whether one of the comments for the line of a place suppresses a rule; all of them count as used.
+    /// Returns true if a comment that applies to the line of a location suppresses a rule, and marks all such
+    /// comments as used.
     fn use_at(
         &mut self,
         code: Code,
-        place: Span,
+        location: Span,
         sources: &SourceMap,
-        may_cover: impl Fn(&Silence) -> bool,
+        may_cover: impl Fn(&Suppression) -> bool,
     ) -> bool {
-        let Some(source) = sources.get(place.source) else { return false };
-        let (line, _) = source.line_column(place.start);
-        let silences = self.of(place.source, &source);
-        // They are sorted by line.
-        let first = silences.partition_point(|silence| silence.line < line);
-        let here = silences[first..].iter_mut().take_while(|silence| silence.line == line);
+        let Some(source) = sources.get(location.source) else { return false };
+        let (line, _) = source.line_column(location.start);
+        let suppressions = self.comments(location.source, &source);
+        // The list is sorted by line.
+        let first = suppressions.partition_point(|suppression| suppression.line < line);
+        let here = suppressions[first..].iter_mut().take_while(|suppression| suppression.line == line);
         let mut covers = false;
-        for silence in here.filter(|silence| may_cover(silence) && silence.codes.contains(&Ok(code))) {
-            silence.is_used = true;
+        for suppression in
+            here.filter(|suppression| may_cover(suppression) && suppression.codes.contains(&Ok(code)))
+        {
+            suppression.is_used = true;
             covers = true;
         }
         covers
     }
 
-    fn of(&mut self, id: SourceId, source: &Arc<Source>) -> &mut [Silence] {
+    fn comments(&mut self, id: SourceId, source: &Arc<Source>) -> &mut [Suppression] {
         self.by_source.entry(id).or_insert_with(|| read(id, source))
     }
 
-    /// What is to be said of comments that silenced nothing of what was asked, or name no rule. A text may have been
-    /// read twice.
+    /// Returns findings for comments that name no rule, or that suppressed nothing although their rules were
+    /// enabled. A source may have been read twice.
     pub(super) fn unused(
         &mut self,
         unused: Code,
         sources: &SourceMap,
-        is_asked: impl Fn(Code) -> bool,
+        is_enabled: impl Fn(Code) -> bool,
     ) -> Vec<Diagnostic> {
-        let mut all: BTreeMap<(PathBuf, u32), &Silence> = BTreeMap::new();
+        let mut all: BTreeMap<(PathBuf, u32), &Suppression> = BTreeMap::new();
         for id in sources.outer_texts() {
             let Some(source) = sources.get(id) else { continue };
-            self.of(id, &source);
+            self.comments(id, &source);
         }
-        let is_outer = |silence: &&Silence| sources.outermost(silence.at).source == silence.at.source;
-        for silence in self.by_source.values().flatten().filter(is_outer) {
-            let Some(source) = sources.get(silence.at.source) else { continue };
-            let known = all.entry((source.name().to_path_buf(), silence.at.start)).or_insert(silence);
-            if silence.is_used {
-                *known = silence;
+        let is_outer =
+            |suppression: &&Suppression| sources.outermost(suppression.at).source == suppression.at.source;
+        for suppression in self.by_source.values().flatten().filter(is_outer) {
+            let Some(source) = sources.get(suppression.at.source) else { continue };
+            let known = all.entry((source.name().to_path_buf(), suppression.at.start)).or_insert(suppression);
+            if suppression.is_used {
+                *known = suppression;
             }
         }
-        let told = |silence: &&Silence| {
-            let unknown = silence.codes.iter().find_map(|code| code.as_ref().err());
-            let unknown = unknown.filter(|_| !silence.is_foreign);
+        let finding = |suppression: &&Suppression| {
+            let unknown = suppression.codes.iter().find_map(|code| code.as_ref().err());
+            let unknown = unknown.filter(|_| !suppression.is_foreign);
             if let Some(name) = unknown {
                 let message = match name.as_str() {
-                    "" => "this comment names no rule".to_string(),
-                    name => format!("this comment names `{name}`, and no rule is called so"),
+                    "" => "this suppression comment names no rule".to_string(),
+                    name => format!("this suppression comment names an unknown rule: `{name}`"),
                 };
                 let help = match nearest_code(name) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => "write it as `# smp:ignore CODE why`".to_string(),
+                    None => "write `# smp:ignore CODE REASON`".to_string(),
                 };
-                return Some(Diagnostic::warning(unused, message).at(silence.at).help(help));
+                return Some(Diagnostic::warning(unused, message).at(suppression.at).help(help));
             }
-            let message = "this comment silences nothing";
-            let codes = || silence.codes.iter().flatten().copied();
-            (!silence.is_used && !silence.is_foreign && codes().all(&is_asked))
-                .then(|| Diagnostic::warning(unused, message).at(silence.at).help("remove the comment"))
+            let message = "this comment suppresses no finding";
+            let codes = || suppression.codes.iter().flatten().copied();
+            (!suppression.is_used && !suppression.is_foreign && codes().all(&is_enabled))
+                .then(|| Diagnostic::warning(unused, message).at(suppression.at).help("remove the comment"))
         };
-        all.values().filter_map(told).collect()
+        all.values().filter_map(finding).collect()
     }
 }
 
-/// What builds warn of without what comments silence. What stops them stays.
+/// Removes the build warnings that comments suppress. Errors are kept.
 #[must_use]
 pub fn unsilenced(warnings: Vec<Diagnostic>, sources: &SourceMap) -> Vec<Diagnostic> {
-    let mut silences = Silences::default();
-    let mut is_silent = |warning: &Diagnostic| {
-        let place = warning.labels().first().map(|label| label.span);
-        place.is_some_and(|place| silences.cover(warning.code(), place, sources))
+    let mut suppressions = Silences::default();
+    let mut is_suppressed = |warning: &Diagnostic| {
+        let location = warning.labels().first().map(|label| label.span);
+        location.is_some_and(|location| suppressions.cover(warning.code(), location, sources))
     };
-    let is_kept = |warning: &Diagnostic| warning.severity() == Severity::Error || !is_silent(warning);
+    let is_kept = |warning: &Diagnostic| warning.severity() == Severity::Error || !is_suppressed(warning);
     warnings.into_iter().filter(is_kept).collect()
 }
 
-/// The comments of a text, and what looks like one in its scalars, by line.
-fn read(id: SourceId, source: &Source) -> Vec<Silence> {
+/// Collects the suppression comments of a text, and what looks like one in its scalars, sorted by line.
+fn read(id: SourceId, source: &Source) -> Vec<Suppression> {
     let text = source.text();
     let mut all = Vec::new();
     let starts = LazyCell::new(|| comment_starts(text));
@@ -141,7 +147,7 @@ fn read(id: SourceId, source: &Source) -> Vec<Silence> {
         let (line, _) = source.line_column(u32::try_from(start).unwrap_or(u32::MAX));
         let from = source.line_start(line);
         let before = &text[from..start];
-        // A comment begins at a `#` behind a space or at the start of the line.
+        // A comment begins at a `#` after a space or at the start of the line.
         let Some(sign) = before.rfind('#') else { continue };
         let lead = &before[..sign];
         let is_comment =
@@ -155,9 +161,9 @@ fn read(id: SourceId, source: &Source) -> Vec<Silence> {
         }
         let is_in_value = starts.as_ref().is_some_and(|starts| starts.binary_search(&(from + sign)).is_err());
         let codes = rest.split_whitespace().next().unwrap_or_default().split(',');
-        all.push(Silence {
+        all.push(Suppression {
             codes: codes.map(|name| code_named(name).ok_or_else(|| name.to_string())).collect(),
-            // Alone on a line it speaks of the one below.
+            // A comment alone on its line applies to the line below.
             line: if lead.trim().is_empty() { line + 1 } else { line },
             at: Span::new(id, from + sign, start + WORD.len()),
             is_used: false,
@@ -165,6 +171,6 @@ fn read(id: SourceId, source: &Source) -> Vec<Silence> {
             is_foreign: is_in_value && !is_kustomization(source.name()),
         });
     }
-    all.sort_by_key(|silence| silence.line);
+    all.sort_by_key(|suppression| suppression.line);
     all
 }

@@ -1,4 +1,4 @@
-//! What rules look at.
+//! The target that rules look at.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -11,24 +11,25 @@ use smp_overlay::overlay::Built;
 use smp_overlay::resource::Resource;
 use smp_text::source::SourceMap;
 
-/// A target that was built with histories.
+/// A built target with the history of its values.
 pub struct CheckedTarget<'c> {
-    /// The target, as it was named.
+    /// The path of the target, as given by the user.
     pub path: &'c Path,
-    /// What was built.
+    /// The result of the build.
     pub built: &'c Built,
-    /// The types of its resources.
+    /// The schema of its resources.
     pub schema: &'c Schema,
-    /// The texts of the run.
+    /// The sources of the run.
     pub sources: &'c SourceMap,
-    /// What `.smp.yaml` says.
+    /// The external objects that `.smp.yaml` declares.
     pub outside: &'c Outside,
-    /// Found out once, for all rules on names.
+    /// Computed on first use and shared by all rules about names.
     names: OnceCell<NamedObjects<'c>>,
 }
 
 impl<'c> CheckedTarget<'c> {
-    /// What was built, by the types that [`Builder::types_of`](smp_overlay::overlay::Builder::types_of) has of it.
+    /// Wraps a build, with the schema that [`Builder::types_of`](smp_overlay::overlay::Builder::types_of) returns
+    /// for it.
     #[must_use]
     pub fn new(
         path: &'c Path,
@@ -40,23 +41,23 @@ impl<'c> CheckedTarget<'c> {
         Self { path, built, schema, sources, outside, names: OnceCell::new() }
     }
 
-    /// The resources.
+    /// Returns the resources.
     pub fn resources(&self) -> std::slice::Iter<'c, Resource> {
         self.built.resources.iter()
     }
 
-    /// What its resources are called, and which names they have of others.
+    /// Returns the names of its resources and the references between them.
     pub(super) fn names(&self) -> &NamedObjects<'c> {
         self.names.get_or_init(|| NamedObjects::of(self.resources(), self.outside))
     }
 
-    /// The type of a resource; unknown where no schema has it.
+    /// Returns the type of a resource, or the unknown type if no schema has it.
     #[must_use]
     pub fn cursor(&self, resource: &Resource) -> Cursor<'c> {
         self.schema.kind(&resource.id().gvk).unwrap_or_else(Cursor::unknown)
     }
 
-    /// Visits all values of a resource, with their types.
+    /// Visits all values of a resource together with their types.
     pub fn walk(&self, resource: &'c Resource, visit: &mut dyn FnMut(&FieldVisit<'_, 'c>)) {
         walk(resource.node(), self.cursor(resource), visit);
     }

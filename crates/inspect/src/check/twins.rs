@@ -1,4 +1,4 @@
-//! Objects that stand in two files which are applied together.
+//! Duplicate objects in two files that are applied together.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,14 @@ use smp_overlay::resource::{ResId, ResourceSet};
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::{SourceMap, Span};
 
-/// The objects of a target that is manifests alone, and where they stand.
+/// The objects of a target that consists of plain manifests, with their locations.
 #[derive(Debug, Default)]
 pub struct PlainObjects {
     objects: Vec<(ResId, Span)>,
 }
 
 impl PlainObjects {
-    /// Those that were read.
+    /// Collects the objects of a resource set.
     #[must_use]
     pub fn of(resources: &ResourceSet) -> Self {
         let place = |node: &smp_text::yaml::Node| node.span().at_start();
@@ -24,8 +24,8 @@ impl PlainObjects {
     }
 }
 
-/// Adds to the findings of targets what they have that a target before them has, too: whoever applies a directory
-/// applies both files, and the last one wins. Files of several directories may be for several clusters.
+/// Reports objects that an earlier target in the same directory also defines: `kubectl apply` on the directory
+/// applies both files, and the last one wins. Files of different directories may be for different clusters.
 pub fn tell_twins(found: &mut [TargetFindings], objects: &[PlainObjects], sources: &SourceMap) {
     let file = |place: Span| Some(sources.get(sources.outermost(place).source)?.name().to_path_buf());
     let mut first: FxHashMap<(PathBuf, &ResId), (usize, PathBuf, Span)> = FxHashMap::default();
@@ -34,16 +34,16 @@ pub fn tell_twins(found: &mut [TargetFindings], objects: &[PlainObjects], source
             let Some(name) = file(*place) else { continue };
             let directory = name.parent().map(PathBuf::from).unwrap_or_default();
             let known = first.entry((directory, id)).or_insert_with(|| (i, name.clone(), *place));
-            // Of one target its own findings tell it.
+            // Duplicates within one target are reported by its build.
             if known.0 == i || known.1 == name {
                 continue;
             }
-            let message = format!("another file of this directory has a resource with the id {id}, too");
+            let message = format!("duplicate resource {id}: another file in this directory also defines it");
             let finding = Diagnostic::error(Code::DuplicateResource, message)
-                .label(*place, "the second one")
-                .label(known.2, "the first one")
+                .label(*place, "second definition")
+                .label(known.2, "first definition")
                 .resource(id)
-                .help("remove one of the two");
+                .help("remove one of the two definitions");
             of.add(finding);
         }
     }

@@ -1,7 +1,7 @@
-//! What is wrong in the manifests of targets that do not build.
+//! Findings in the manifests of targets that do not build.
 //!
-//! A misspelled kind or field is often why nothing finds the object, so it is told beside the failure. Of a text nobody
-//! knows whether it is a manifest or a patch: only what is wrong in both is told.
+//! A misspelled kind or field is a common reason for a failing build, so it is reported next to the failure. It is
+//! unknown whether a file is a manifest or a patch, so only mistakes in both are reported.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use smp_text::source::{SourceMap, is_kustomization};
 use smp_text::yaml::{Node, ParseOptions, parse_documents};
 use smp_validate::{UNKNOWN_FIELD, UNKNOWN_KIND, ValidateOptions, Violation, WRONG_TYPE};
 
-/// What is found in all texts of a run but those that something was built of.
+/// Validates all sources of a run except those that are part of a built target.
 pub(super) fn find(sources: &SourceMap, built: &FxHashSet<&Path>) -> Vec<Diagnostic> {
     let (schema, options) = (Schema::embedded(), ValidateOptions::default());
     let unfinished = Unfinished::Spared;
@@ -24,7 +24,7 @@ pub(super) fn find(sources: &SourceMap, built: &FxHashSet<&Path>) -> Vec<Diagnos
     let (mut found, mut seen) = (Vec::new(), FxHashSet::default());
     for id in sources.outer_texts() {
         let Some(source) = sources.get(id) else { continue };
-        // One text may have been read several times.
+        // A file may have been read several times.
         let is_known = is_kustomization(source.name())
             || built.contains(source.name())
             || !source.text().contains("kind");
@@ -48,7 +48,7 @@ fn faults(node: &Node, judgement: &ObjectJudgement<'_>) -> impl Iterator<Item = 
     })
 }
 
-/// Whether a patch that has it is wrong, too.
+/// Returns true if a violation is a mistake in a patch, too.
 fn is_wrong_in_patches(violation: &Violation) -> bool {
     let is_directive = || match violation.path.elements().last() {
         Some(PathElement::Field(name)) => {
@@ -56,7 +56,7 @@ fn is_wrong_in_patches(violation: &Violation) -> bool {
         }
         _ => false,
     };
-    // A patch with a target may be of any kind, such as `NotImportant`.
+    // A patch with a target may have any kind, such as `NotImportant`.
     (violation.rule == UNKNOWN_KIND && violation.help.is_some())
         || (violation.rule == UNKNOWN_FIELD && !is_directive())
         || (violation.rule == WRONG_TYPE && violation.severity == Severity::Error)

@@ -1,4 +1,4 @@
-//! A way through an object that knows where it is and what the schema says.
+//! Traversal of an object with the path and type of each value.
 
 use smol_str::SmolStr;
 
@@ -6,19 +6,19 @@ use smp_merge::schema::Cursor;
 use smp_text::path::{FieldPath, PathElement};
 use smp_text::yaml::{Entry, Node, Value};
 
-/// A value on the way through an object.
+/// A value during the traversal of an object.
 pub struct FieldVisit<'w, 'n> {
     /// The value.
     pub node: &'n Node,
-    /// Its type.
+    /// The type of the value.
     pub cursor: Cursor<'n>,
-    /// The field that it is the value of; none for entries of lists and for the root.
+    /// The field whose value it is; none for list entries and for the root.
     pub entry: Option<&'n Entry>,
     way: &'w [FieldStep<'n>],
 }
 
 impl FieldVisit<'_, '_> {
-    /// Where it is. Entries of lists that have a `name` are told by it.
+    /// Returns the path of the value. List entries with a `name` are identified by it.
     #[must_use]
     pub fn path(&self) -> FieldPath {
         self.way.iter().map(FieldStep::element).collect()
@@ -39,7 +39,7 @@ impl FieldStep<'_> {
     }
 }
 
-/// Visits a value and all that is in it, from the outside in.
+/// Visits a value and everything in it, parents first.
 pub(super) fn walk<'n>(node: &'n Node, cursor: Cursor<'n>, visit: &mut dyn FnMut(&FieldVisit<'_, 'n>)) {
     step(node, cursor, None, &mut Vec::new(), visit);
 }

@@ -1,4 +1,4 @@
-//! The workloads of a build by the labels of their Pods, for what selects them.
+//! The workloads of a build, indexed by the labels of their Pods.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -8,22 +8,22 @@ use super::reference::pod_template;
 use smp_overlay::resource::Resource;
 use smp_text::yaml::{Map, Node};
 
-/// How many workloads are looked at for one selector: more that have one of its labels say nothing.
+/// The maximum number of workloads to compare with one selector. If more share a label, nothing is reported.
 const CANDIDATES: usize = 1000;
 
 /// A label.
 pub(super) type LabelPair<'n> = (&'n str, &'n Node);
 
-/// The labels of a workload's Pods, and the workload.
+/// A workload and the labels of its Pods.
 pub(super) type WorkloadLabels<'n> = (Option<&'n Node>, &'n Resource);
 
-/// The workloads of a build by the labels of their Pods.
+/// The workloads of a build, indexed by the labels of their Pods.
 #[derive(Default)]
 pub(super) struct Workloads<'n> {
     all: Vec<WorkloadLabels<'n>>,
-    /// The positions of those that have a label, by namespace, key and value.
+    /// Positions of workloads by namespace, label key and label value.
     by_label: FxHashMap<(&'n str, &'n str, &'n str), Vec<usize>>,
-    /// Those of a namespace.
+    /// Positions of workloads by namespace.
     by_namespace: FxHashMap<&'n str, Vec<usize>>,
 }
 
@@ -43,7 +43,8 @@ impl<'n> Workloads<'n> {
         workloads
     }
 
-    /// The workload that has most labels of a selector, and how many; none when there is nothing to say of it.
+    /// Returns the workload with the most labels of a selector and their number. Returns none if there are no
+    /// candidates or too many.
     pub fn nearest(&self, namespace: &str, wanted: &[LabelPair<'_>]) -> Option<(usize, WorkloadLabels<'n>)> {
         let lists = wanted.iter().filter_map(|pair| self.labelled(namespace, *pair));
         let fewest = lists.min_by_key(|list| list.len());
@@ -56,7 +57,7 @@ impl<'n> Workloads<'n> {
         counted.max_by_key(|(n, _)| *n)
     }
 
-    /// The first workload of a namespace whose labels are as somebody says.
+    /// Returns the first workload in a namespace whose labels satisfy a predicate.
     pub fn any(
         &self,
         namespace: &str,
@@ -66,7 +67,7 @@ impl<'n> Workloads<'n> {
         here.iter().map(|i| self.all[*i]).find(|(labels, _)| is_meant(*labels))
     }
 
-    /// All workloads that have all labels of a selector; none when there are too many to look at.
+    /// Returns all workloads that match a selector, or nothing if there are too many candidates.
     pub fn selected(&self, namespace: &str, wanted: &[LabelPair<'_>]) -> Vec<WorkloadLabels<'n>> {
         let lists = wanted.iter().map(|pair| self.labelled(namespace, *pair).unwrap_or_default());
         let fewest = lists.min_by_key(|list| list.len()).unwrap_or_default();
@@ -87,7 +88,7 @@ impl<'n> Workloads<'n> {
     }
 }
 
-/// Whether labels have a pair.
+/// Returns true if labels contain a pair.
 pub(super) fn has(labels: Option<&Node>, (key, value): LabelPair<'_>) -> bool {
     labels.and_then(|labels| labels.get(key)).and_then(Node::scalar_text) == value.scalar_text()
 }

@@ -1,4 +1,4 @@
-//! Inputs as Argo CD wants to know them.
+//! Inputs in the format of Argo CD.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
@@ -6,42 +6,47 @@ use std::path::{Component, Path, PathBuf};
 use super::reads::{ReadKind, TargetReads};
 use smp_text::diagnostic::{Code, Diagnostic, Result, escaped};
 
-/// The value of Argo CD's annotation `argocd.argoproj.io/manifest-generate-paths` for an application whose path is the
-/// directory of a target: paths from there, such that each input lies below one of them.
+/// Returns the value of Argo CD's annotation `argocd.argoproj.io/manifest-generate-paths` for an application whose
+/// path is the directory of a target: relative paths that together cover all inputs.
 ///
-/// Inputs elsewhere are told by the directories that they are in, so that files which come to be there count, too; those
-/// in a directory that the application is in are told one by one, for that directory would be all of it.
+/// Inputs outside of that directory are covered by their directory, so that files added there count, too. If that
+/// directory contains the application itself, the files are listed one by one, since the directory would include
+/// everything.
 ///
 /// # Errors
-/// The target is no directory here.
+/// Fails if the target is not a local directory.
 pub fn reads_to_argocd(target: &TargetReads) -> Result<String> {
     let Some(application) = &target.directory else {
-        let message = format!("`{}` is no directory that could be the path of an application", target.target);
-        return Err(Diagnostic::error(Code::InvalidValue, message).help("name a directory of this machine"));
+        let message = format!(
+            "`{}` is not a local directory, so it cannot be the path of an application",
+            target.target
+        );
+        return Err(Diagnostic::error(Code::InvalidValue, message).help("pass a local directory"));
     };
     let mut paths: Vec<PathBuf> = vec![application.clone()];
     for read in target.reads.iter().filter(|read| read.kind.is_here()) {
         let Some(real) = &read.real else { continue };
-        let place = if read.kind == ReadKind::Directory { Some(real.as_path()) } else { real.parent() };
-        let place = place.filter(|place| !application.starts_with(place)).unwrap_or(real);
-        paths.push(quotable(application, place).to_path_buf());
+        let path = if read.kind == ReadKind::Directory { Some(real.as_path()) } else { real.parent() };
+        let path = path.filter(|path| !application.starts_with(path)).unwrap_or(real);
+        paths.push(expressible(application, path).to_path_buf());
     }
     paths.sort();
     paths.dedup();
     let mut outer: Vec<PathBuf> = Vec::new();
     for path in paths {
-        // Sorted by parts: what is above comes first.
+        // Paths are sorted by component, so parents come first.
         if !outer.last().is_some_and(|above| path.starts_with(above)) {
             outer.push(path);
         }
     }
-    let mut told: Vec<String> = outer.iter().map(|path| from(application, path)).collect();
-    told.sort();
-    Ok(told.join(";"))
+    let mut relative: Vec<String> = outer.iter().map(|path| from(application, path)).collect();
+    relative.sort();
+    Ok(relative.join(";"))
 }
 
-/// The path itself, or the nearest one above it without a semicolon or control characters: nothing can quote one there.
-fn quotable<'p>(application: &Path, path: &'p Path) -> &'p Path {
+/// Returns the path, or its nearest ancestor without semicolons and control characters, which the annotation
+/// cannot express.
+fn expressible<'p>(application: &Path, path: &'p Path) -> &'p Path {
     let is_plain = |above: &&Path| {
         let path = from(application, above);
         !path.contains(';') && matches!(escaped(&path), Cow::Borrowed(_))
@@ -49,10 +54,10 @@ fn quotable<'p>(application: &Path, path: &'p Path) -> &'p Path {
     path.ancestors().find(is_plain).unwrap_or(path)
 }
 
-/// A path from a directory, both absolute.
+/// Returns a path relative to a directory. Both must be absolute.
 fn from(directory: &Path, path: &Path) -> String {
     let shared = path.components().zip(directory.components()).take_while(|(a, b)| a == b).count();
     let up = directory.components().skip(shared).map(|_| Component::ParentDir);
-    let way: PathBuf = up.chain(path.components().skip(shared)).collect();
-    if way.as_os_str().is_empty() { ".".into() } else { way.to_string_lossy().into_owned() }
+    let relative: PathBuf = up.chain(path.components().skip(shared)).collect();
+    if relative.as_os_str().is_empty() { ".".into() } else { relative.to_string_lossy().into_owned() }
 }

@@ -1,4 +1,4 @@
-//! The leaves of built resources with what wrote them.
+//! The leaf values of built resources, with every write to them.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -18,89 +18,89 @@ use smp_text::path::below;
 use smp_text::source::{Source, SourceId, SourceMap, Span};
 use smp_text::yaml::{Node, Value, aliased_scalars};
 
-/// A place in a file, as the user sees it.
+/// A location in a file, as displayed to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlamedPlace {
-    /// The path, as seen from the working directory.
+    /// The path relative to the working directory.
     pub file: Arc<str>,
-    /// From 1, as the column, which counts characters.
+    /// The line number, starting at 1.
     pub line: usize,
-    /// From 1.
+    /// The column in characters, starting at 1.
     pub column: usize,
-    /// The place itself.
+    /// The source range.
     pub span: Span,
 }
 
-/// A value that was written at some time.
+/// A value and the step that wrote it.
 #[derive(Debug, Clone)]
 pub struct BlamedWrite {
     /// The value.
     pub value: Node,
-    /// Where it stands; none for what was computed.
+    /// The location of the value; none if it was computed.
     pub at: Option<BlamedPlace>,
-    /// What wrote it, such as `patches[0]`.
+    /// The step that wrote the value, such as `patches[0]`.
     pub by: SmolStr,
-    /// The place in the file that asked for it; none for what a build does of itself.
+    /// The location of the entry that caused the write; none for internal steps of a build.
     pub asked_at: Option<BlamedPlace>,
 }
 
-/// A value at the end of a path: a scalar, or a map or list with nothing in it.
+/// A leaf of a manifest: a scalar, or an empty map or list.
 #[derive(Debug, Clone)]
 pub struct BlamedField {
-    /// The JSON pointer to it.
+    /// The JSON pointer to the leaf.
     pub pointer: String,
-    /// What wrote it, the present value first.
+    /// The writes, latest first.
     pub writes: Vec<BlamedWrite>,
-    /// What a cluster has there, if that was asked.
+    /// The value in the cluster, if it was requested.
     pub live: Option<Box<LiveField>>,
 }
 
-/// A value that is no more.
+/// A value that a step removed.
 #[derive(Debug, Clone)]
 pub struct BlamedRemoval {
-    /// The JSON pointer to where it was.
+    /// The JSON pointer to the former location.
     pub pointer: String,
-    /// The last value, and what wrote it.
+    /// The last value, with the step that wrote it.
     pub last: BlamedWrite,
-    /// What removed it.
+    /// The step that removed the value.
     pub by: SmolStr,
-    /// The place in the file that asked for it; none for what a build does of itself.
+    /// The location of the entry that caused the removal; none for internal steps of a build.
     pub asked_at: Option<BlamedPlace>,
 }
 
-/// A resource with what wrote its values.
+/// A resource with the origin of its values.
 #[derive(Debug, Clone)]
 pub struct ResourceBlame {
-    /// What it is.
+    /// The identity of the resource.
     pub id: ResId,
-    /// Its manifest; nothing of a resource that was deleted.
+    /// The manifest; none if the resource was deleted.
     pub node: Option<Node>,
-    /// Its values, in the order of the manifest.
+    /// The leaves, in the order of the manifest.
     pub fields: Vec<BlamedField>,
-    /// The values that it has no more.
+    /// The values that were removed.
     pub removed: Vec<BlamedRemoval>,
-    /// Whether a cluster has it.
+    /// The presence of the object in the cluster.
     pub live: LiveState,
-    /// The values that only the live object has, and somebody manages.
+    /// The values that only the live object has and that have a field manager.
     pub unbuilt: Vec<UnbuiltField>,
 }
 
-/// What was built, with what wrote it.
+/// The result of a build with the origin of its values.
 #[derive(Debug, Clone, Default)]
 pub struct Blame {
-    /// The resources in the order of printing; behind them those that were deleted on the way.
+    /// The resources in output order, followed by those that were deleted during the build.
     pub resources: Vec<ResourceBlame>,
 }
 
-/// Says what wrote the values of what was built with histories, whose texts are in `sources`; `renderer` says how paths
-/// are seen.
+/// Returns the origin of all values of a build that recorded histories. `sources` contains the sources of the
+/// build; `renderer` displays paths.
 #[must_use]
 pub fn blame(built: &Built, sources: &SourceMap, renderer: &MessageRenderer<'_>) -> Blame {
     let blamer = Blamer::new(built, sources, renderer);
     Blame { resources: blamer.each(|node, resource| ResourceBlame { node: node.cloned(), ..resource }) }
 }
 
-/// Says the same resource by resource: what is told of all those of a large target would take a lot of memory at once.
+/// Blames one resource at a time, which needs less memory for large targets than [`blame`].
 #[derive(Clone, Copy)]
 pub struct Blamer<'b> {
     built: &'b Built,
@@ -109,33 +109,32 @@ pub struct Blamer<'b> {
 }
 
 impl<'b> Blamer<'b> {
-    /// Goes by the histories of what was built; see [`blame`].
+    /// Creates a blamer from a build that recorded histories; see [`blame`].
     #[must_use]
     pub fn new(built: &'b Built, sources: &'b SourceMap, renderer: &'b MessageRenderer<'b>) -> Self {
         Self { built, sources, renderer }
     }
 
-    /// What is made of each resource, in the order of printing; behind them of those that were deleted on the way. The
-    /// manifests, of which those have none, stand beside what is told of them.
-    pub(super) fn each<T: Send>(&self, tell: impl Fn(Option<&Node>, ResourceBlame) -> T + Sync) -> Vec<T> {
+    /// Maps each resource, in output order and followed by the deleted ones. The manifest is passed separately and
+    /// is not part of the blame; it is none for deleted resources.
+    pub(super) fn each<T: Send>(&self, map: impl Fn(Option<&Node>, ResourceBlame) -> T + Sync) -> Vec<T> {
         let secrets = SecretPlaces::of(self.built);
-        let hidden = |mut told: ResourceBlame| {
-            hide_former(&mut told, &secrets);
-            told
+        let hidden = |mut blame: ResourceBlame| {
+            hide_former(&mut blame, &secrets);
+            blame
         };
         let present = self.built.resources.as_slice().par_iter();
-        let teller = || BlameTeller::new(self);
-        let told =
-            present.map_init(teller, |teller, one| tell(Some(one.node()), hidden(teller.resource(one))));
-        let mut told: Vec<T> = told.collect();
-        let (teller, deleted) = (teller(), self.built.resources.deleted());
-        told.extend(deleted.map(|(resource, by)| tell(None, hidden(teller.deleted(resource, by)))));
-        told
+        let reader = || BlameReader::new(self);
+        let mapped =
+            present.map_init(reader, |reader, one| map(Some(one.node()), hidden(reader.resource(one))));
+        let mut all: Vec<T> = mapped.collect();
+        let (reader, deleted) = (reader(), self.built.resources.deleted());
+        all.extend(deleted.map(|(resource, by)| map(None, hidden(reader.deleted(resource, by)))));
+        all
     }
 }
 
-/// Hides what is not in what is built and comes of a Secret: its own older values and those that were removed, and what
-/// was copied from them.
+/// Hides former values that came from a Secret: its own older and removed values, and copies of them.
 fn hide_former(resource: &mut ResourceBlame, secrets: &SecretPlaces) {
     let is_secret = is_or_was_secret(resource);
     let hide = |write: &mut BlamedWrite, pointer: &str| {
@@ -160,7 +159,7 @@ fn is_or_was_secret(resource: &ResourceBlame) -> bool {
         || kind().is_some_and(|kind| kind.writes.iter().skip(1).any(is_secret))
 }
 
-/// What a text is called; one of a fetched repository by where the repository is.
+/// Returns the displayed path of a source. For a fetched repository it is based on the address of the repository.
 pub(super) fn file_name(
     id: SourceId,
     source: &Source,
@@ -171,26 +170,26 @@ pub(super) fn file_name(
     address.map(|address| renderer.shown(&address)).or_else(|| renderer.file(id))
 }
 
-struct BlameTeller<'t> {
+struct BlameReader<'t> {
     checkouts: &'t [OutlineCheckout],
     sources: &'t SourceMap,
     renderer: &'t MessageRenderer<'t>,
-    /// Texts that were asked for, with their paths: nearly all values are in few of them.
+    /// Sources and their paths, cached because most values are in a few of them.
     known: RefCell<KnownTexts>,
-    /// The aliases of texts that values are found at.
+    /// The aliases of sources, found on first use.
     aliases: RefCell<FxHashMap<SourceId, FxHashMap<usize, Range<usize>>>>,
 }
 
 type KnownTexts = FxHashMap<SourceId, Option<KnownText>>;
 
-/// A text that places are in.
+/// A source with locations of values.
 struct KnownText {
     source: Arc<Source>,
-    /// The path that it is seen by; none for what no file has.
+    /// The displayed path; none if the source is not a file.
     file: Option<Arc<str>>,
 }
 
-impl<'t> BlameTeller<'t> {
+impl<'t> BlameReader<'t> {
     fn new(blamer: &Blamer<'t>) -> Self {
         let Blamer { built, sources, renderer } = *blamer;
         let (known, aliases) = (RefCell::default(), RefCell::default());
@@ -246,7 +245,7 @@ impl<'t> BlameTeller<'t> {
                     Some(KnownValue::Leaf(writes)) => writes.as_slice(),
                     _ => &[],
                 };
-                // The type of the present value may be decided only when it is printed.
+                // The type of the current value may be decided only when it is printed.
                 let values = std::iter::once(node).chain(writes.iter().skip(1).map(|write| &write.value));
                 let writes =
                     writes.iter().zip(values).map(|(write, value)| self.write(write, value)).collect();
@@ -287,13 +286,13 @@ impl<'t> BlameTeller<'t> {
 
     fn place(&self, span: Span) -> Option<BlamedPlace> {
         let (place, first) = self.place_of(span)?;
-        // At an alias, what stands at its anchor decides.
+        // For an alias, the location of its anchor is reported.
         let anchored = (first == Some(b'*')).then(|| self.anchored(span)).flatten();
         let anchored = anchored.and_then(|span| self.place_of(span));
         Some(anchored.map_or(place, |(place, _)| place))
     }
 
-    /// Where the scalar stands that an alias is for.
+    /// Returns the location of the scalar to which an alias refers.
     fn anchored(&self, alias: Span) -> Option<Span> {
         let text = self.sources.get(alias.source)?;
         let mut known = self.aliases.borrow_mut();
@@ -302,7 +301,7 @@ impl<'t> BlameTeller<'t> {
         Some(Span::new(alias.source, scalar.start, scalar.end))
     }
 
-    /// A place, and the byte that stands there.
+    /// Returns a location and the byte at it.
     fn place_of(&self, span: Span) -> Option<(BlamedPlace, Option<u8>)> {
         if span.is_none() {
             return None;
@@ -330,7 +329,7 @@ impl<'t> BlameTeller<'t> {
     }
 }
 
-/// What is known of a field, which mostly stands where it stood.
+/// Returns the history of a field, which is usually at the same position as in the manifest.
 fn field<'k>(known: &'k KnownValue, position: usize, name: &str) -> Option<&'k KnownValue> {
     let KnownValue::Map(fields) = known else { return None };
     let here = fields.get(position).filter(|(known, _)| known == name);

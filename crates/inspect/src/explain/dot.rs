@@ -1,19 +1,19 @@
-//! What a target is made of, as a graph for Graphviz.
+//! The structure of a target as a Graphviz graph.
 
 use std::fmt::Write as _;
 
 use super::tree::{BuildTree, title};
 use smp_text::diagnostic::escaped;
 
-/// A graph in the language of `dot`.
+/// Renders a graph in the DOT language.
 #[must_use]
 pub fn tree_to_dot(tree: &BuildTree) -> String {
     let mut out = "digraph target {\n  rankdir=LR;\n  node [shape=box];\n".to_string();
     for (i, node) in tree.nodes.iter().enumerate() {
-        let (title, told) = (quoted(&title(&node.part)), quoted(&tree.told(node)));
-        let line = if told.is_empty() { "" } else { "\\n" };
+        let (title, summary) = (quoted(&title(&node.part)), quoted(&tree.told(node)));
+        let line = if summary.is_empty() { "" } else { "\\n" };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "  n{i} [label=\"{title}{line}{told}\"];");
+        let _ = writeln!(out, "  n{i} [label=\"{title}{line}{summary}\"];");
     }
     for (parent, child) in tree.edges() {
         let _ = writeln!(out, "  n{parent} -> n{child};");
@@ -21,7 +21,7 @@ pub fn tree_to_dot(tree: &BuildTree) -> String {
     out + "}\n"
 }
 
-/// A text between quotes: a backslash begins an escape there.
+/// Escapes a text for a quoted DOT string.
 fn quoted(text: &str) -> String {
     escaped(text).replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -1,4 +1,4 @@
-//! Blame for programs.
+//! JSON output of blame.
 
 use std::io;
 
@@ -22,20 +22,20 @@ struct JsonBlame<'b> {
     name: &'b str,
     fields: Vec<JsonField<'b>>,
     removed: Vec<JsonRemoval<'b>>,
-    /// Whether the cluster has it, where that was asked.
+    /// The presence of the object in the cluster, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unbuilt: Option<Vec<JsonUnbuilt<'b>>>,
 }
 
-/// A value, as [`Node::to_json_value`] has it.
+/// A value in the form of [`Node::to_json_value`].
 struct JsonValue<'b>(&'b Node);
 
 impl Serialize for JsonValue<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         match self.0.resolve() {
-            // Most are texts, which need no copy.
+            // Most values are strings, which need no copy.
             Some(Resolved::Str(text)) => serializer.serialize_str(text),
             _ => self.0.to_json_value().serialize(serializer),
         }
@@ -90,34 +90,34 @@ struct JsonBlamedPlace<'b> {
     column: usize,
 }
 
-/// A JSON array with an element for each resource.
+/// Renders a JSON array with an element for each resource.
 ///
 /// # Errors
-/// None with what a build makes.
+/// Fails if a value has no JSON form, which no build produces.
 pub fn blame_to_json(blame: &Blame) -> Result<String> {
     let elements = blame.resources.par_iter().map(element).collect::<Result<Vec<String>>>()?;
     Ok(parts_of(elements).concat())
 }
 
-/// The same array of all that was built, in parts, for which less memory is needed.
+/// Renders the same array in parts, one resource at a time, to save memory.
 ///
 /// # Errors
-/// As [`blame_to_json`].
+/// Fails like [`blame_to_json`].
 pub fn blamed_json(blamer: &Blamer<'_>) -> Result<Vec<String>> {
     let elements = blamer.each(|_, resource| element(&resource));
     Ok(parts_of(elements.into_iter().collect::<Result<Vec<String>>>()?))
 }
 
-/// What stands before each element but the first.
+/// The separator in front of each element except the first.
 const SEPARATOR: &str = ",\n";
 
-/// The parts of an array.
+/// Joins elements to the parts of an array.
 fn parts_of(elements: Vec<String>) -> Vec<String> {
     let mut parts = vec!["[".to_string()];
     parts.extend(elements);
     let end = match parts.get_mut(1) {
         Some(first) => {
-            // The break behind the comma stays.
+            // Removes the comma and keeps the line break.
             first.drain(..1);
             "\n]\n"
         }
@@ -127,15 +127,15 @@ fn parts_of(elements: Vec<String>) -> Vec<String> {
     parts
 }
 
-/// A resource as it stands in an array, with what separates it from the one before.
+/// Renders an array element, including the separator in front of it.
 fn element(blame: &ResourceBlame) -> Result<String> {
     let mut text = SEPARATOR.as_bytes().to_vec();
     text.extend_from_slice(b"  ");
     let mut layout = PrettyFormatter::new();
     let failed = |error: &dyn std::fmt::Display| {
-        Diagnostic::error(Code::InvalidValue, format!("this is no JSON: {error}"))
+        Diagnostic::error(Code::InvalidValue, format!("cannot be written as JSON: {error}"))
     };
-    // One level deeper, as within the brackets.
+    // Elements are indented by one level.
     layout.begin_array(&mut io::sink()).map_err(|error| failed(&error))?;
     let mut serializer = Serializer::with_formatter(&mut text, layout);
     resource(blame).serialize(&mut serializer).map_err(|error| failed(&error))?;

@@ -1,6 +1,7 @@
-//! What a cluster has of what was built: the managers of each field, and where the live object differs.
+//! Comparison of built values with a live object: the managers of each field, and the differences.
 //!
-//! Goes by the managed fields of the live object, which know how its lists are keyed; asks no schema and no cluster.
+//! Uses the managed fields of the live object, which contain the keys of its lists. Needs neither a schema nor a
+//! cluster.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +18,10 @@ use smp_text::path::below;
 use smp_text::yaml::{Map, Node, Resolved, Value};
 use smp_validate::is_same_quantity;
 
-/// What stands for the values of a Secret where they differ.
+/// The placeholder for a hidden value that differs from the built one.
 const HIDDEN_BEFORE: &str = "*** (before)";
 
-/// Adds to each value of a resource what the live object has there, and the values that only that one has.
+/// Adds the live value to each field of a resource, and collects the values that only the live object has.
 pub fn add_live(resource: &mut ResourceBlame, live: Option<&Node>) {
     let (Some(node), Some(live)) = (&resource.node, live) else {
         resource.live = LiveState::Absent;
@@ -28,12 +29,12 @@ pub fn add_live(resource: &mut ResourceBlame, live: Option<&Node>) {
     };
     resource.live = LiveState::Present;
     let owners = managers_of(live);
-    let mut beside = LiveWalk { fields: FxHashMap::default(), unbuilt: Vec::new() };
+    let mut walk = LiveWalk { fields: FxHashMap::default(), unbuilt: Vec::new() };
     let all = owners.iter().map(|(name, fields)| OwnedPart { manager: name, fields, is_whole: false });
-    beside.value(Some(node), live, &all.collect::<Vec<_>>(), &mut PointerPair::default());
-    let LiveWalk { fields: mut found, unbuilt } = beside;
+    walk.value(Some(node), live, &all.collect::<Vec<_>>(), &mut PointerPair::default());
+    let LiveWalk { fields: mut found, unbuilt } = walk;
     let gvk = &resource.id.gvk;
-    // Of built-in kinds servers leave out what is empty.
+    // Servers omit empty values of built-in kinds.
     let is_left_out = |field: &BlamedField| {
         is_built_in_group(&gvk.group) && field.writes.first().is_some_and(|write| is_empty(&write.value))
     };
@@ -48,7 +49,7 @@ pub fn add_live(resource: &mut ResourceBlame, live: Option<&Node>) {
     }
 }
 
-/// Whether a value says nothing in a field that has it for its default.
+/// Returns true if a value equals the default of an optional field.
 fn is_empty(value: &Node) -> bool {
     match value.resolve() {
         None | Some(Resolved::Null | Resolved::Bool(false) | Resolved::Int(0)) => true,
@@ -57,24 +58,24 @@ fn is_empty(value: &Node) -> bool {
     }
 }
 
-/// A live Secret has what is built as `stringData` in its `data`.
+/// Compares `stringData` with the `data` of a live Secret.
 fn find_string_data(resource: &mut ResourceBlame, live: &Node) {
-    let mut beside: FxHashMap<String, UnbuiltField> =
+    let mut unbuilt: FxHashMap<String, UnbuiltField> =
         resource.unbuilt.drain(..).map(|field| (field.pointer.clone(), field)).collect();
     for field in &mut resource.fields {
         let Some(key) = field.pointer.strip_prefix("/stringData/") else { continue };
         let Some(value) = live.get("data").and_then(|data| data.get(key)) else { continue };
         let built = field.writes.first().and_then(|write| write.value.scalar_text());
         let is_same = built.map(|text| STANDARD.encode(text.as_str())).as_deref() == value.as_str();
-        let known = beside.remove(&format!("/data/{key}"));
+        let known = unbuilt.remove(&format!("/data/{key}"));
         let managers = known.map(|known| known.managers).unwrap_or_default();
         field.live = Some(Box::new(LiveField { value: Some(value.clone()), differs: !is_same, managers }));
     }
-    resource.unbuilt = beside.into_values().collect();
+    resource.unbuilt = unbuilt.into_values().collect();
     resource.unbuilt.sort_by(|a, b| a.pointer.cmp(&b.pointer));
 }
 
-/// Hides what a live Secret holds, as comparing does.
+/// Hides the values of a live Secret, as `diff` does.
 fn mask(fields: &mut [BlamedField], unbuilt: &mut [UnbuiltField]) {
     for field in fields.iter_mut().filter(|field| is_held(&field.pointer)) {
         let Some(live) = &mut field.live else { continue };
@@ -86,8 +87,8 @@ fn mask(fields: &mut [BlamedField], unbuilt: &mut [UnbuiltField]) {
     }
 }
 
-/// The managers of an object with their field sets, the latest to change something first. Who writes its status is
-/// no manager of what is built.
+/// Returns the managers of an object with their managed fields, most recent first. Managers of the status
+/// subresource are left out.
 fn managers_of(live: &Node) -> Vec<(SmolStr, &Node)> {
     let entries = live.get_path(&["metadata", "managedFields"]).and_then(Node::as_list);
     let text =
@@ -98,23 +99,23 @@ fn managers_of(live: &Node) -> Vec<(SmolStr, &Node)> {
             Some((text(entry, "time"), text(entry, "manager").into(), entry.get("fieldsV1")?))
         })
         .collect();
-    // All are written in UTC and one form.
+    // All times are in UTC and in the same format.
     all.sort_by(|(a, ..), (b, ..)| b.cmp(a));
     all.into_iter().map(|(_, name, fields)| (name, fields)).collect()
 }
 
-/// What a manager has of the value that is looked at.
+/// The part of a value that a manager owns.
 #[derive(Clone, Copy)]
 struct OwnedPart<'l> {
     manager: &'l SmolStr,
-    /// The field set below here.
+    /// The managed fields below the value.
     fields: &'l Node,
-    /// Whether it has all that is below.
+    /// True if the manager owns the whole value.
     is_whole: bool,
 }
 
 impl<'l> OwnedPart<'l> {
-    /// What it has of something below, by its name in field sets.
+    /// Returns the part below a child, given by its name in managed fields.
     fn below(self, name: &str) -> Option<Self> {
         if self.is_whole {
             return Some(self);
@@ -123,28 +124,30 @@ impl<'l> OwnedPart<'l> {
         Some(Self { fields, is_whole: fields.as_map().is_none_or(Map::is_empty), ..self })
     }
 
-    /// The names in its field set.
+    /// Returns the names of the children in the managed fields.
     fn names(self) -> impl Iterator<Item = &'l str> {
         self.fields.as_map().into_iter().flat_map(Map::iter).map(|(name, _)| name)
     }
 }
 
-/// Where a value is in what was built, and in the live object.
+/// The pointers to a value in the manifest and in the live object.
 #[derive(Default)]
 struct PointerPair {
     built: String,
     live: String,
 }
 
-/// How the entries of a list are named in field sets.
+/// The naming of list entries in managed fields.
 enum EntryNaming {
-    /// By fields.
+    /// By the values of the list map keys.
     Keys(Vec<String>),
+    /// By value, in a set.
     Values,
+    /// By position.
     Positions,
 }
 
-/// Goes through a live object beside what was built.
+/// A parallel traversal of a live object and its manifest.
 struct LiveWalk {
     fields: FxHashMap<String, LiveField>,
     unbuilt: Vec<UnbuiltField>,
@@ -193,7 +196,7 @@ impl LiveWalk {
         for (i, value) in live.iter().enumerate() {
             let own = name(i, value);
             let same = own.as_ref().and_then(|own| names.get(own).copied());
-            // Of a key that was not written the server knows the default.
+            // The server adds the default of a key that the manifest omits.
             let meant =
                 || (0..built.len()).find(|i| !taken.contains(i) && naming.may_name(&built[*i], value));
             let position = same.or_else(meant).filter(|position| taken.insert(*position));
@@ -241,10 +244,10 @@ impl LiveWalk {
     }
 }
 
-/// The fields of amounts, which servers write in one way.
+/// The fields of quantities, which servers write in a canonical form.
 const AMOUNTS: [&str; 6] = ["/limits/", "/requests/", "/hard/", "/capacity/", "/allocatable/", "/sizeLimit"];
 
-/// Whether a live value says the same as the one that was built at a pointer.
+/// Returns true if a live value is equivalent to the built value at a pointer.
 fn is_same(built: &Node, live: &Node, pointer: &str) -> bool {
     let is_amount = || AMOUNTS.iter().any(|part| pointer.contains(part));
     let texts = || Some((built.scalar_text()?, live.scalar_text()?));
@@ -266,7 +269,7 @@ fn managers(owners: &[OwnedPart<'_>]) -> Vec<SmolStr> {
     names
 }
 
-/// How those who have parts of a list name its entries.
+/// Returns the naming of the entries of a list, taken from its owners.
 fn naming(owners: &[OwnedPart<'_>]) -> EntryNaming {
     let mut names = owners.iter().filter(|owner| !owner.is_whole).flat_map(|owner| owner.names());
     let keys_of = |name: &str| {
@@ -281,7 +284,7 @@ fn naming(owners: &[OwnedPart<'_>]) -> EntryNaming {
 }
 
 impl EntryNaming {
-    /// What an entry is called in field sets; none of one that lacks a key.
+    /// Returns the name of an entry in managed fields; none if it lacks a key.
     fn name(&self, position: usize, entry: &Node) -> Option<String> {
         match self {
             Self::Keys(keys) => {
@@ -294,7 +297,7 @@ impl EntryNaming {
         }
     }
 
-    /// Whether an entry that lacks a key may be a live one.
+    /// Returns true if an entry that lacks a key may correspond to a live entry.
     fn may_name(&self, entry: &Node, live: &Node) -> bool {
         let Self::Keys(keys) = self else { return false };
         let (mut same, mut lacks) = (0, 0);
@@ -345,7 +348,7 @@ spec:
 status: {ready: true}
 "#;
 
-    fn beside(built: &str, live: Option<&str>) -> ResourceBlame {
+    fn with_live(built: &str, live: Option<&str>) -> ResourceBlame {
         let node: Node = built.parse().expect("YAML");
         let mut fields = Vec::new();
         leaves(&node, &mut String::new(), &mut fields);
@@ -381,9 +384,9 @@ status: {ready: true}
         }
     }
 
-    fn told(resource: &ResourceBlame) -> Vec<String> {
+    fn lines(resource: &ResourceBlame) -> Vec<String> {
         let fields = resource.fields.iter().map(|field| {
-            let live = field.live.as_ref().expect("it was asked");
+            let live = field.live.as_ref().expect("a live value");
             let value = live.value.as_ref().map_or("none".into(), |value| value.to_json_value().to_string());
             let sign = if live.differs { "!" } else { "" };
             format!("{} {sign}{value} {}", field.pointer, live.managers.join(","))
@@ -395,7 +398,7 @@ status: {ready: true}
     }
 
     #[test]
-    fn fields_have_their_managers_and_what_differs() {
+    fn live_values_have_managers_and_differences() {
         let built = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {app: web}},
             spec: {replicas: 3, gone: 1, words: [a, c], ports: [{port: 80}, {port: 443}], atomic: {a: [1, 3]}}}";
         let want = [
@@ -415,22 +418,24 @@ status: {ready: true}
             "+/spec/ports/0/port 9 first",
             "+/spec/ports/1/name \"http\" first",
         ];
-        let found = told(&beside(built, Some(LIVE)));
+        let found = lines(&with_live(built, Some(LIVE)));
         let found: Vec<&str> = found.iter().map(String::as_str).collect();
         assert_eq!(found, want);
     }
 
     #[test]
-    fn what_is_not_there_is_told_of_the_object() {
-        let resource = beside("{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}", None);
+    fn missing_object_is_absent_and_its_fields_have_no_live_values() {
+        let resource = with_live("{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}", None);
         assert_eq!(resource.live, LiveState::Absent);
         assert!(resource.fields.iter().all(|field| field.live.is_none()));
     }
 
     #[test]
-    fn what_servers_write_otherwise_does_not_differ() {
-        let mut secret =
-            beside("{apiVersion: v1, kind: Secret, metadata: {name: web}, stringData: {a: x, b: new}}", None);
+    fn equivalent_values_do_not_differ() {
+        let mut secret = with_live(
+            "{apiVersion: v1, kind: Secret, metadata: {name: web}, stringData: {a: x, b: new}}",
+            None,
+        );
         let values = |resource: &mut ResourceBlame| {
             for field in &mut resource.fields {
                 let text = if field.pointer.ends_with("/a") { "x" } else { "new" };
@@ -442,19 +447,19 @@ status: {ready: true}
         let live = "{apiVersion: v1, kind: Secret, metadata: {name: web, managedFields: [{manager: m,
             fieldsV1: {'f:data': {'f:a': {}, 'f:b': {}}}}]}, data: {a: eA==, b: eQ==}}";
         add_live(&mut secret, Some(&live.parse::<Node>().expect("YAML")));
-        assert_eq!(told(&secret)[3..], ["/stringData/a \"***\" m", "/stringData/b !\"*** (before)\" m"]);
+        assert_eq!(lines(&secret)[3..], ["/stringData/a \"***\" m", "/stringData/b !\"*** (before)\" m"]);
         let built = "{apiVersion: v1, kind: Pod, spec: {limits: {cpu: 1000m, memory: 1Gi}, note: 1000m}}";
         let live = "{spec: {limits: {cpu: '1', memory: 1Mi}, note: '1'}}";
         let want = ["/spec/limits/cpu \"1\" ", "/spec/limits/memory !\"1Mi\" ", "/spec/note !\"1\" "];
-        assert_eq!(told(&beside(built, Some(live)))[2..], want);
+        assert_eq!(lines(&with_live(built, Some(live)))[2..], want);
     }
 
     #[test]
-    fn what_secrets_hold_is_hidden() {
+    fn secret_values_are_hidden() {
         let live = "{apiVersion: v1, kind: Secret, metadata: {name: web, managedFields: [{manager: m,
             fieldsV1: {'f:data': {'f:a': {}, 'f:b': {}, 'f:c': {}}}}]}, data: {a: eA==, b: eQ==, c: eg==}}";
         let built = "{apiVersion: v1, kind: Secret, metadata: {name: web}, data: {a: eA==, b: bmV3}}";
-        let found = told(&beside(built, Some(live)));
+        let found = lines(&with_live(built, Some(live)));
         let want = ["/data/a \"***\" m", "/data/b !\"*** (before)\" m", "+/data/c \"***\" m"];
         assert_eq!(found[3..], want);
     }

@@ -1,39 +1,39 @@
-//! What is said of live values.
+//! The live values of fields.
 
 use smol_str::SmolStr;
 
 use smp_text::yaml::Node;
 
-/// What the live object has in the place of a value that was built.
+/// The live value of a built field.
 #[derive(Debug, Clone, Default)]
 pub struct LiveField {
-    /// The live value; none where there is none.
+    /// The live value; none if the live object lacks the field.
     pub value: Option<Node>,
-    /// Whether it is another one than what was built.
+    /// True if the live value differs from the built one.
     pub differs: bool,
-    /// Who manages it, the latest to change something first.
+    /// The field managers, most recent first.
     pub managers: Vec<SmolStr>,
 }
 
-/// A value that only the live object has, and somebody manages.
+/// A value that only the live object has and that has a field manager.
 #[derive(Debug, Clone)]
 pub struct UnbuiltField {
-    /// The JSON pointer to it in the live object.
+    /// The JSON pointer in the live object.
     pub pointer: String,
     /// The value.
     pub value: Node,
-    /// Who manages it, the latest to change something first.
+    /// The field managers, most recent first.
     pub managers: Vec<SmolStr>,
 }
 
-/// Whether the cluster has an object.
+/// The presence of an object in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LiveState {
-    /// Nobody asked.
+    /// The cluster was not queried.
     #[default]
     Unasked,
-    /// It has none.
+    /// The object does not exist.
     Absent,
-    /// It has one.
+    /// The object exists.
     Present,
 }

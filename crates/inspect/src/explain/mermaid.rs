@@ -1,19 +1,19 @@
-//! What a target is made of, as a Mermaid flowchart.
+//! The structure of a target as a Mermaid flowchart.
 
 use std::fmt::Write as _;
 
 use super::tree::{BuildTree, title};
 use smp_text::diagnostic::escaped;
 
-/// A flowchart.
+/// Renders a flowchart.
 #[must_use]
 pub fn tree_to_mermaid(tree: &BuildTree) -> String {
     let mut out = "flowchart LR\n".to_string();
     for (i, node) in tree.nodes.iter().enumerate() {
-        let (title, told) = (quoted(&title(&node.part)), quoted(&tree.told(node)));
-        let line = if told.is_empty() { "" } else { "<br/>" };
+        let (title, summary) = (quoted(&title(&node.part)), quoted(&tree.told(node)));
+        let line = if summary.is_empty() { "" } else { "<br/>" };
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "  n{i}[\"{title}{line}{told}\"]");
+        let _ = writeln!(out, "  n{i}[\"{title}{line}{summary}\"]");
     }
     for (parent, child) in tree.edges() {
         let _ = writeln!(out, "  n{parent} --> n{child}");
@@ -21,7 +21,7 @@ pub fn tree_to_mermaid(tree: &BuildTree) -> String {
     out
 }
 
-/// A text between quotes. All that could be HTML, Markdown or an end of the text is a numbered entity.
+/// Escapes a text for a quoted label. Characters with a meaning in HTML or Markdown become numeric entities.
 fn quoted(text: &str) -> String {
     let mut out = String::new();
     for c in escaped(text).chars() {

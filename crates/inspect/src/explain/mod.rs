@@ -1,6 +1,6 @@
-//! What is told of a build: where the values of its resources come from, what it is made of, what it read.
+//! Reports on builds: the origin of values, the structure of targets, and inputs.
 //!
-//! Reads what a build kept of itself (histories, outlines, read sets) and renders what that says; builds nothing itself.
+//! Renders what a build recorded (histories, outlines, read sets). Builds nothing itself.
 
 mod argocd;
 mod blame;

@@ -1,4 +1,4 @@
-//! Resources by the words that people name them with.
+//! Lookup of resources by the names that users type.
 
 use smol_str::SmolStr;
 
@@ -6,13 +6,14 @@ use super::blame::ResourceBlame;
 use smp_overlay::resource::ObjectWords;
 use smp_text::yaml::nearest;
 
-/// Whether a resource is meant by `deployment/web`, `deploy.apps/web` or `deployment/shop/web`.
+/// Returns true if a name such as `deployment/web`, `deploy.apps/web` or `deployment/shop/web` refers to a
+/// resource.
 #[must_use]
 pub fn is_named(resource: &ResourceBlame, object: &str) -> bool {
     ObjectWords::parse(object).is_some_and(|words| words.means(&resource.id))
 }
 
-/// Takes apart what names a resource and one of its fields, with a colon between them; names of roles have some, too.
+/// Splits a resource and one of its fields at a colon. Names of roles may contain colons, too.
 #[must_use]
 pub fn split_field<'w>(resources: &[ResourceBlame], wanted: &'w str) -> (&'w str, Option<&'w str>) {
     let is_one = |object: &str| resources.iter().any(|resource| is_named(resource, object));
@@ -25,8 +26,8 @@ pub fn split_field<'w>(resources: &[ResourceBlame], wanted: &'w str) -> (&'w str
     longest.unwrap_or_else(|| wanted.split_once(':').map_or((wanted, None), |(o, f)| (o, Some(f))))
 }
 
-/// What was probably meant by the name of a resource that there is not: one of its kind that is or was called alike,
-/// else one of another kind that is called so.
+/// Returns a suggestion for an unknown resource: one of the same kind with a similar current or former name, else
+/// one of another kind with the same name.
 #[must_use]
 pub fn nearest_object(resources: &[ResourceBlame], object: &str) -> Option<String> {
     let words = ObjectWords::parse(object);
@@ -34,11 +35,11 @@ pub fn nearest_object(resources: &[ResourceBlame], object: &str) -> Option<Strin
     let is_of_kind = |one: &&ResourceBlame| words.as_ref().is_some_and(|words| words.is_kind(&one.id.gvk));
     let (mut of_kind, others): (Vec<&ResourceBlame>, Vec<&ResourceBlame>) =
         resources.iter().partition(is_of_kind);
-    // Of those that are called alike, one in the namespace is nearer.
+    // A resource in the same namespace is a better suggestion.
     of_kind.sort_by_key(|one| !words.as_ref().is_some_and(|words| words.is_in(&one.id)));
-    let found = called(&of_kind, name).first().copied().or_else(|| called_alike(&of_kind, name));
+    let found = named(&of_kind, name).first().copied().or_else(|| named_similarly(&of_kind, name));
     let found = found.or_else(|| {
-        let namesakes = called(&others, name);
+        let namesakes = named(&others, name);
         let kinds: Vec<&str> = namesakes.iter().map(|one| &*one.id.gvk.kind).collect();
         let kind = words.as_ref().and_then(|words| nearest(words.kind.split('.').next()?, &kinds));
         namesakes.iter().find(|one| Some(&*one.id.gvk.kind) == kind).or(namesakes.first()).copied()
@@ -52,7 +53,7 @@ pub fn nearest_object(resources: &[ResourceBlame], object: &str) -> Option<Strin
     found.filter(|found| found != object)
 }
 
-/// The names that a resource has and had: before prefixes, suffixes and hashes.
+/// Returns the current and former names of a resource, before prefixes, suffixes and hashes.
 fn names(resource: &ResourceBlame) -> impl Iterator<Item = &str> {
     let field = resource.fields.iter().find(|field| field.pointer == "/metadata/name");
     let writes = field.into_iter().flat_map(|field| &field.writes);
@@ -60,27 +61,27 @@ fn names(resource: &ResourceBlame) -> impl Iterator<Item = &str> {
     std::iter::once(&*resource.id.name).chain(former)
 }
 
-/// Those that are called so, those before them that were.
-fn called<'b>(resources: &[&'b ResourceBlame], name: &str) -> Vec<&'b ResourceBlame> {
+/// Returns the resources with a current or former name, current ones first.
+fn named<'b>(resources: &[&'b ResourceBlame], name: &str) -> Vec<&'b ResourceBlame> {
     let was = resources.iter().filter(|one| names(one).any(|known| known == name));
     let mut found: Vec<_> = was.copied().collect();
     found.sort_by_key(|one| one.id.name != name);
     found
 }
 
-fn called_alike<'b>(resources: &[&'b ResourceBlame], name: &str) -> Option<&'b ResourceBlame> {
+fn named_similarly<'b>(resources: &[&'b ResourceBlame], name: &str) -> Option<&'b ResourceBlame> {
     let known: Vec<&str> = resources.iter().flat_map(|one| names(one)).collect();
     let alike = nearest(name, &known)?;
-    called(resources, alike).first().copied()
+    named(resources, alike).first().copied()
 }
 
-/// `deployment.apps/web`, with the namespace where only that tells which one it is.
+/// Returns `deployment.apps/web`, with the namespace if it was given or is needed to identify the resource.
 fn shown(resource: &ResourceBlame, all: &[ResourceBlame], words: Option<&ObjectWords<'_>>) -> String {
     let id = &resource.id;
-    let is_told = words.is_some_and(|words| words.namespace.is_some())
+    let needs_namespace = words.is_some_and(|words| words.namespace.is_some())
         || all.iter().filter(|other| other.id.same_gvk_and_name(id)).count() > 1;
     let name = match id.namespace.as_str() {
-        namespace if is_told && !namespace.is_empty() => format!("{namespace}/{}", id.name),
+        namespace if needs_namespace && !namespace.is_empty() => format!("{namespace}/{}", id.name),
         _ => id.name.to_string(),
     };
     id.gvk.object_name(&name)

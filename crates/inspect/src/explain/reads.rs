@@ -1,4 +1,4 @@
-//! What a build read: its inputs, by path and kind.
+//! The inputs of a build, by path and kind.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,68 +10,68 @@ use smp_overlay::overlay::RemoteReference;
 use smp_text::diagnostic::{Code, Diagnostic, Result, escaped_json, quoted_path};
 use smp_text::source::as_seen_from;
 
-/// What was read at a path, or done with it.
+/// The kind of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReadKind {
     /// The content of a file.
     File,
-    /// The names in a directory.
+    /// The entries of a directory.
     Directory,
-    /// A symbolic link, which was followed.
+    /// A symlink that was followed.
     Link,
-    /// A file that another program was given: a chart for helm, the executable of a function, what a container sees. The
-    /// program knows which of them it reads.
+    /// A file that another program could read: a chart for helm, the executable of a function, the mounts of a
+    /// container. Only that program knows which of them it reads.
     Given,
-    /// Nothing is there, and something there would change the build.
+    /// A path where nothing exists, but where a file would change the build.
     Absent,
-    /// A commit of a repository from elsewhere.
+    /// A commit of a remote repository.
     Repository,
-    /// A file from elsewhere.
+    /// A remote file.
     Url,
 }
 
 impl ReadKind {
-    /// Whether it is something that exists on this machine.
+    /// Returns true if the input exists on this machine.
     #[must_use]
     pub fn is_here(self) -> bool {
         matches!(self, Self::File | Self::Directory | Self::Link | Self::Given)
     }
 }
 
-/// One input of a build.
+/// An input of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadInput {
-    /// The path as seen from the working directory, or the URL.
+    /// The path relative to the working directory, or the URL.
     pub path: String,
-    /// What was read.
+    /// The kind of the input.
     pub kind: ReadKind,
-    /// The absolute path; none of what is elsewhere.
+    /// The absolute path; none for remote inputs.
     pub real: Option<PathBuf>,
-    /// The branch, tag or commit of a repository that is named.
+    /// The branch, tag or commit in the reference to a repository.
     pub reference: Option<String>,
-    /// The commit of a repository, or the SHA-256 of a file from elsewhere.
+    /// The commit of a repository, or the SHA-256 of a remote file.
     pub version: Option<String>,
 }
 
-/// All inputs of one target.
+/// The inputs of one target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetReads {
-    /// The target as it was named.
+    /// The target as given by the user.
     pub target: String,
-    /// The directory that it is, or is in; none of what is no directory here.
+    /// The directory of the target; none if it is not local.
     pub directory: Option<PathBuf>,
-    /// The inputs, by path.
+    /// The inputs, sorted by path.
     pub reads: Vec<ReadInput>,
 }
 
-/// The inputs of a build that left `read` behind and used `remotes` of elsewhere, with the versions that they had; paths
-/// are seen from `here`.
+/// Collects the inputs of a build from its read set and its remote references with their resolved versions. Paths
+/// are displayed relative to `here`.
 #[must_use]
 pub fn reads_of(read: &ReadSet, remotes: &BTreeMap<RemoteReference, String>, here: &Path) -> Vec<ReadInput> {
     let local = |kind| move |path: PathBuf| local(path, kind, here);
     let given = read.given.difference(&read.files).cloned().map(local(ReadKind::Given));
-    // A journal says that a change is not finished; it is no input.
+    // A journal marks an interrupted change; it is not an input.
     let absent = read.absent.iter().filter(|path| !path.ends_with(JOURNAL));
     let files = read.files.iter().cloned().map(local(ReadKind::File));
     let directories = read.directories.iter().cloned().map(local(ReadKind::Directory));
@@ -99,14 +99,14 @@ fn remote(reference: &RemoteReference, version: &str) -> ReadInput {
     ReadInput { path, kind, real: None, reference, version: Some(version.to_string()) }
 }
 
-/// All inputs of all targets, each once, a line for each: what is not there is left out, directories end with a slash,
-/// repositories are told as the reference to the commit that was used. A path with control characters, or that could
-/// be a command for a CI system, stands between quotes, as in the output of git.
+/// Lists all inputs of all targets, one per line and without duplicates. Missing files are left out, directories
+/// end with a slash, and repositories are printed with the commit that was used. A path with control characters,
+/// or one that a CI system could take for a command, is quoted as in the output of git.
 #[must_use]
 pub fn reads_to_lines(all: &[TargetReads]) -> String {
     let reads = all.iter().flat_map(|target| &target.reads);
-    let told = reads.filter(|read| read.kind != ReadKind::Absent);
-    let mut lines: Vec<String> = told.map(line).collect();
+    let present = reads.filter(|read| read.kind != ReadKind::Absent);
+    let mut lines: Vec<String> = present.map(line).collect();
     lines.sort();
     lines.dedup();
     lines.into_iter().map(|line| line + "\n").collect()
@@ -141,7 +141,7 @@ struct JsonRead<'r> {
 }
 
 impl<'r> JsonRead<'r> {
-    fn of(read: &'r ReadInput) -> Self {
+    fn new(read: &'r ReadInput) -> Self {
         let ReadInput { path, kind, reference, version, .. } = read;
         let version_of = |wanted| version.as_deref().filter(|_| *kind == wanted);
         let (commit, sha256) = (version_of(ReadKind::Repository), version_of(ReadKind::Url));
@@ -149,16 +149,16 @@ impl<'r> JsonRead<'r> {
     }
 }
 
-/// A JSON array with an element for each target.
+/// Renders a JSON array with an element for each target.
 ///
 /// # Errors
-/// None with what a build reads.
+/// Fails if a value has no JSON form, which no build produces.
 pub fn reads_to_json(all: &[TargetReads]) -> Result<String> {
     let targets: Vec<JsonReads<'_>> = all
         .iter()
-        .map(|one| JsonReads { target: &one.target, reads: one.reads.iter().map(JsonRead::of).collect() })
+        .map(|one| JsonReads { target: &one.target, reads: one.reads.iter().map(JsonRead::new).collect() })
         .collect();
     serde_json::to_string_pretty(&targets)
         .map(|text| escaped_json(&text) + "\n")
-        .map_err(|error| Diagnostic::error(Code::InvalidValue, format!("this is no JSON: {error}")))
+        .map_err(|error| Diagnostic::error(Code::InvalidValue, format!("cannot be written as JSON: {error}")))
 }

@@ -1,4 +1,4 @@
-//! Fields of a resource by the paths that people write.
+//! Lookup of fields by the paths that users type.
 
 use rustc_hash::FxHashSet;
 
@@ -9,28 +9,28 @@ use smp_text::yaml::{nearest, nearest_path};
 /// A part of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PathPart {
-    /// The name of a field, or the position of an entry.
+    /// A field name or list position.
     Name(String),
-    /// The entries that have a field with that value: `[name=web]`.
+    /// The entries with a field value: `[name=web]`.
     Having(String, String),
 }
 
-/// The fields at a path and below: `spec.replicas`, `spec.ports[0].port`, `containers[name=web].image`, a backslash
-/// before a dot that is none where that is not clear; or a JSON pointer, which begins with a slash.
+/// Returns the fields at a path and below: `spec.replicas`, `spec.ports[0].port`, `containers[name=web].image`, or
+/// a JSON pointer with a leading slash. A backslash escapes a dot inside a field name.
 #[must_use]
 pub fn fields_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedField> {
     let path = WrittenPath::new(resource, path);
     resource.fields.iter().filter(|field| path.leads_to(&field.pointer)).collect()
 }
 
-/// The values that were removed at a path and below.
+/// Returns the values that were removed at a path and below.
 #[must_use]
 pub fn removals_at<'b>(resource: &'b ResourceBlame, path: &str) -> Vec<&'b BlamedRemoval> {
     let path = WrittenPath::new(resource, path);
     resource.removed.iter().filter(|removal| path.leads_to(&removal.pointer)).collect()
 }
 
-/// The path of a field that is much like one that is not there.
+/// Returns the path of an existing field that is similar to an unknown one.
 #[must_use]
 pub fn nearest_field(resource: &ResourceBlame, path: &str) -> Option<String> {
     let pointers: Vec<&str> = resource.fields.iter().map(|field| field.pointer.as_str()).collect();
@@ -46,7 +46,7 @@ pub fn nearest_field(resource: &ResourceBlame, path: &str) -> Option<String> {
     meant.or_else(|| nearest(&wanted(), &pointers).map(ToString::to_string))
 }
 
-/// A part as it is written.
+/// Returns a part in path notation.
 fn written(part: &PathPart) -> String {
     match part {
         PathPart::Name(name) => name.clone(),
@@ -54,7 +54,7 @@ fn written(part: &PathPart) -> String {
     }
 }
 
-/// Parts as a path: `containers[name=web].image`.
+/// Joins parts to a path: `containers[name=web].image`.
 fn joined(parts: &[String]) -> String {
     let mut path = String::new();
     for part in parts {
@@ -66,12 +66,12 @@ fn joined(parts: &[String]) -> String {
     path
 }
 
-/// A path that somebody wrote, for one resource.
+/// A parsed path for one resource.
 enum WrittenPath {
     Pointer(String),
     Parts {
         parts: Vec<PathPart>,
-        /// The pointers to the values that the path asks for, each with the value.
+        /// The pointers to the values that the path compares, each with its value.
         known: FxHashSet<(String, String)>,
     },
 }
@@ -82,20 +82,20 @@ impl WrittenPath {
             return Self::Pointer(path.to_string());
         }
         let parts = parts(path);
-        let is_asked_for = |pointer: &str| {
+        let is_compared = |pointer: &str| {
             let last = pointer.rsplit('/').next().unwrap_or_default();
             parts.iter().any(|part| matches!(part, PathPart::Having(field, _) if field == last))
         };
         let present =
             resource.fields.iter().filter_map(|field| Some((&field.pointer, field.writes.first()?)));
         let removed = resource.removed.iter().map(|removal| (&removal.pointer, &removal.last));
-        let known = present.chain(removed).filter(|(pointer, _)| is_asked_for(pointer));
+        let known = present.chain(removed).filter(|(pointer, _)| is_compared(pointer));
         let known = known
             .filter_map(|(pointer, write)| Some((pointer.clone(), write.value.scalar_text()?.to_string())));
         Self::Parts { known: known.collect(), parts }
     }
 
-    /// Whether a value is at the path, or below.
+    /// Returns true if a value is at the path or below.
     fn leads_to(&self, pointer: &str) -> bool {
         match self {
             Self::Pointer(path) => is_within(path, pointer),
@@ -107,7 +107,7 @@ impl WrittenPath {
     }
 }
 
-/// Whether parts lead along the steps of a pointer behind those that were taken. The dots of a name may be its own.
+/// Returns true if the parts match the remaining steps of a pointer. A field name may contain dots itself.
 fn leads(parts: &[PathPart], steps: &[&str], taken: usize, known: &FxHashSet<(String, String)>) -> bool {
     let Some(first) = parts.first() else { return true };
     let Some(step) = steps.get(taken) else { return false };

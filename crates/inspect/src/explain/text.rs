@@ -1,4 +1,4 @@
-//! Blame for people: the manifests with a comment in the margin of each value, and the whole story of one.
+//! Text output of blame: manifests with a comment after each value, and the history of a single value.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -15,67 +15,67 @@ use smp_text::path::below;
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, PrintedLeaf, Value, to_yaml_with_leaves};
 
-/// How margins look.
+/// The style of the comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MarginStyle {
-    /// Whether they have a colour.
+    /// Colored or plain output.
     pub coloring: Coloring,
-    /// Whether what was removed is told behind each resource.
+    /// Show or hide removed values after each resource.
     pub removals: Removals,
 }
 
-/// Whether removed values are told.
+/// Show or hide removed values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Removals {
-    /// They are not.
+    /// Hide removed values.
     #[default]
     Untold,
-    /// They are.
+    /// Show removed values.
     Told,
 }
 
-/// What the comments mean.
+/// The explanation of the comments.
 const LEGEND: &str = "\
-# behind each value: where it was written, or what computed it;
-# was: the value before, and where that was written
+# after each value: where it was written, or the step that computed it;
+# was: the previous value, and where it was written
 ";
 
-/// What they mean of a cluster.
+/// The explanation of the comments about live values.
 const LIVE_LEGEND: &str = "\
-# live: the value in the cluster, where that is another one; managed by: who set it there,
-# the latest to change something first
+# live: the value in the cluster, if it differs; managed by: the field managers,
+# most recent first
 ";
 
-/// Lines that are longer do not move the margin of others.
+/// The maximum width of lines that determine the column of the comments.
 const WIDEST: usize = 72;
 
-/// How much of an older value is told.
+/// The maximum length of a displayed former value.
 const LONGEST: usize = 60;
 
-/// The manifests as they are printed, with comments: valid YAML that says the same.
+/// Renders the manifests with comments. The result is valid YAML with the same content.
 ///
 /// # Errors
-/// A value that cannot be printed.
+/// Fails if a value cannot be printed.
 pub fn blame_to_yaml(blame: &Blame, style: MarginStyle) -> Result<String> {
-    let texts = blame.resources.par_iter().map(|one| told(one.node.as_ref(), one, style));
+    let texts = blame.resources.par_iter().map(|one| annotated(one.node.as_ref(), one, style));
     let texts = texts.collect::<Result<Vec<String>>>()?;
     let has_live = blame.resources.iter().any(|resource| resource.live != LiveState::Unasked);
     Ok(parts_of(texts, if has_live { LIVE_LEGEND } else { "" }).concat())
 }
 
-/// The same text of all that was built, in parts, for which less memory is needed.
+/// Renders the same text in parts, one resource at a time, to save memory.
 ///
 /// # Errors
-/// A value that cannot be printed.
+/// Fails if a value cannot be printed.
 pub fn blamed_yaml(blamer: &Blamer<'_>, style: MarginStyle) -> Result<Vec<String>> {
-    let texts = blamer.each(|node, resource| told(node, &resource, style));
+    let texts = blamer.each(|node, resource| annotated(node, &resource, style));
     Ok(parts_of(texts.into_iter().collect::<Result<Vec<String>>>()?, ""))
 }
 
-/// The parts of a text, of what is told of each resource.
-fn parts_of(told: Vec<String>, live_legend: &str) -> Vec<String> {
+/// Joins the texts of resources to the parts of the output.
+fn parts_of(texts: Vec<String>, live_legend: &str) -> Vec<String> {
     let mut parts = vec![format!("{LEGEND}{live_legend}")];
-    parts.extend(told);
+    parts.extend(texts);
     if let Some(first) = parts.get_mut(1)
         && first.starts_with(SEPARATOR)
     {
@@ -84,14 +84,14 @@ fn parts_of(told: Vec<String>, live_legend: &str) -> Vec<String> {
     parts
 }
 
-/// What stands before each manifest but the first.
+/// The separator in front of each manifest except the first.
 const SEPARATOR: &str = "---\n";
 
-fn told(node: Option<&Node>, resource: &ResourceBlame, style: MarginStyle) -> Result<String> {
+fn annotated(node: Option<&Node>, resource: &ResourceBlame, style: MarginStyle) -> Result<String> {
     let mut out = String::new();
     if let Some(node) = node {
         out.push_str(SEPARATOR);
-        annotated(node, resource, style, &mut out)?;
+        annotate(node, resource, style, &mut out)?;
         if resource.live == LiveState::Absent {
             comment_line(&format!("not live: {}", escaped(&resource.id.to_string())), style, &mut out);
         }
@@ -112,14 +112,14 @@ fn told(node: Option<&Node>, resource: &ResourceBlame, style: MarginStyle) -> Re
     Ok(out)
 }
 
-/// A printed line, and which part of all margins is its own.
+/// A printed line and the range of its comment in the text of all comments.
 struct MarginLine<'t> {
     text: &'t str,
     width: usize,
     margin: Range<usize>,
 }
 
-fn annotated(node: &Node, resource: &ResourceBlame, style: MarginStyle, out: &mut String) -> Result<()> {
+fn annotate(node: &Node, resource: &ResourceBlame, style: MarginStyle, out: &mut String) -> Result<()> {
     let (text, leaves) = to_yaml_with_leaves(node)?;
     let fields = fields_by_leaf(node, &resource.fields);
     let (mut margins, mut lines) = (String::new(), Vec::with_capacity(leaves.len()));
@@ -164,14 +164,13 @@ fn comment_line(text: &str, style: MarginStyle, out: &mut String) {
     out.push('\n');
 }
 
-/// The byte in whose line a comment may stand: that of the break behind a value, or, for texts in lines of their own,
-/// of what announces them.
+/// Returns the byte whose line gets the comment: the end of the value, or the header of a block scalar.
 fn end_of_header(leaf: &PrintedLeaf<'_>, text: &str) -> usize {
     let Range { start, end } = leaf.text;
     if text.as_bytes().get(start) == Some(&b'|') { start } else { end - 1 }
 }
 
-/// The fields by the leaves that they are about. They stand in the order of the manifest; some may be left out.
+/// Maps leaves to their fields. Both are in the order of the manifest; some fields may be missing.
 fn fields_by_leaf<'b>(node: &Node, fields: &'b [BlamedField]) -> FxHashMap<*const Node, &'b BlamedField> {
     let mut by_leaf = FxHashMap::with_capacity_and_hasher(fields.len(), FxBuildHasher);
     let mut fields = fields.iter().peekable();
@@ -183,23 +182,23 @@ fn fields_by_leaf<'b>(node: &Node, fields: &'b [BlamedField]) -> FxHashMap<*cons
     by_leaf
 }
 
-fn each_leaf(node: &Node, pointer: &mut String, tell: &mut impl FnMut(&str, &Node)) {
+fn each_leaf(node: &Node, pointer: &mut String, visit: &mut impl FnMut(&str, &Node)) {
     match &node.value {
         Value::Map(map) if !map.is_empty() => {
             for (name, value) in map.iter() {
-                below(pointer, name, |pointer| each_leaf(value, pointer, tell));
+                below(pointer, name, |pointer| each_leaf(value, pointer, visit));
             }
         }
         Value::List(list) if !list.is_empty() => {
             for (i, entry) in list.iter().enumerate() {
-                below(pointer, &i.to_string(), |pointer| each_leaf(entry, pointer, tell));
+                below(pointer, &i.to_string(), |pointer| each_leaf(entry, pointer, visit));
             }
         }
-        _ => tell(pointer, node),
+        _ => visit(pointer, node),
     }
 }
 
-/// Appends what is told of a value in the margin.
+/// Appends the comment for a field.
 fn push_margin(field: &BlamedField, separator: &str, out: &mut String) {
     let Some((present, older)) = field.writes.split_first() else { return };
     out.push_str(separator);
@@ -214,10 +213,10 @@ fn push_margin(field: &BlamedField, separator: &str, out: &mut String) {
     }
 }
 
-/// What a cluster has of a value: what it is there, if that is something else, and who manages it.
+/// Describes the live value of a field, if it differs, and its managers.
 fn live_words(live: &LiveField) -> String {
     let managers = || match live.managers.as_slice() {
-        [] => "managed by nobody".to_string(),
+        [] => "no field manager".to_string(),
         names => format!("managed by {}", listed(names)),
     };
     match &live.value {
@@ -231,7 +230,7 @@ fn listed(names: &[SmolStr]) -> String {
     names.iter().map(|name| escaped(name).into_owned()).collect::<Vec<_>>().join(", ")
 }
 
-/// Where a value was written; of what was computed, what did.
+/// Appends the location of a value, or the step that computed it.
 fn push_origin(write: &BlamedWrite, out: &mut String) {
     match &write.at {
         Some(at) => push_place(at, out),
@@ -256,7 +255,7 @@ fn place(place: &BlamedPlace) -> String {
     out
 }
 
-/// A value on one line.
+/// Renders a value on one line.
 fn shown(value: &Node) -> String {
     let text = match &value.value {
         Value::Scalar(text) => text.to_string(),
@@ -285,12 +284,12 @@ fn by(name: &str, asked_at: Option<&BlamedPlace>) -> String {
     }
 }
 
-/// The whole story of one value, the present one first, each with the line that it stands in.
+/// Renders the history of a value, latest first, with the source line of each write.
 #[must_use]
 pub fn blame_of_field(field: &BlamedField, sources: &SourceMap) -> String {
     let mut out = format!("{}\n", escaped(&field.pointer));
     for (i, write) in field.writes.iter().enumerate() {
-        told_write(if i == 0 { "is" } else { "was" }, write, sources, &mut out);
+        push_write(if i == 0 { "is" } else { "was" }, write, sources, &mut out);
     }
     if let Some(live) = &field.live {
         let _ = writeln!(out, "  {}", live_words(live));
@@ -298,17 +297,17 @@ pub fn blame_of_field(field: &BlamedField, sources: &SourceMap) -> String {
     out
 }
 
-/// The story of a value that is no more.
+/// Renders the history of a removed value.
 #[must_use]
 pub fn blame_of_removal(removal: &BlamedRemoval, sources: &SourceMap) -> String {
     let mut out = format!("{}\n", escaped(&removal.pointer));
     let _ = writeln!(out, "  removed by {}", by(&removal.by, removal.asked_at.as_ref()));
-    told_write("was", &removal.last, sources, &mut out);
+    push_write("was", &removal.last, sources, &mut out);
     out
 }
 
-/// One value: what it is or was, where it stands, and what wrote it.
-fn told_write(word: &str, write: &BlamedWrite, sources: &SourceMap, out: &mut String) {
+/// Appends a value, its location and the step that wrote it.
+fn push_write(word: &str, write: &BlamedWrite, sources: &SourceMap, out: &mut String) {
     let _ = writeln!(out, "  {word} {}", shown(&write.value));
     match &write.at {
         Some(at) => {
@@ -322,7 +321,7 @@ fn told_write(word: &str, write: &BlamedWrite, sources: &SourceMap, out: &mut St
     let _ = writeln!(out, "     by {}", by(&write.by, write.asked_at.as_ref()));
 }
 
-/// The line of a place, if it may be shown.
+/// Returns the source line at a location, unless it may contain secrets.
 fn line_at(at: &BlamedPlace, sources: &SourceMap) -> Option<String> {
     let span = sources.outermost(at.span);
     let source = sources.get(span.source)?;

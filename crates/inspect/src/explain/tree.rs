@@ -1,4 +1,4 @@
-//! What a target is made of, with what each part made and changed.
+//! The structure of a target, with the effects of each part.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,102 +14,102 @@ use smp_overlay::resource::{ResId, Resource};
 use smp_text::diagnostic::{MessageRenderer, counted};
 use smp_text::source::{SourceMap, Span};
 
-/// A place where a part is asked for, as the user sees it.
+/// The location of the entry that adds a part, as displayed to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartPlace {
-    /// The path, as seen from the working directory.
+    /// The path relative to the working directory.
     pub file: String,
-    /// From 1, as the column, which counts characters.
+    /// The line number, starting at 1.
     pub line: usize,
-    /// From 1.
+    /// The column in characters, starting at 1.
     pub column: usize,
 }
 
-/// An object that a build made.
+/// An object that a build created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeObject {
-    /// What it is at the end.
+    /// The identity at the end of the build.
     pub id: ResId,
-    /// What deleted it, if it is no more.
+    /// The step that deleted the object, if any.
     pub deleted_by: Option<SmolStr>,
 }
 
-/// One part of a target, and what it did.
+/// A part of a target and its effects.
 #[derive(Debug, Clone)]
 pub struct TreeNode {
-    /// What it is, and what it is called.
+    /// The part.
     pub part: OutlinePart,
-    /// Where it is asked for; none of the target.
+    /// The location of its entry; none for the target.
     pub place: Option<PartPlace>,
-    /// The objects that it made, chose or changed, or that the parts in it did, as positions in [`BuildTree::objects`].
+    /// The objects that it, or a part of it, created, selected or changed, as indexes into [`BuildTree::objects`].
     pub objects: BTreeSet<usize>,
-    /// Those of them that it, or a part in it, changed.
+    /// Those of the objects that it, or a part of it, changed.
     pub altered: BTreeSet<usize>,
-    /// How many of them it made.
+    /// The number of objects it created.
     pub made: usize,
-    /// How many of them it deleted.
+    /// The number of objects it deleted.
     pub deleted: usize,
-    /// How many values of them it set, or took away, after something else had made them.
+    /// The number of values it set or removed in objects that other parts created.
     pub changed: usize,
 }
 
 impl TreeNode {
-    /// A part that did nothing yet.
-    fn of(part: OutlinePart, place: Option<PartPlace>) -> Self {
+    /// Creates a node without effects.
+    fn new(part: OutlinePart, place: Option<PartPlace>) -> Self {
         let (objects, altered) = (BTreeSet::new(), BTreeSet::new());
         Self { part, place, objects, altered, made: 0, deleted: 0, changed: 0 }
     }
 
-    /// `adds 1 object, deletes 1 object, changes 3 values of 2 objects`
+    /// Returns a text such as `adds 1 object, deletes 1 object, changes 3 values of 2 objects`.
     fn effects(&self) -> String {
         let objects =
             |what: &str, number: usize| (number > 0).then(|| format!("{what} {}", counted(number, "object")));
         let changed = (self.changed > 0).then(|| {
             format!("changes {} of {}", counted(self.changed, "value"), counted(self.altered.len(), "object"))
         });
-        let told = [objects("adds", self.made), objects("deletes", self.deleted), changed];
-        let told: Vec<String> = told.into_iter().flatten().collect();
-        if told.is_empty() { "changes nothing".into() } else { told.join(", ") }
+        let effects = [objects("adds", self.made), objects("deletes", self.deleted), changed];
+        let effects: Vec<String> = effects.into_iter().flatten().collect();
+        if effects.is_empty() { "changes nothing".into() } else { effects.join(", ") }
     }
 }
 
-/// A target in parts.
+/// The structure of a target.
 #[derive(Debug, Clone, Default)]
 pub struct BuildTree {
-    /// The objects in the order of printing; behind them those that were deleted on the way.
+    /// The objects in output order, followed by those that were deleted during the build.
     pub objects: Vec<TreeObject>,
-    /// The target first, each part before those in it.
+    /// The nodes in depth-first order, the target first.
     pub nodes: Vec<TreeNode>,
 }
 
 impl BuildTree {
-    /// How many parts the node at a position has in it.
+    /// Returns the number of descendants of a node.
     #[must_use]
     pub fn parts_within(&self, position: usize) -> usize {
         let Some(node) = self.nodes.get(position) else { return 0 };
         self.nodes[position + 1..].iter().take_while(|other| other.part.depth > node.part.depth).count()
     }
 
-    /// Each node but the first, with the one that it is in before it, in the order of nodes.
+    /// Returns the pairs of parent and child, in the order of the children.
     #[must_use]
     pub fn edges(&self) -> Vec<(usize, usize)> {
-        let mut way: Vec<usize> = Vec::new();
+        let mut path: Vec<usize> = Vec::new();
         let mut edges = Vec::new();
         for (i, node) in self.nodes.iter().enumerate() {
-            way.truncate(node.part.depth);
-            edges.extend(way.last().map(|parent| (*parent, i)));
-            way.push(i);
+            path.truncate(node.part.depth);
+            edges.extend(path.last().map(|parent| (*parent, i)));
+            path.push(i);
         }
         edges
     }
 
-    /// How many objects the whole target has.
+    /// Returns the number of objects in the output.
     #[must_use]
     pub fn sum(&self) -> usize {
         self.objects.iter().filter(|object| object.deleted_by.is_none()).count()
     }
 
-    /// What a node made and changed, in some words.
+    /// Describes the objects and changes of a node.
     pub(super) fn told(&self, node: &TreeNode) -> String {
         let objects = || counted(node.objects.len(), "object");
         match node.part.kind {
@@ -119,11 +119,11 @@ impl BuildTree {
             }
             OutlinePartKind::Base if node.made > 0 || node.changed == 0 => counted(node.made, "object"),
             OutlinePartKind::Base | OutlinePartKind::Component | OutlinePartKind::Function => {
-                let told = node.effects();
-                if node.part.is_repeated { told + " (see above)" } else { told }
+                let effects = node.effects();
+                if node.part.is_repeated { effects + " (see above)" } else { effects }
             }
             OutlinePartKind::Resource if node.objects.is_empty() => "no objects".into(),
-            OutlinePartKind::Patch if node.objects.is_empty() => "hits nothing".into(),
+            OutlinePartKind::Patch if node.objects.is_empty() => "matches nothing".into(),
             OutlinePartKind::Transformer if node.changed == 0 => "changes nothing".into(),
             OutlinePartKind::Transformer => format!("{} of {}", counted(node.changed, "value"), objects()),
             OutlinePartKind::Resource
@@ -141,7 +141,7 @@ impl BuildTree {
         }
     }
 
-    /// The first objects of a node, and how many more there are.
+    /// Returns the first objects of a node and the number of others.
     fn named(&self, node: &TreeNode) -> String {
         let names = node.objects.iter().take(NAMED).map(|&i| {
             let object = &self.objects[i];
@@ -160,23 +160,23 @@ impl BuildTree {
     }
 }
 
-/// Says what a target is made of that was built with histories; `renderer` says how paths are seen.
+/// Describes the structure of a target that was built with histories. `renderer` displays paths.
 #[must_use]
 pub fn build_tree(built: &Built, sources: &SourceMap, renderer: &MessageRenderer<'_>) -> BuildTree {
-    let mut planter = TreePlanter::new(built, sources, renderer);
+    let mut builder = TreeBuilder::new(built, sources, renderer);
     for resource in &built.resources {
-        planter.object(resource, None);
+        builder.object(resource, None);
     }
     for (resource, by) in built.resources.deleted() {
-        planter.object(resource, Some(by));
+        builder.object(resource, Some(by));
     }
-    planter.finish()
+    builder.finish()
 }
 
-/// How many objects of a part are told by name.
+/// The maximum number of objects of a part that are listed by name.
 const NAMED: usize = 4;
 
-/// What a node is called: its kind, its name, what it sets, and which entry it is.
+/// Returns the title of a node: kind, name, value and entry.
 pub(super) fn title(part: &OutlinePart) -> String {
     let mut title = format!("{} {}", part.kind.word(), part.name);
     if !part.value.is_empty() {
@@ -193,29 +193,29 @@ pub(super) fn title(part: &OutlinePart) -> String {
     title
 }
 
-/// What a build does of itself at the end, in this order.
+/// The internal steps at the end of a build, in order.
 const LAST_STEPS: [&str; 5] = ["nameHash", "nameReference", "vars", "buildMetadata", "cleanup"];
 
-/// A step, and which of its entries.
+/// A step and the name of one of its entries.
 type StepKey = (*const Writer, SmolStr);
 
-struct TreePlanter<'p> {
+struct TreeBuilder<'p> {
     sources: &'p SourceMap,
     renderer: &'p MessageRenderer<'p>,
     checkouts: Vec<OutlineCheckout>,
     tree: BuildTree,
-    /// The node of each step.
+    /// The nodes by step.
     known: FxHashMap<StepKey, usize>,
-    /// Nodes of steps that no outline has, each with the directory that it is in: they come behind the rest.
+    /// Nodes of steps that are not in the outline, with the index of their directory. They come after the others.
     found: Vec<(usize, TreeNode)>,
-    /// Those among them that are files of plain directories.
+    /// The indexes of those of them that are files of plain directories.
     files: FxHashMap<(OutlinePartKind, String), usize>,
 }
 
-impl<'p> TreePlanter<'p> {
+impl<'p> TreeBuilder<'p> {
     fn new(built: &Built, sources: &'p SourceMap, renderer: &'p MessageRenderer<'p>) -> Self {
         let mut known = FxHashMap::default();
-        let mut planter = Self {
+        let mut builder = Self {
             sources,
             renderer,
             checkouts: built.outline.checkouts.clone(),
@@ -226,7 +226,7 @@ impl<'p> TreePlanter<'p> {
         };
         for (i, part) in built.outline.parts.iter().enumerate() {
             for writer in &part.writers {
-                // Of a step with several entries, those that are none of them go to the first.
+                // Entries of a step without a part of their own belong to its first part.
                 known.entry((Arc::as_ptr(writer), writer.name.clone())).or_insert(i);
                 known.insert((Arc::as_ptr(writer), part.entry.clone()), i);
                 if part.is_repeated || writer.places == PlaceKeeping::Lost {
@@ -234,15 +234,15 @@ impl<'p> TreePlanter<'p> {
                     known.extend(entries.map(|name| ((Arc::as_ptr(writer), name), i)));
                 }
             }
-            planter.tree.nodes.push(planter.node(part.clone()));
+            builder.tree.nodes.push(builder.node(part.clone()));
         }
-        planter.known = known;
-        planter
+        builder.known = known;
+        builder
     }
 
     fn node(&self, part: OutlinePart) -> TreeNode {
         let place = self.place(part.at);
-        TreeNode::of(part, place)
+        TreeNode::new(part, place)
     }
 
     fn place(&self, span: Span) -> Option<PartPlace> {
@@ -253,7 +253,7 @@ impl<'p> TreePlanter<'p> {
         Some(PartPlace { file, line, column })
     }
 
-    /// Adds an object to the nodes of all steps that were at it.
+    /// Adds an object to the nodes of all steps that visited it.
     fn object(&mut self, resource: &Resource, deleted_by: Option<&Cause>) {
         let object = self.tree.objects.len();
         let name = deleted_by.map(|by| by.name().clone());
@@ -265,7 +265,7 @@ impl<'p> TreePlanter<'p> {
             node.objects.insert(object);
             node.made += 1;
         }
-        // What a build does of itself has no place, and looks at all objects.
+        // Internal steps have no location and visit all objects.
         for visitor in history.visitors().iter().filter(|visitor| !visitor.at.is_none()) {
             let node = self.node_of(&Cause::of(visitor), OutlinePartKind::Patch);
             if node.part.kind == OutlinePartKind::Patch {
@@ -295,15 +295,15 @@ impl<'p> TreePlanter<'p> {
         }
     }
 
-    /// The node of a step; of one that no outline has, one that is made for it. `role` is what a file of a plain
-    /// directory is that did that.
+    /// Returns the node of a step. Creates one if the step is not in the outline; `role` is then the kind of a
+    /// file in a plain directory.
     fn node_of(&mut self, cause: &Cause, role: OutlinePartKind) -> &mut TreeNode {
-        // What a build does of itself is one part, whatever it does that for.
+        // An internal step is one part, regardless of the entry that caused it.
         let whole = Cause::of(cause.writer());
         let cause = if whole.at().is_none() { &whole } else { cause };
         let key = (Arc::as_ptr(cause.writer()), cause.name().clone());
         let position = self.known.get(&key).copied();
-        let position = position.unwrap_or_else(|| self.found(cause, role));
+        let position = position.unwrap_or_else(|| self.index_of_unlisted(cause, role));
         self.known.insert(key, position);
         match position.checked_sub(self.tree.nodes.len()) {
             None => &mut self.tree.nodes[position],
@@ -311,8 +311,8 @@ impl<'p> TreePlanter<'p> {
         }
     }
 
-    /// The position of a node for a step that no outline has: behind those that one has.
-    fn found(&mut self, cause: &Cause, role: OutlinePartKind) -> usize {
+    /// Returns the index of a node for a step that is not in the outline, after all nodes of the outline.
+    fn index_of_unlisted(&mut self, cause: &Cause, role: OutlinePartKind) -> usize {
         let first = self.tree.nodes.len();
         let place = self.place(cause.at());
         let (kind, name) = match &place {
@@ -326,12 +326,12 @@ impl<'p> TreePlanter<'p> {
         let mut part = OutlinePart::new(kind, &name, cause.at());
         part.depth = self.tree.nodes.get(directory).map_or(0, |node| node.part.depth + 1);
         part.entry = cause.name().clone();
-        self.found.push((directory, TreeNode::of(part, place)));
+        self.found.push((directory, TreeNode::new(part, place)));
         self.files.insert((kind, name), first + self.found.len() - 1);
         first + self.found.len() - 1
     }
 
-    /// The innermost directory of the outline that a text is in; the target where none is.
+    /// Returns the innermost directory of the outline that contains a source, or the target.
     fn directory_of(&self, at: Span) -> usize {
         let outer = self.sources.outermost(at);
         let Some(source) = self.sources.get(outer.source) else { return 0 };
@@ -348,12 +348,12 @@ impl<'p> TreePlanter<'p> {
         inside.max_by_key(|(i, node)| (node.part.name.len(), usize::MAX - i)).map_or(0, |(i, _)| i)
     }
 
-    /// The tree, with what was found behind the parts of its directories, and the objects of parts in those of the
-    /// directories that they are in.
+    /// Returns the tree. Inserts the additional nodes after the parts of their directories, and adds the effects
+    /// of parts to their parents.
     fn finish(self) -> BuildTree {
         let Self { mut tree, mut found, .. } = self;
         let last = |name: &str| LAST_STEPS.iter().position(|step| *step == name);
-        // Several directories may end at one place: what is in the innermost comes first.
+        // Several directories may end at the same index; the nodes of the innermost come first.
         found.sort_by_key(|(_, node)| {
             (Reverse(node.part.depth), last(&node.part.name), node.part.name.clone())
         });
@@ -382,7 +382,7 @@ impl<'p> TreePlanter<'p> {
     }
 }
 
-/// What made a resource: the first that wrote its kind.
+/// Returns the step that created a resource: the first one that wrote its kind.
 fn maker(history: &History) -> Option<Cause> {
     let first = |field| history.leaf(&[field]).and_then(|writes| writes.last()).map(|write| write.by.clone());
     first("kind").or_else(|| first("apiVersion"))

@@ -1,6 +1,6 @@
-//! What a target is made of, for programs.
+//! JSON output of the structure of a target.
 //!
-//! Nodes are written one after the other, for trees can be deeper than a stack.
+//! Nodes are written iteratively, since a tree may be deeper than the stack allows.
 
 use serde::Serialize;
 
@@ -45,10 +45,10 @@ struct JsonTreeObject<'t> {
     deleted_by: Option<&'t str>,
 }
 
-/// A JSON object for the target, with those of its parts under `children`; a line for each.
+/// Renders a JSON object for the target with its parts under `children`, one node per line.
 ///
 /// # Errors
-/// None with what a build makes.
+/// Fails if a value has no JSON form, which no build produces.
 pub fn tree_to_json(tree: &BuildTree) -> Result<String> {
     let (mut out, mut open) = (String::new(), 0);
     for (i, node) in tree.nodes.iter().enumerate() {
@@ -62,8 +62,9 @@ pub fn tree_to_json(tree: &BuildTree) -> Result<String> {
         if i > 0 {
             out.push('\n');
         }
-        let text = serde_json::to_string(&json_node(tree, node))
-            .map_err(|error| Diagnostic::error(Code::InvalidValue, format!("this is no JSON: {error}")))?;
+        let text = serde_json::to_string(&json_node(tree, node)).map_err(|error| {
+            Diagnostic::error(Code::InvalidValue, format!("cannot be written as JSON: {error}"))
+        })?;
         let has_parts = tree.nodes.get(i + 1).is_some_and(|next| next.part.depth > node.part.depth);
         if has_parts {
             out.push_str(text.strip_suffix('}').unwrap_or(&text));
@@ -97,7 +98,8 @@ fn json_node<'t>(tree: &'t BuildTree, node: &'t TreeNode) -> JsonNode<'t> {
             deleted_by: object.deleted_by.as_deref(),
         }
     };
-    let is_told = |i: &&usize| part.kind != OutlinePartKind::Target || tree.objects[**i].deleted_by.is_none();
+    let is_listed =
+        |i: &&usize| part.kind != OutlinePartKind::Target || tree.objects[**i].deleted_by.is_none();
     let place = node.place.as_ref();
     let is_changer = matches!(
         part.kind,
@@ -113,7 +115,7 @@ fn json_node<'t>(tree: &'t BuildTree, node: &'t TreeNode) -> JsonNode<'t> {
         column: place.map(|place| place.column),
         commit: part.commit.as_deref(),
         see_above: part.is_repeated,
-        objects: writes.then(|| node.objects.iter().filter(is_told).map(object).collect()),
+        objects: writes.then(|| node.objects.iter().filter(is_listed).map(object).collect()),
         changed: (node.changed > 0 || is_changer).then_some(node.changed),
     }
 }

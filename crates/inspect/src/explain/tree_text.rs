@@ -1,20 +1,20 @@
-//! What a target is made of, for people: a node on each line.
+//! Text output of the structure of a target: one node per line.
 
 use super::tree::{BuildTree, title};
 use smp_text::diagnostic::{counted, escaped, escaped_line};
 
-/// The characters that lines are drawn with.
+/// The characters for drawing the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TreeLines {
-    /// Those for drawing boxes.
+    /// Unicode box-drawing characters.
     #[default]
     Box,
-    /// Those that any terminal has.
+    /// ASCII characters.
     Ascii,
 }
 
 impl TreeLines {
-    /// What stands before a node that others follow, before the last one, and below each of them.
+    /// Returns the prefixes of a node with following siblings and of a last node, and of the lines below each.
     fn strokes(self) -> [&'static str; 4] {
         match self {
             Self::Box => ["├─ ", "└─ ", "│  ", "   "],
@@ -23,33 +23,33 @@ impl TreeLines {
     }
 }
 
-/// Titles that are longer do not move what stands behind others.
+/// The maximum width of titles that determine the column of the descriptions.
 const WIDEST: usize = 60;
 
-/// The tree, and the number of all objects below it.
+/// Renders the tree, followed by the number of objects.
 #[must_use]
 pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
     let [more, last, open, closed] = lines.strokes();
     let is_last = last_ones(tree);
-    // Whether the nodes on the way to the present one are the last in theirs.
-    let mut way: Vec<bool> = Vec::new();
-    let mut told: Vec<(String, String)> = Vec::with_capacity(tree.nodes.len());
+    // For each ancestor of the current node, true if it is the last child.
+    let mut ancestors: Vec<bool> = Vec::new();
+    let mut rows: Vec<(String, String)> = Vec::with_capacity(tree.nodes.len());
     for (node, is_last) in tree.nodes.iter().zip(is_last) {
-        way.truncate(node.part.depth);
+        ancestors.truncate(node.part.depth);
         let mut left = String::new();
-        if let Some((_, above)) = way.split_first() {
+        if let Some((_, above)) = ancestors.split_first() {
             left.extend(above.iter().map(|is_last| if *is_last { closed } else { open }));
             left.push_str(if is_last { last } else { more });
         }
-        way.push(is_last);
+        ancestors.push(is_last);
         left.push_str(&escaped_line(&title(&node.part)));
-        told.push((left, escaped(&tree.told(node)).into_owned()));
+        rows.push((left, escaped(&tree.told(node)).into_owned()));
     }
     let width = |left: &str| left.chars().count();
-    let widths = told.iter().filter(|(_, right)| !right.is_empty()).map(|(left, _)| width(left));
+    let widths = rows.iter().filter(|(_, right)| !right.is_empty()).map(|(left, _)| width(left));
     let column = widths.filter(|width| *width <= WIDEST).max().unwrap_or_default();
     let mut out = String::new();
-    for (left, right) in &told {
+    for (left, right) in &rows {
         out.push_str(left);
         if !right.is_empty() {
             out.extend(std::iter::repeat_n(' ', column.saturating_sub(width(left)) + 2));
@@ -59,14 +59,14 @@ pub fn tree_to_text(tree: &BuildTree, lines: TreeLines) -> String {
     }
     let deleted = match tree.objects.len() - tree.sum() {
         0 => String::new(),
-        deleted => format!(", {deleted} deleted on the way"),
+        deleted => format!(", {deleted} deleted during the build"),
     };
-    out + &format!("\nsum: {}{deleted}\n", counted(tree.sum(), "object"))
+    out + &format!("\ntotal: {}{deleted}\n", counted(tree.sum(), "object"))
 }
 
-/// Whether each node is the last in the one that it is in.
+/// Returns for each node whether it is the last child of its parent.
 fn last_ones(tree: &BuildTree) -> Vec<bool> {
-    // The depths at which there is a node further down, in what is open.
+    // The depths at which a later node exists under the same parent.
     let mut below: Vec<bool> = Vec::new();
     let mut all: Vec<bool> = tree
         .nodes

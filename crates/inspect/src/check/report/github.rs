@@ -1,4 +1,4 @@
-//! For GitHub's workflows.
+//! GitHub workflow commands.
 
 use crate::check::findings::CheckReport;
 use smp_text::diagnostic::{MessageFormat, MessageRenderer};

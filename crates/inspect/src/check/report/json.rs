@@ -1,4 +1,4 @@
-//! For programs: an array of what messages are for programs.
+//! A JSON array of findings.
 
 use crate::check::findings::CheckReport;
 use smp_text::diagnostic::{MessageFormat, MessageRenderer};

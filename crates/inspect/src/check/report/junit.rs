@@ -1,4 +1,4 @@
-//! For servers that run tests: JUnit's XML, a suite for each target and a case for each finding.
+//! JUnit XML for CI servers: a suite for each target and a test case for each finding.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! For comments on changes: a table.
+//! A Markdown table, for comments on pull requests.
 
 use crate::check::findings::{CheckReport, main_place};
 use smp_text::diagnostic::{Diagnostic, MessageRenderer, escaped_markdown, markdown_code};
@@ -8,7 +8,7 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
     if report.findings.is_empty() {
         return out;
     }
-    out.push_str("\n| | where | what | code |\n|---|---|---|---|\n");
+    out.push_str("\n| | location | message | code |\n|---|---|---|---|\n");
     for finding in &report.findings {
         out.push_str(&row(finding, renderer));
     }

@@ -1,4 +1,4 @@
-//! The forms in which a report is told.
+//! The output formats of reports.
 
 mod github;
 mod json;
@@ -13,27 +13,27 @@ use smp_text::diagnostic::MessageRenderer;
 pub use self::text::summary;
 use super::findings::CheckReport;
 
-/// A form of reports.
+/// An output format of reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CheckForm {
-    /// Paragraphs with excerpts.
+    /// Paragraphs with source excerpts.
     #[default]
     Text,
-    /// A line for each: `file:line:column: warning[code]: message`.
+    /// One line per finding: `file:line:column: warning[code]: message`.
     Short,
-    /// A JSON array of findings, each as a message for programs.
+    /// A JSON array of findings.
     Json,
-    /// SARIF 2.1.0: one run.
+    /// SARIF 2.1.0 with a single run.
     Sarif,
-    /// JUnit's XML: a suite for each target.
+    /// JUnit XML with a suite for each target.
     Junit,
-    /// Commands of GitHub's workflows.
+    /// GitHub workflow commands.
     Github,
-    /// A table.
+    /// A Markdown table.
     Markdown,
 }
 
-/// A report in one of its forms, with a line break at its end unless it is empty.
+/// Renders a report. The result ends with a line break unless it is empty.
 #[must_use]
 pub fn render(report: &CheckReport, form: CheckForm, renderer: &MessageRenderer<'_>) -> String {
     match form {

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0 (OASIS), as code scanning reads it: one run, paths relative to the working directory.
+//! SARIF 2.1.0 (OASIS) for code scanning: a single run, with paths relative to the working directory.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
             "results": results,
         }],
     });
-    // Texts and numbers can always be written.
+    // Strings and numbers always serialize.
     escaped_json(&serde_json::to_string_pretty(&log).unwrap_or_default()) + "\n"
 }
 

@@ -1,4 +1,4 @@
-//! A line for each finding, for editors and problem matchers.
+//! One line per finding, for editors and problem matchers.
 
 use crate::check::findings::CheckReport;
 use smp_text::diagnostic::{MessageFormat, MessageRenderer};

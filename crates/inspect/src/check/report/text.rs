@@ -1,4 +1,4 @@
-//! For people.
+//! Text output for terminals.
 
 use crate::check::findings::CheckReport;
 use smp_text::diagnostic::{MessageFormat, MessageRenderer, Severity, counted};
@@ -9,14 +9,14 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
     paragraphs.collect::<Vec<_>>().join("\n")
 }
 
-/// A line on how many findings there are, of which sort, and in how many targets.
+/// Returns a line with the number of findings by severity and the number of targets.
 #[must_use]
 pub fn summary(report: &CheckReport) -> String {
     let count = |severity| report.findings.iter().filter(|one| one.severity() == severity).count();
     let all = report.findings.len();
     let of = counted(report.targets, "target");
     let severities = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")];
-    // Of notes there are hardly ever any.
+    // Notes are rare, so their count is printed only if there are any.
     let counts = severities.map(|(severity, word)| (count(severity), severity, word));
     let counts = counts.iter().filter(|(count, severity, _)| *count > 0 || *severity != Severity::Note);
     let counts: Vec<String> = counts.map(|(count, _, word)| counted(*count, word)).collect();
@@ -24,7 +24,7 @@ pub fn summary(report: &CheckReport) -> String {
         0 => format!("no findings in {of}"),
         _ => format!("{} in {of}: {}", counted(all, "finding"), counts.join(", ")),
     };
-    let left_out = [(report.silenced, "silenced"), (report.known, "in the baseline")];
+    let left_out = [(report.silenced, "suppressed"), (report.known, "in the baseline")];
     let left_out = left_out.iter().filter(|(count, _)| *count > 0);
     left_out.fold(found, |text, (count, what)| format!("{text}, {count} {what}"))
 }

@@ -1,17 +1,20 @@
-//! A deletion of what is not there.
+//! Rule: a patch deletes a field or list entry that does not exist.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::AbsentDeletion,
-    name: "Deletion of what is not there",
+    name: "Deletion of a missing field or entry",
     group: RuleGroup::DoesNothing,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Users,
-    why: "A strategic merge patch that sets a field to null, or deletes an entry of a list by `$patch: delete`, where there \
-          is no such field or entry: often the name is misspelled, and what was to go stays.",
+    why: "A strategic merge patch sets a field to null, or deletes a list entry with `$patch: delete`, but the \
+          target has no such field or entry. Usually the name is misspelled, so the field that was meant to be \
+          removed is still deployed.",
+    suppress: "The patch is shared by several overlays, and only some of their bases have the field.",
+    documentation: "https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/",
     bad: &[
         (
             "kustomization.yaml",

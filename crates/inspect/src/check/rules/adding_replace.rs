@@ -1,17 +1,19 @@
-//! A `replace` of a JSON patch that adds.
+//! Rule: a JSON patch `replace` operation adds a field.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::AddingReplace,
-    name: "Replacement of what is not there",
+    name: "JSON patch replaces a missing field",
     group: RuleGroup::MeansElse,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Each,
-    why: "A JSON patch with `op: replace` whose field is not there. RFC 6902 refuses it; kustomize and the API server add the \
-          field, and when its name is misspelled, nothing reads it.",
+    why: "RFC 6902 requires the target of `op: replace` to exist. kustomize and the API server add the field \
+          instead, so a misspelled path creates a new field and leaves the intended one unchanged.",
+    suppress: "The patch is meant to set the field whether or not it exists. `op: add` says that more clearly.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
     bad: &[
         (
             "kustomization.yaml",

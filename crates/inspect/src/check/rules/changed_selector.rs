@@ -1,4 +1,4 @@
-//! Labels that change what a workload of a base selects.
+//! Rule: an overlay adds labels to the selector of a workload from its base.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
@@ -8,17 +8,20 @@ use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "changed-selector",
-        meaning: "An overlay adds labels to the selector of a workload of its base.",
-        remedy: "Use `labels` with `includeSelectors: false`, and `includeTemplates: true` where Pods shall have them.",
+        meaning: "An overlay adds labels to the selector of a workload in its base.",
+        remedy: "Use `labels` without `includeSelectors`. Set `includeTemplates: true` if Pods need the labels.",
     }),
-    name: "Labels that change selectors",
+    name: "Label added to an immutable selector",
     group: RuleGroup::MeansElse,
     severity: Severity::Warning,
     standing: RuleStanding::Off,
     reach: RuleReach::Each,
-    why: "The selector of a Deployment, StatefulSet, DaemonSet or Job cannot be changed in a cluster: adding `commonLabels`, \
-          or `labels` with `includeSelectors`, to what runs already makes the next apply fail, and changing them later does, \
-          too. Many overlays do so from the beginning, which is why this is off.",
+    why: "The selectors of Deployments, StatefulSets, DaemonSets and Jobs are immutable. If `commonLabels`, or \
+          `labels` with `includeSelectors`, adds a label to a workload that is already running, the next apply \
+          fails. So does every later change of the label. The rule is disabled by default because many overlays \
+          have used these fields since their first deployment.",
+    suppress: "The workload has never been deployed without the label, or is recreated on every deployment.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/labels/",
     bad: &[
         (
             "kustomization.yaml",
@@ -42,10 +45,10 @@ const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name
                           {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n      containers:\n      - \
                           {name: web, image: nginx}\n";
 
-/// The fields that write labels.
+/// The kustomization fields that write labels.
 const FIELDS: [&str; 2] = ["labels", "commonLabels"];
 
-/// The kinds whose selectors cannot be changed.
+/// The kinds with immutable selectors.
 const KINDS: [&str; 5] = ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job"];
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
@@ -61,15 +64,18 @@ fn told(target: &CheckedTarget<'_>, resource: &Resource) -> Option<Diagnostic> {
     let written = labels.iter().find_map(|(label, _)| {
         let first = history.leaf(&[path[0], path[1], path[2], label])?.last()?;
         let by_labels = FIELDS.iter().any(|field| first.by.name().starts_with(field));
-        // The kustomization that lists the workload may give it what it wants.
+        // The kustomization that lists the workload may set any label.
         (by_labels && first.by.at().source != own).then_some(first)
     })?;
     let name = target.sources.get(written.by.at().source).map(|_| written.by.name())?;
     Some(
-        Diagnostic::warning(RULE.code, format!("{name} changes the selector of a workload of a base"))
-            .at(written.by.at())
-            .label(resource.node().span().at_start(), "this workload")
-            .resource(resource.id())
-            .field("spec.selector.matchLabels"),
+        Diagnostic::warning(
+            RULE.code,
+            format!("{name} changes the immutable selector of a workload in a base"),
+        )
+        .at(written.by.at())
+        .label(resource.node().span().at_start(), "workload")
+        .resource(resource.id())
+        .field("spec.selector.matchLabels"),
     )
 }

@@ -1,4 +1,4 @@
-//! A container that has no image.
+//! Rule: a container has no image.
 
 use crate::check::causes::Causes;
 use crate::check::reference::pod_containers;
@@ -12,16 +12,19 @@ pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "container-without-image",
         meaning: "A container has no image.",
-        remedy: "Add the image; if a patch was to change another container, correct its name.",
+        remedy: "Add the image. If a patch was meant to change an existing container, correct the container name in the patch.",
     }),
     name: "Container without an image",
     group: RuleGroup::MeansElse,
     severity: Severity::Error,
     standing: RuleStanding::On,
     reach: RuleReach::BuiltUsers,
-    why: "Most often a patch names a container that is not there: what was to change one adds another, which has only the \
-          fields of the patch. The API server refuses it. In custom resources an operator may fill in an image of its own, \
-          as OpenShift does in a DeploymentConfig: of these, only containers that another file added are told.",
+    why: "The API server rejects a container without an image. Usually a patch misspells a container name: instead \
+          of changing the container, it appends a new one that has only the fields of the patch. An operator may \
+          fill in the image of a custom resource, as OpenShift does for a DeploymentConfig. In custom resources \
+          only containers that come from another file, such as a patch, are reported.",
+    suppress: "A mutating admission webhook fills in the image, as sidecar injectors do.",
+    documentation: "https://kubernetes.io/docs/concepts/containers/images/",
     bad: &[
         (
             "kustomization.yaml",
@@ -58,7 +61,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
                 continue;
             }
             let name = container.node.get("name").and_then(Node::as_str).unwrap_or_default();
-            let finding = Diagnostic::error(RULE.code, format!("the container `{name}` has no image"))
+            let finding = Diagnostic::error(RULE.code, format!("container `{name}` has no image"))
                 .at(container.made_at())
                 .resource(resource.id())
                 .field(&container.field);

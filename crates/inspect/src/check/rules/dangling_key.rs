@@ -1,4 +1,4 @@
-//! A key that a ConfigMap or Secret of the build does not have.
+//! Rule: a reference names a key that a ConfigMap or Secret of the build does not have.
 
 use crate::check::objects::{FoundObject, Objects};
 use crate::check::reference::ObjectReference;
@@ -11,16 +11,19 @@ use smp_text::yaml::{Map, Node, nearest};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "dangling-key",
-        meaning: "A variable of a container, or a file of a volume, comes from a key that its ConfigMap or Secret does not have.",
-        remedy: "Correct the key; the container would not start.",
+        meaning: "An environment variable or volume refers to a missing key of a ConfigMap or Secret.",
+        remedy: "Correct the key, or add it to the ConfigMap or Secret.",
     }),
-    name: "Key that is not there",
+    name: "Reference to a missing key",
     group: RuleGroup::PointsNowhere,
     severity: Severity::Error,
     standing: RuleStanding::On,
     reach: RuleReach::BuiltUsers,
-    why: "The ConfigMap or Secret is in the build, and `key` is none of its keys: the kubelet does not start the container \
-          then, unless the reference is `optional`.",
+    why: "The kubelet does not start a container whose `configMapKeyRef`, `secretKeyRef` or volume item names a \
+          missing key, unless the reference is `optional`. The Pod stays in `CreateContainerConfigError` or \
+          `ContainerCreating`. Only ConfigMaps and Secrets of the build are checked.",
+    suppress: "A controller adds the key to the object in the cluster.",
+    documentation: "https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),
         (
@@ -57,10 +60,10 @@ fn told(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Vec<Diagnosti
     let Some((found, keys)) = (!reference.keys.is_empty()).then(known).flatten() else { return Vec::new() };
     let missing = |(key, field): &(&Node, String)| {
         let wanted = key.as_str().filter(|wanted| !keys.contains(wanted))?;
-        let message = format!("the {} `{}` has no key `{wanted}`", reference.kind, reference.text());
+        let message = format!("{} `{}` has no key `{wanted}`", reference.kind, reference.text());
         let problem = Diagnostic::error(RULE.code, message)
             .at(key.span())
-            .label(found.node().span().at_start(), "it is here")
+            .label(found.node().span().at_start(), "defined here")
             .resource(reference.from.id())
             .field(field);
         Some(match nearest(wanted, &keys) {
@@ -74,7 +77,7 @@ fn told(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Vec<Diagnosti
 /// The type of Secrets into which the API server writes a token.
 const TOKEN: &str = "kubernetes.io/service-account-token";
 
-/// The keys of a ConfigMap or Secret; none for one that gets them from elsewhere.
+/// Returns the keys of a ConfigMap or Secret. Returns none if its content comes from elsewhere.
 fn keys(found: &Resource) -> Option<Vec<&str>> {
     let node = found.node();
     let lists = ["data", "stringData", "binaryData"].map(|field| node.get(field).and_then(Node::as_map));
@@ -84,7 +87,8 @@ fn keys(found: &Resource) -> Option<Vec<&str>> {
     (!keys.is_empty() && !is_token && !is_injected(node)).then_some(keys)
 }
 
-/// Whether a label or an annotation asks somebody to put something into an object, such as the certificates of a cluster.
+/// Returns true if a label or annotation asks a controller to inject data, such as the CA certificates of a
+/// cluster.
 fn is_injected(node: &Node) -> bool {
     let maps =
         ["labels", "annotations"].map(|field| node.get_path(&["metadata", field]).and_then(Node::as_map));

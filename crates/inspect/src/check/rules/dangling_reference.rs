@@ -1,4 +1,4 @@
-//! A name that leads nowhere, and was most likely meant to lead to something of the build.
+//! Rule: a reference names a missing object, and the build has one that was most likely meant.
 
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
@@ -18,20 +18,24 @@ use smp_text::yaml::{Node, nearest};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "dangling-reference",
-        meaning: "A name of an object that is not there, though one much like it is.",
-        remedy: "Correct the name, or the namespace. What is made by somebody else is declared under `check.external` in \
-                 `.smp.yaml`, what a controller makes of an object under `check.controllers`.",
+        meaning: "A reference names an object that is not in the build, but a similar one is.",
+        remedy: "Correct the name or the namespace. Declare objects that are created elsewhere under \
+                 `check.external` in `.smp.yaml`, and objects that a controller creates under `check.controllers`.",
     }),
-    name: "Reference to something else than is there",
+    name: "Misspelled reference",
     group: RuleGroup::PointsNowhere,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::BuiltUsers,
-    why: "A ConfigMap, Secret, ServiceAccount, PersistentVolumeClaim, Service, Role or scaled workload that is named and is \
-          not in the build, while the build has one that is called much alike, has one of that name in another namespace, \
-          or has what is scaled under that name as another kind. Names that objects had before prefixes, suffixes and hashes \
-          were added count as well: a misspelled name gets none of these. Names of which nothing in the build is like, and \
-          those in a namespace of which the build has nothing, are told by `external-reference`.",
+    why: "Pods wait forever for a ConfigMap, Secret, ServiceAccount or PersistentVolumeClaim that does not exist, \
+          and a HorizontalPodAutoscaler with a wrong target does not scale. The rule reports a reference if the \
+          build has an object with a similar name, one with the same name in another namespace, or a scalable \
+          workload of that name with another kind. Names from before prefixes, suffixes and hashes were applied \
+          count as well, because kustomize does not update a misspelled reference. References that resemble nothing \
+          in the build, and those into other namespaces, are reported by `external-reference`.",
+    suppress: "The object really exists under this name outside of the build. Declare it under `check.external` \
+               instead of suppressing each finding.",
+    documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml, map.yaml]\n"),
         (
@@ -54,10 +58,10 @@ pub(in crate::check) static RULE: Rule = Rule {
 };
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
-    missing(target).filter_map(|(reference, meant)| Some(told(reference, &meant?))).collect()
+    missing(target).filter_map(|(reference, meant)| Some(finding(reference, &meant?))).collect()
 }
 
-/// The references that lead to nothing that is known, each with what was most likely meant.
+/// Returns the unresolved references, each with the object that was most likely meant.
 pub(super) fn missing<'t, 'c>(
     target: &'t CheckedTarget<'c>,
 ) -> impl Iterator<Item = (&'t ObjectReference<'c>, Option<Meant>)> {
@@ -66,21 +70,21 @@ pub(super) fn missing<'t, 'c>(
     missing.map(|reference| (reference, meant(reference, &names.objects)))
 }
 
-/// Returns whether a reference leads to nothing that is known.
+/// Returns true if a reference resolves to nothing that is known.
 fn is_missing(reference: &ObjectReference<'_>, objects: &Objects<'_>, target: &CheckedTarget<'_>) -> bool {
     is_absent(reference, objects)
         && externals_of(reference, target).next().is_none()
         && !is_claimed(reference, objects)
 }
 
-/// Returns whether neither the build nor every cluster has the object of a reference.
+/// Returns true if neither the build nor every cluster has the object of a reference.
 fn is_absent(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
     let (kind, name) = (reference.kind.as_str(), reference.text());
     let namespace = if is_cluster_wide(kind) { "" } else { &reference.namespace };
     matches!(objects.find(kind, namespace, name), FoundObject::Absent) && !is_everywhere(kind, name)
 }
 
-/// Returns the declarations of external objects that a reference leads to.
+/// Returns the declarations of external objects that match a reference.
 fn externals_of<'c>(
     reference: &ObjectReference<'_>,
     target: &CheckedTarget<'c>,
@@ -89,7 +93,7 @@ fn externals_of<'c>(
     all.filter(|external| external.is(&reference.kind, &reference.namespace, reference.text()))
 }
 
-/// Returns where the external objects are declared that references of a target lead to.
+/// Returns the locations of the external declarations that references of a target use.
 pub(in crate::check) fn used_externals(target: &CheckedTarget<'_>) -> FxHashSet<Span> {
     if target.outside.external.is_empty() {
         return FxHashSet::default();
@@ -99,12 +103,12 @@ pub(in crate::check) fn used_externals(target: &CheckedTarget<'_>) -> FxHashSet<
     absent.flat_map(|reference| externals_of(reference, target)).map(|external| external.at).collect()
 }
 
-/// Whether kinds that are named are outside of namespaces.
+/// Returns true if a kind is cluster-scoped.
 fn is_cluster_wide(kind: &str) -> bool {
     matches!(kind, "ClusterRole")
 }
 
-/// Whether a StatefulSet makes a claim of that name for one of its Pods.
+/// Returns true if a StatefulSet creates a claim with that name for one of its Pods.
 fn is_claimed(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
     reference.kind == "PersistentVolumeClaim"
         && objects
@@ -112,24 +116,24 @@ fn is_claimed(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> bool {
             .any(|set| reference.text().contains(set.as_str()))
 }
 
-/// What was most likely meant.
+/// The difference between a reference and the object that was most likely meant.
 pub(super) enum Meant {
-    /// One that is called much alike.
+    /// An object has a similar name.
     Name(SmolStr),
-    /// The one of that name in another namespace.
+    /// An object with this name is in another namespace.
     Namespace(SmolStr),
-    /// The one of that name and another kind.
+    /// An object with this name has another kind.
     Kind(&'static str),
 }
 
 const DEFAULT_NAMESPACE: &str = "default";
-/// The kinds that are scaled.
+/// The kinds that can be scaled.
 const SCALED: [&str; 4] = ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController"];
 
-/// What was most likely meant; none where nothing in the build is like it.
+/// Returns what was most likely meant, or none if nothing in the build is similar.
 fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<Meant> {
     let (kind, namespace, name) = (reference.kind.as_str(), reference.namespace.as_str(), reference.text());
-    // Where nobody says a namespace, objects of the default one are meant as well.
+    // Without a stated namespace, objects in the default namespace are candidates, too.
     let default = Some(DEFAULT_NAMESPACE).filter(|_| namespace.is_empty() && !is_cluster_wide(kind));
     let own = if is_cluster_wide(kind) { "" } else { namespace };
     let mut namespaces = [own].into_iter().chain(default);
@@ -145,27 +149,29 @@ fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<Meant
     if let Some(other) = other_kind(reference, objects) {
         return Some(Meant::Kind(other));
     }
-    // What is misspelled was not renamed with what it means. A name that something had is not misspelled.
+    // A misspelled reference was not renamed together with its object. A reference that equals a former name is
+    // not misspelled.
     let former = namespaces.find_map(|namespace| objects.similar_former(kind, namespace, name));
     let moved = || objects.similar_moved(kind, namespace, name);
     let is_said = reference.beside.namespace.is_some();
     former.or_else(|| is_said.then(moved).flatten()).map(Meant::Name)
 }
 
-/// The namespace that was most likely meant, if the one that is looked in is of this build or nearly so: whatever is in
-/// others is made elsewhere.
+/// Returns the namespace that was most likely meant, if the stated namespace is part of this build or resembles
+/// one that is. Objects in other namespaces are created elsewhere.
 fn elsewhere(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<SmolStr> {
     let (kind, name) = (reference.kind.as_str(), reference.text());
     let now = objects.namespaces_of(kind, name);
     let former = objects.former_namespaces_of(kind, name);
-    // What is said nowhere moved with the object that has the reference.
+    // An implicit namespace moved together with the object that has the reference.
     let former = former.iter().filter(|_| reference.beside.namespace.is_some());
     let near = now.iter().chain(former).find(|known| is_slip(&reference.namespace, known));
     let first = || now.first().filter(|_| objects.has_namespace(&reference.namespace));
     near.or_else(first).cloned()
 }
 
-/// The kind of the object of that name that can be scaled, where the one that is said cannot, or is not there.
+/// Returns the kind of a scalable object with that name, if the stated kind cannot be scaled or has no such
+/// object.
 fn other_kind(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<&'static str> {
     let kind = reference.kind.as_str();
     let is_scaled = SCALED.contains(&kind) || nearest(kind, &SCALED).is_some();
@@ -176,26 +182,26 @@ fn other_kind(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<
     SCALED.into_iter().find(is_built).filter(|_| is_scaled)
 }
 
-fn told(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
+fn finding(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
     let (kind, name) = (&reference.kind, reference.text());
     let help = match meant {
         Meant::Name(near) => format!("did you mean `{near}`?"),
         Meant::Namespace(namespace) => {
             format!(
-                "the one of that name is in the namespace {namespace}, and this one is looked for in {}",
+                "an object with this name is in namespace {namespace}, but the reference points to namespace {}",
                 reference.namespace
             )
         }
-        Meant::Kind(kind) => format!("the one of that name is a {kind}"),
+        Meant::Kind(kind) => format!("the object with this name is a {kind}"),
     };
-    Diagnostic::warning(RULE.code, format!("there is no {kind} `{name}` in the build"))
+    Diagnostic::warning(RULE.code, format!("{kind} `{name}` is not in the build"))
         .at(Causes::written_at(reference.from, wrong(reference, meant)))
         .resource(reference.from.id())
         .field(&reference.field)
         .help(help)
 }
 
-/// What of a reference is wrong: the name, or what is said beside it.
+/// Returns the part of a reference to correct: the name, or the namespace or kind next to it.
 fn wrong<'n>(reference: &ObjectReference<'n>, meant: &Meant) -> &'n Node {
     let beside = match meant {
         Meant::Name(_) => None,

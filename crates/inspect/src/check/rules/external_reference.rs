@@ -1,4 +1,4 @@
-//! A name that nothing in the build has.
+//! Rule: a reference resembles nothing in the build.
 
 use super::dangling_reference::missing;
 use crate::check::causes::Causes;
@@ -9,16 +9,20 @@ use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "external-reference",
-        meaning: "A name of an object that is not in the build, and of which nothing there is like.",
+        meaning: "A reference names an object that is not in the build.",
         remedy: "Add the object, or declare it under `check.external` in `.smp.yaml`.",
     }),
-    name: "Reference to something outside",
+    name: "Reference to an object outside the build",
     group: RuleGroup::PointsNowhere,
     severity: Severity::Warning,
     standing: RuleStanding::Off,
     reach: RuleReach::BuiltUsers,
-    why: "Secrets above all are often made outside of a build, so this is off. Who declares all that comes from elsewhere \
-          in `.smp.yaml` can select it, and is told of every name that leads nowhere.",
+    why: "A Pod does not start until the ConfigMaps, Secrets and claims that it uses exist. The rule is disabled by \
+          default because Secrets in particular are often created outside of the build. If all external objects are \
+          declared under `check.external`, it reports every reference that cannot be resolved.",
+    suppress: "The object is created once, by hand or by another repository, and is not worth a declaration under \
+               `check.external`.",
+    documentation: "https://kubernetes.io/docs/concepts/configuration/secret/",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml]\n"),
         (
@@ -41,13 +45,13 @@ pub(in crate::check) static RULE: Rule = Rule {
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let outside = missing(target).filter(|(_, meant)| meant.is_none());
-    let told = outside.map(|(reference, _)| {
-        let message = format!("there is no {} `{}` in the build", reference.kind, reference.text());
+    let findings = outside.map(|(reference, _)| {
+        let message = format!("{} `{}` is not in the build", reference.kind, reference.text());
         Diagnostic::warning(RULE.code, message)
             .at(Causes::written_at(reference.from, reference.name))
             .resource(reference.from.id())
             .field(&reference.field)
-            .help("declare it under `check.external` in .smp.yaml if somebody else makes it")
+            .help("add the object, or declare it under `check.external` in .smp.yaml if it is created elsewhere")
     });
-    told.collect()
+    findings.collect()
 }

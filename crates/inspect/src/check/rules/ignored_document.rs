@@ -1,17 +1,19 @@
-//! A document of a kustomization file that nobody reads.
+//! Rule: a kustomization file has a second document.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::IgnoredDocument,
-    name: "Second document of a kustomization",
+    name: "Second document in a kustomization",
     group: RuleGroup::DoesNothing,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Each,
-    why: "A kustomization is the first document of its file. What stands behind a `---` is not read at all: not by \
-          kustomize, and not here.",
+    why: "kustomize reads only the first document of a kustomization file. Resources, patches or images after a \
+          `---` are silently not deployed.",
+    suppress: "Another program reads the second document.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/",
     bad: &[("kustomization.yaml", "resources: [map.yaml]\n---\nnamePrefix: dev-\n"), ("map.yaml", MAP)],
     good: &[("kustomization.yaml", "resources: [map.yaml]\nnamePrefix: dev-\n"), ("map.yaml", MAP)],
     finder: Finder::Build,

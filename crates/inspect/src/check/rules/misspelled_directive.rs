@@ -1,4 +1,4 @@
-//! A directive that has become a field of the object.
+//! Rule: a patch directive ends up as a field of the object.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use crate::check::target::CheckedTarget;
@@ -11,17 +11,20 @@ use smp_text::yaml::nearest;
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "misspelled-directive",
-        meaning: "A directive of patches that is misspelled, or stands where nothing is merged, and so is a field of the \
+        meaning: "A patch directive is misspelled, or is used where nothing is merged, and becomes a field of the \
                   object.",
-        remedy: "Correct its spelling, or write out the value: as it is, nothing is deleted or replaced.",
+        remedy: "Correct the spelling, or write the complete value instead of using a directive.",
     }),
-    name: "Directive that is a field",
+    name: "Patch directive left in the object",
     group: RuleGroup::MeansElse,
     severity: Severity::Error,
     standing: RuleStanding::On,
     reach: RuleReach::Each,
-    why: "Directives of strategic merge patches are `$patch`, `$patchMergeKey`, `$retainKeys`, `$setElementOrder/FIELD` and \
-          `$deleteFromPrimitiveList/FIELD`. One that is misspelled reaches the object as a field.",
+    why: "The valid directives of strategic merge patches are `$patch`, `$patchMergeKey`, `$retainKeys`, \
+          `$setElementOrder/FIELD` and `$deleteFromPrimitiveList/FIELD`. Anything else is merged as an ordinary \
+          field: nothing is deleted or replaced, and the API server rejects or drops the unknown field.",
+    suppress: "A custom resource has a field with this name.",
+    documentation: "https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/",
     bad: &[
         (
             "kustomization.yaml",
@@ -53,15 +56,17 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
             let Some(key) = visit.entry.map(|entry| &entry.key) else { return };
             let name = key.text.as_str();
             let Some(meant) = meant(name) else { return };
-            let told = |message: String| {
+            let finding = |message: String| {
                 let error = Diagnostic::error(RULE.code, message).at(key.meta.span);
                 error.resource(resource.id()).field(visit.path())
             };
             found.push(if meant == name {
-                told(format!("`{name}` is left in the object: it stands where nothing is merged"))
-                    .help("write out the whole value as it shall be, or give the kind a schema")
+                finding(format!(
+                    "directive `{name}` is left in the object: no merge takes place at this field"
+                ))
+                .help("write the complete value, or provide a schema for the kind")
             } else {
-                told(format!("`{name}` is no directive, and becomes a field"))
+                finding(format!("`{name}` is not a patch directive and becomes a field"))
                     .help(format!("did you mean `{meant}`?"))
                     .certain_fix(key.meta.span, meant)
             });
@@ -70,7 +75,7 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     found
 }
 
-/// The directive that a field is, or is a misspelling of.
+/// Returns the directive that a field name is, or is a misspelling of.
 pub(in crate::check) fn meant(field: &str) -> Option<String> {
     let (word, rest) = field.split_once('/').map_or((field, ""), |(word, _)| (word, &field[word.len()..]));
     let meant = word.strip_prefix('$').and_then(|_| nearest(word, &DIRECTIVES))?;

@@ -1,4 +1,4 @@
-//! The rules, a file for each.
+//! The lint rules, one file each.
 
 pub(super) mod absent_deletion;
 pub(super) mod adding_replace;

@@ -1,4 +1,4 @@
-//! An entry of a kustomization that changes nothing.
+//! Rule: an entry of a kustomization changes nothing.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -12,18 +12,21 @@ use smp_text::source::Span;
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "no-effect",
-        meaning: "An entry of a kustomization, or a patch, that changes nothing.",
-        remedy: "Remove it, or correct what it says: all that it sets has these values without it.",
+        meaning: "A patch or another entry of a kustomization changes nothing.",
+        remedy: "Remove the entry, or correct its values.",
     }),
-    name: "Entry that changes nothing",
+    name: "Entry without effect",
     group: RuleGroup::DoesNothing,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Entry,
-    why: "An entry of `images`, `replicas`, `replacements`, `labels`, `commonLabels` or `commonAnnotations`, or a patch, \
-          that finds its target and writes what is there already. It looks as if it decided something. An entry of a \
-          component or base is only told when it does nothing in all targets that were looked at, and a JSON patch never that \
-          holds a `test`: it guards what it was made for.",
+    why: "A patch, or an entry of `images`, `replicas`, `replacements`, `labels`, `commonLabels` or \
+          `commonAnnotations`, matches its target but writes values that are already there. Readers believe that \
+          the entry decides the value. When the base changes, the entry silently starts to override it. An entry of \
+          a base or component is reported only if it has no effect in any checked target. JSON patches with a \
+          `test` operation are never reported, because the test is a guard.",
+    suppress: "The entry pins a value on purpose, so that a later change of the base does not take effect.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
     bad: &[
         (
             "kustomization.yaml",
@@ -43,7 +46,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     finder: Finder::Target(find),
 };
 
-/// The fields whose entries are looked at.
+/// The fields whose entries are checked.
 const FIELDS: [&str; 9] = [
     "images",
     "replicas",
@@ -56,7 +59,7 @@ const FIELDS: [&str; 9] = [
     "patchesJson6902",
 ];
 
-/// An entry: the place that is told, and its name.
+/// An entry: the location that is reported, and its name.
 type EntryKey = (Span, SmolStr);
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
@@ -86,13 +89,13 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     });
     let idle = idle.filter(|(places, name)| told.insert((places[0], name.clone())));
     idle.map(|(places, name)| {
-        let message = format!("{name} changes nothing: what it sets is so already");
-        Diagnostic::warning(RULE.code, message).at(places[0]).help("remove it, or correct what it says")
+        let message = format!("{name} changes nothing: all its values are already set");
+        Diagnostic::warning(RULE.code, message).at(places[0]).help("remove the entry, or correct its values")
     })
     .collect()
 }
 
-/// The entries of a step, each with the places that it may be known by, the one that is told first.
+/// Returns the entries of a step, each with its possible locations; the first one is reported.
 fn entries(writer: &Writer) -> Vec<(Vec<Span>, SmolStr)> {
     let field = writer.name.split('[').next().unwrap_or_default();
     if writer.at.is_none() || !FIELDS.contains(&field) {
@@ -112,19 +115,19 @@ fn key(cause: &Cause) -> EntryKey {
     (cause.at(), cause.name().clone())
 }
 
-/// Whether a step is a patch: one that names entries of a list moves them, whatever it says of them.
+/// Returns true if a step is a patch. A patch that names list entries also moves them.
 fn is_patch(step: &Writer) -> bool {
     step.name.starts_with("patches")
 }
 
-/// All that a step may be known by.
+/// Returns all keys by which a step may be recorded.
 fn keys(step: &Writer) -> impl Iterator<Item = EntryKey> {
     entries(step)
         .into_iter()
         .flat_map(|(places, name)| places.into_iter().map(move |place| (place, name.clone())))
 }
 
-/// Whether entries of a list that came from one text stand in another order than there.
+/// Returns true if list entries from one source are in a different order than in that source.
 fn is_reordered(known: &KnownValue) -> bool {
     let is_before_last = |entries: &[(Span, KnownValue)]| {
         let mut last = FxHashMap::default();
@@ -135,14 +138,14 @@ fn is_reordered(known: &KnownValue) -> bool {
         || known.children().any(is_reordered)
 }
 
-/// Where the first value of something was written first.
+/// Returns the location where the first value in a subtree was first written.
 fn origin(known: &KnownValue) -> Option<Span> {
     known.leaves().find_map(|writes| writes.last().map(|first| first.at).filter(|at| !at.is_none()))
 }
 
-/// Takes note of what had an effect on the values of a resource.
+/// Records the entries that had an effect on the values of a resource.
 fn note(history: &History, effective: &mut FxHashSet<EntryKey>) {
-    // A patch that tests something keeps a target from being built when that does not hold.
+    // A patch with a `test` operation fails the build if the test fails.
     effective.extend(history.guards().map(|guard| key(&Cause::of(guard))));
     effective.extend(history.removed().iter().map(|removed| key(&removed.by)));
     history.removed().iter().for_each(|removed| values(&removed.value, effective));

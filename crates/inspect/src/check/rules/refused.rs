@@ -1,4 +1,4 @@
-//! What an API server would refuse: a rule for each that `validate` has.
+//! Rules for objects that the API server rejects, one for each validation rule.
 
 use std::cell::LazyCell;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ use smp_validate::{
     WRONG_TYPE,
 };
 
-/// The rules of `validate`, as `check` lists them.
+/// The validation rules, as `check` lists them.
 pub(in crate::check) static RULES: LazyLock<Vec<Rule>> =
     LazyLock::new(|| VALIDATION_RULES.iter().copied().map(rule).collect());
 
@@ -38,13 +38,15 @@ fn rule(of: &'static ValidationRule) -> Rule {
         standing: RuleStanding::On,
         reach: if of.may_be_partial { RuleReach::BuiltUsers } else { RuleReach::Users },
         why: of.why,
+        suppress: of.suppress,
+        documentation: of.documentation,
         bad: &[],
         good: &[],
         finder: Finder::Validation(of),
     }
 }
 
-/// What the objects of a target violate.
+/// Returns the violations in the objects of a target.
 pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptions) -> Vec<Diagnostic> {
     let CheckedTarget { schema, sources, .. } = *target;
     let judgement = ObjectJudgement { schema, sources, options, unfinished: Unfinished::Spared };
@@ -55,10 +57,10 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
     let violations =
         target.built.resources.as_slice().par_iter().map(|resource| judgement.violations(resource));
     for (resource, violations) in target.resources().zip(violations.collect::<Vec<_>>()) {
-        // Where there is nothing to say, nobody looks.
+        // Computed only if there is a violation.
         let values = LazyCell::new(|| ResourceValues::of(target, resource));
-        let told = violations.into_iter().filter(|violation| !is_told_elsewhere(violation));
-        found.extend(told.map(|violation| {
+        let reported = violations.into_iter().filter(|violation| !has_better_rule(violation));
+        found.extend(reported.map(|violation| {
             let (rule, at, path) = (violation.rule, violation.at, violation.path.clone());
             let finding = violation.into_diagnostic();
             let finding = if rule == WRONG_TYPE || rule == NULL_VALUE {
@@ -74,10 +76,10 @@ pub(in crate::check) fn find(target: &CheckedTarget<'_>, options: &ValidateOptio
     patterns_once(found)
 }
 
-/// The values of a resource by where they stand, with their types.
+/// The values of a resource by location, with their types.
 struct ResourceValues<'c> {
     scalars: FxHashMap<Span, PlainScalar<'c>>,
-    /// The maps that have a field, by where its key stands.
+    /// The maps by the location of their keys.
     fields: FxHashMap<Span, (&'c Entry, &'c Map, Cursor<'c>)>,
 }
 
@@ -96,7 +98,8 @@ impl<'c> ResourceValues<'c> {
         Self { scalars, fields }
     }
 
-    /// A finding on the type of a value with what mends it, or what it is in truth.
+    /// Adds a fix to a finding about a type, or replaces the finding by one that explains how YAML reads the
+    /// value.
     fn retyped(&self, finding: Diagnostic, at: Span, quoting: &Quoting<'_, '_>) -> Diagnostic {
         match self.scalars.get(&at) {
             Some(plain) => plain.surprise(quoting).unwrap_or_else(|| plain.quoted(finding, quoting)),
@@ -104,8 +107,8 @@ impl<'c> ResourceValues<'c> {
         }
     }
 
-    /// A finding on an unknown field with its name, where a field of the same letters is the only one, and is not
-    /// there.
+    /// Adds a fix to a finding about an unknown field, if exactly one field differs only in case and is not set
+    /// yet.
     fn respelled(&self, finding: Diagnostic, at: Span, target: &CheckedTarget<'_>) -> Diagnostic {
         let known = || {
             let (entry, map, cursor) = self.fields.get(&at)?;
@@ -124,8 +127,8 @@ impl<'c> ResourceValues<'c> {
     }
 }
 
-/// Whether another rule tells it better.
-fn is_told_elsewhere(violation: &Violation) -> bool {
+/// Returns true if another rule reports the violation more precisely.
+fn has_better_rule(violation: &Violation) -> bool {
     let is_directive = || match violation.path.elements().last() {
         Some(PathElement::Field(name)) => misspelled_directive::meant(name).is_some(),
         _ => false,

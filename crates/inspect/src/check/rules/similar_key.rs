@@ -1,4 +1,4 @@
-//! An entry that a patch appends, though one that is called much alike is there.
+//! Rule: a patch appends a list entry whose name resembles an existing one.
 
 use crate::check::names::is_slip;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
@@ -11,16 +11,19 @@ use smp_text::yaml::{Node, Value};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "similar-key",
-        meaning: "A patch appends an entry to a list that has one which is called much alike.",
-        remedy: "Correct the name, if the entry that is there was meant.",
+        meaning: "A patch appends a list entry whose name is similar to an existing one.",
+        remedy: "Correct the name if the patch was meant to change the existing entry.",
     }),
-    name: "Entry appended beside a similar one",
+    name: "Similar list entry appended",
     group: RuleGroup::MeansElse,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Each,
-    why: "Strategic merge patches find entries of lists by their `name`. One that is misspelled finds none, and the entry is \
-          added as a new one: two containers run where one was to be changed.",
+    why: "Strategic merge patches match list entries by `name`. A misspelled name matches nothing, so the patch \
+          appends a new entry: two containers run instead of one changed container, or an environment variable \
+          keeps its old value.",
+    suppress: "Both entries are intended, such as `web` and `web2`.",
+    documentation: "https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/",
     bad: &[
         (
             "kustomization.yaml",
@@ -46,7 +49,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     finder: Finder::Target(find),
 };
 
-/// What tells entries apart.
+/// The merge key.
 const KEY: &str = "name";
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
@@ -81,7 +84,7 @@ fn value(node: &Node, known: &KnownValue, resource: &Resource, found: &mut Vec<D
     }
 }
 
-/// Whether the name of an entry was first written by a patch; none for one without.
+/// Returns true if a patch first wrote the name of an entry; none for an entry without a name.
 fn is_from_patch(entry: &KnownValue) -> Option<bool> {
     let KnownValue::Map(fields) = entry else { return None };
     let (_, name) = fields.iter().find(|(name, _)| name == KEY)?;
@@ -89,7 +92,7 @@ fn is_from_patch(entry: &KnownValue) -> Option<bool> {
     writes.last().map(|first| first.by.name().starts_with("patches"))
 }
 
-/// How long a list may be of which each entry is compared with each.
+/// The maximum length of a list whose entries are compared with each other.
 const COMPARED: usize = 64;
 
 fn appended(names: &[(&Node, bool)], resource: &Resource) -> Vec<Diagnostic> {
@@ -97,17 +100,20 @@ fn appended(names: &[(&Node, bool)], resource: &Resource) -> Vec<Diagnostic> {
     if new.is_empty() || names.len() > COMPARED {
         return Vec::new();
     }
-    let told = |(name, _): &(&Node, bool)| {
+    let finding = |(name, _): &(&Node, bool)| {
         let text = name.as_str()?;
         let (near, _) =
             old.iter().find(|(known, _)| known.as_str().is_some_and(|known| is_slip(text, known)))?;
         Some(
-            Diagnostic::warning(RULE.code, format!("the patch adds `{text}` beside `{}`", near.as_str()?))
-                .at(name.span())
-                .label(near.span(), "this is there")
-                .resource(resource.id())
-                .help("entries are found by their names: correct it if this one was meant"),
+            Diagnostic::warning(
+                RULE.code,
+                format!("the patch appends `{text}`, which is similar to the existing `{}`", near.as_str()?),
+            )
+            .at(name.span())
+            .label(near.span(), "existing entry")
+            .resource(resource.id())
+            .help("correct the name if the patch was meant to change the existing entry"),
         )
     };
-    new.iter().filter_map(told).collect()
+    new.iter().filter_map(finding).collect()
 }

@@ -1,18 +1,21 @@
-//! An entry of `images` that no image is meant by.
+//! Rule: an entry of `images` matches no image.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnmatchedImage,
-    name: "Image entry without an image",
+    name: "Image entry matches no image",
     group: RuleGroup::DoesNothing,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Entry,
-    why: "An entry of `images` changes the images whose name it has. One that no container has changes nothing: the tag \
-          that it pins is not what is deployed. The name is the one in the manifests, with its registry and without tag. \
-          An entry of a component or base is only told when it does nothing in all targets that were looked at.",
+    why: "The tag or digest in the entry is not deployed, because no container uses an image with that name. `name` \
+          must equal the image name in the manifests, including the registry and without the tag. An entry of a \
+          base or component is reported only if it matches nothing in any checked target.",
+    suppress: "A tool such as an image updater maintains the list, and some of its images are not deployed by every \
+               target.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/images/",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml]\nimages:\n- name: ngnix\n  newTag: \"1.29\"\n"),
         (

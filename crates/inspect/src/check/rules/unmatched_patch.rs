@@ -1,18 +1,20 @@
-//! A patch whose target selects nothing.
+//! Rule: the target of a patch selects no resource.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnmatchedPatch,
-    name: "Patch without a target",
+    name: "Patch target matches no resource",
     group: RuleGroup::DoesNothing,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Entry,
-    why: "A patch whose `target` selects no resource, or that is empty, changes nothing, and kustomize says nothing of it. \
-          Names are those that resources have when the patch is applied: before the prefix of this kustomization, after \
-          those of its bases.",
+    why: "kustomize silently skips a patch whose `target` selects no resource, and a patch that is empty, so the \
+          change is never deployed. `target` uses the names at the time the patch is applied: with the prefixes and \
+          suffixes of its bases, but without those of this kustomization.",
+    suppress: "The patch is shared, and only some of the kustomizations that use it have a matching resource.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/patches/",
     bad: &[
         (
             "kustomization.yaml",

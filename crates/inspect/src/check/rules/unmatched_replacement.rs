@@ -1,17 +1,19 @@
-//! A replacement that finds nothing to write to.
+//! Rule: a target of a replacement selects nothing.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnmatchedReplacement,
-    name: "Replacement without a target",
+    name: "Replacement target matches nothing",
     group: RuleGroup::DoesNothing,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Entry,
-    why: "A target of a replacement whose `select` fits no resource, or a field that is not there, gets no value: what was \
-          to be filled in stays as it is.",
+    why: "If `select` matches no resource, or the field does not exist, the replacement writes nothing and the \
+          placeholder value in the manifest is deployed.",
+    suppress: "The replacement is shared, and only some of the kustomizations that use it have a matching target.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/replacements/",
     bad: &[
         (
             "kustomization.yaml",

@@ -1,4 +1,4 @@
-//! A selector that no Pod of the build has the labels of.
+//! Rule: a selector matches no Pod of the build, but nearly does.
 
 use crate::check::causes::Causes;
 use crate::check::objects::namespace_of;
@@ -12,19 +12,22 @@ use smp_text::yaml::{Node, nearest};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "unmatched-selector",
-        meaning: "The selector of a Service or PodDisruptionBudget fits no Pod of the build, though one nearly has its labels.",
-        remedy: "Correct the selector, or the labels of the Pods.",
+        meaning: "The selector of a Service or PodDisruptionBudget matches no Pod of the build, but nearly matches one.",
+        remedy: "Correct the selector or the Pod labels.",
     }),
-    name: "Selector without Pods",
+    name: "Selector matches no Pod",
     group: RuleGroup::PointsNowhere,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::BuiltUsers,
-    why: "Some workload of the same namespace has all labels of the selector but one, and none has all of them: the Service \
-          gets no endpoints. Of a selector of one label some workload has nearly the value, or the value under another key. \
-          Selectors of which no workload has anything are taken for those of Pods from elsewhere, and labels that \
-          controllers give to Pods, such as `statefulset.kubernetes.io/pod-name`, or programs to their own when one is \
-          elected, are not looked at.",
+    why: "A Service whose selector matches no Pod has no endpoints: every connection fails. A PodDisruptionBudget \
+          without Pods protects nothing during a drain. The rule reports a selector if a workload in the same \
+          namespace has all of its labels except one. For a selector with a single label, some workload must have a \
+          similar value, or the same value under another key. Selectors that resemble no workload are assumed to \
+          select Pods from elsewhere. Labels that controllers or leader election set on running Pods, such as \
+          `statefulset.kubernetes.io/pod-name`, are ignored.",
+    suppress: "The Pods are created outside of the build, or a controller labels them.",
+    documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/",
     bad: &[
         ("kustomization.yaml", "resources: [pod.yaml, service.yaml]\n"),
         (
@@ -52,7 +55,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     finder: Finder::Target(find),
 };
 
-/// A selector: the map of its labels, and where it is.
+/// Returns the map of labels of a selector and its field path.
 fn selector(resource: &Resource) -> Option<(&Node, &'static str)> {
     let node = resource.node();
     let (path, shown): (&[&str], _) = match resource.id().gvk.kind.as_str() {
@@ -67,7 +70,7 @@ fn selector(resource: &Resource) -> Option<(&Node, &'static str)> {
     Some((labels, shown))
 }
 
-/// Labels that controllers give to Pods; no template has them.
+/// Labels that controllers set on Pods; no template has them.
 const CONTROLLERS: [&str; 7] = [
     "apps.kubernetes.io/pod-index",
     "controller-revision-hash",
@@ -82,15 +85,15 @@ fn is_of_controller(key: &str) -> bool {
     CONTROLLERS.contains(&key) || key.starts_with("batch.kubernetes.io/")
 }
 
-/// What programs label their own Pods with when they have elected one of them.
+/// Values with which programs label their own Pods after leader election.
 const ROLES: [&str; 6] = ["leader", "master", "primary", "replica", "active", "standby"];
 
-/// Whether programs label their own Pods so: with a role, or with whether they have it under a key that no template has,
-/// such as `vault-active: "true"`.
+/// Returns true if a label looks like a result of leader election: a role, or a boolean under a key that no
+/// template has, such as `vault-active: "true"`.
 fn is_elected((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
-    let is_told = || labels.is_some_and(|labels| labels.get(key).is_some());
+    let has_key = || labels.is_some_and(|labels| labels.get(key).is_some());
     match value.as_str() {
-        Some("true" | "false") => !is_told(),
+        Some("true" | "false") => !has_key(),
         Some(value) => ROLES.contains(&value),
         None => false,
     }
@@ -98,10 +101,10 @@ fn is_elected((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let (workloads, causes) = (Workloads::of(target.resources()), Causes::new(target.sources));
-    target.resources().filter_map(|resource| told(resource, &workloads, &causes)).collect()
+    target.resources().filter_map(|resource| check(resource, &workloads, &causes)).collect()
 }
 
-fn told(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> Option<Diagnostic> {
+fn check(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> Option<Diagnostic> {
     let (selector, field) = selector(resource)?;
     let wanted: Vec<_> = selector.as_map()?.iter().filter(|(key, _)| !is_of_controller(key)).collect();
     let namespace = namespace_of(resource.id());
@@ -109,7 +112,7 @@ fn told(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> 
     if best + 1 != wanted.len() {
         return None;
     }
-    // One label that is alone says little: some Pods must have nearly the same.
+    // A single label is weak evidence: some Pods must have nearly the same one.
     let alike = || workloads.any(namespace, |labels| is_alike(wanted[0], labels));
     let (labels, workload) = if best == 0 { alike()? } else { nearest };
     let (key, value) = *wanted.iter().find(|pair| !has(labels, **pair))?;
@@ -118,18 +121,19 @@ fn told(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> 
     }
     let message = format!("no Pod of the build has the label `{key}: {}`", value.scalar_text()?);
     let at = labels.and_then(|labels| labels.get(key)).or(labels).map(Node::span).unwrap_or_default();
-    let told = Diagnostic::warning(RULE.code, message).at(value.span());
-    let told = told.label(at, format!("the Pods of {} have this", workload.id()));
-    let way: Vec<&str> = field.split('.').chain([key]).collect();
-    let changed = || Causes::changed_label(workload, key).filter(|_| Causes::is_first(resource, &way));
-    let told = told.resource(resource.id()).field(field);
+    let finding = Diagnostic::warning(RULE.code, message).at(value.span());
+    let finding = finding.label(at, format!("label of the Pods of {}", workload.id()));
+    let path: Vec<&str> = field.split('.').chain([key]).collect();
+    let changed = || Causes::changed_label(workload, key).filter(|_| Causes::is_first(resource, &path));
+    let finding = finding.resource(resource.id()).field(field);
     Some(match changed() {
-        Some(cause) => causes.caused(told, cause),
-        None => told,
+        Some(cause) => causes.caused(finding, cause),
+        None => finding,
     })
 }
 
-/// Whether labels have nearly a pair: its key with a value much like its own, or its value under another key.
+/// Returns true if labels nearly contain a pair: a similar value under the same key, or the same value under
+/// another key.
 fn is_alike((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
     let Some(wanted) = value.as_str() else { return false };
     labels.and_then(Node::as_map).is_some_and(|labels| {

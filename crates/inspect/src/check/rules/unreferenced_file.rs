@@ -1,4 +1,4 @@
-//! A manifest beside a kustomization that nothing references.
+//! Rule: no kustomization lists a manifest in its directory.
 
 use std::path::Path;
 
@@ -10,18 +10,21 @@ use smp_text::source::{SourceMap, Span};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "unreferenced-file",
-        meaning: "A manifest beside a kustomization that no kustomization names.",
-        remedy: "Add it to `resources`, or remove it.",
+        meaning: "A manifest in the directory of a kustomization is listed by no kustomization.",
+        remedy: "Add the file to `resources`, or remove it.",
     }),
-    name: "Manifest that nothing references",
+    name: "Unreferenced manifest",
     group: RuleGroup::DoesNothing,
     severity: Severity::Warning,
     standing: RuleStanding::Off,
     reach: RuleReach::Each,
-    why: "It looks as if it were deployed, and is not. A file counts as referenced when a text that the run read names it, \
-          in a comment, too, or a kustomization in a directory above. Some repositories keep examples and manifests that \
-          are applied by hand beside a kustomization, so this is off. Files of templates, values and tools, and \
-          directories of targets that do not build, are not looked at.",
+    why: "The file looks as if it were deployed, but it is not. It counts as referenced if any source of the run \
+          mentions it, even in a comment, or if a kustomization in a parent directory does. The rule is disabled by \
+          default because some repositories keep examples, and manifests to apply by hand, next to a kustomization. \
+          Chart templates, values files, tool configuration and the directories of targets that do not build are \
+          not checked.",
+    suppress: "The file is an example, or is applied by hand.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/resources/",
     bad: &[
         ("kustomization.yaml", "resources: [map.yaml]\n"),
         ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"),
@@ -35,41 +38,41 @@ pub(in crate::check) static RULE: Rule = Rule {
     finder: Finder::Run,
 };
 
-/// What is found in the directories of all kustomizations that were read, each with the position of the target that it
-/// is told of: the one in the directory, else the nearest above it, else the first that asks. Of targets that do not ask
-/// nothing is told.
+/// Checks the directories of all kustomizations that were read. Each finding comes with the index of its target:
+/// the one in the directory, else the nearest one above it, else the first one with the rule enabled. Targets with
+/// the rule disabled get no findings.
 pub(in crate::check) fn find(
     files: LocalFiles<'_>,
     sources: &SourceMap,
     targets: &[&Path],
-    asks: impl Fn(usize) -> bool,
+    is_enabled: impl Fn(usize) -> bool,
 ) -> Vec<(usize, Diagnostic)> {
     let texts = RunTexts::of(files, sources);
     let owners = files.directories_of(targets);
-    let first = (0..targets.len()).find(|target| asks(*target));
+    let first = (0..targets.len()).find(|target| is_enabled(*target));
     let owner = |directory: &Path| directory.ancestors().find_map(|own| owners.get(own)).copied().or(first);
-    let mut beside = Vec::new();
+    let mut unread = Vec::new();
     for (directory, kustomization) in texts.kustomizations() {
-        let Some(target) = owner(directory).filter(|target| asks(*target)) else { continue };
-        let unread = files.manifests_in(directory).filter(|path| !texts.has(path));
-        beside.extend(unread.map(|path| (path, kustomization, target)));
+        let Some(target) = owner(directory).filter(|target| is_enabled(*target)) else { continue };
+        let files = files.manifests_in(directory).filter(|path| !texts.has(path));
+        unread.extend(files.map(|path| (path, kustomization, target)));
     }
-    let named = texts.named(&beside.iter().map(|(path, ..)| path.as_path()).collect());
-    let unnamed = beside.iter().filter(|(path, ..)| !named.contains(path.as_path()));
-    let told = unnamed.filter_map(|(path, kustomization, target)| {
+    let named = texts.named(&unread.iter().map(|(path, ..)| path.as_path()).collect());
+    let unnamed = unread.iter().filter(|(path, ..)| !named.contains(path.as_path()));
+    let findings = unnamed.filter_map(|(path, kustomization, target)| {
         let text = files.object_text(path)?;
         let (start, end) = head(&text);
         let at = Span::new(sources.add(files.shown(path), text), start, end);
-        let finding = Diagnostic::warning(RULE.code, "no kustomization names this manifest")
+        let finding = Diagnostic::warning(RULE.code, "no kustomization lists this manifest")
             .at(at)
-            .label(Span::new(*kustomization, 0, 0), "the kustomization beside it")
-            .help("add it to `resources`, or remove it");
+            .label(Span::new(*kustomization, 0, 0), "kustomization in the same directory")
+            .help("add the file to `resources`, or remove it");
         Some((*target, finding))
     });
-    told.collect()
+    findings.collect()
 }
 
-/// Where a manifest says what it is.
+/// Returns the byte range of the `apiVersion` line.
 fn head(text: &str) -> (usize, usize) {
     let mut start = 0;
     for line in text.split_inclusive('\n') {

@@ -1,4 +1,4 @@
-//! A generated ConfigMap or Secret that nothing names.
+//! Rule: nothing refers to a generated ConfigMap or Secret.
 
 use rustc_hash::FxHashSet;
 
@@ -11,18 +11,21 @@ use smp_text::diagnostic::{Code, Diagnostic, RuleText, Severity};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "unused-generator",
-        meaning: "A generated ConfigMap or Secret whose name ends in a hash, and that nothing in the build names.",
-        remedy: "Remove the generator, or name what it makes where it is needed.",
+        meaning: "Nothing in the build refers to a generated ConfigMap or Secret.",
+        remedy: "Remove the generator, or refer to the generated object.",
     }),
-    name: "Generator whose output nobody uses",
+    name: "Unused generator",
     group: RuleGroup::DoesNothing,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Entry,
-    why: "The hash at the end of a generated name changes with the content, so nobody outside of the build can know the \
-          name. What has labels of its own may be found by them, and is not told; nor is what is generated without \
-          a hash, what somebody names without it, what replacements or variables take values of, or what is in a build \
-          of nothing else.",
+    why: "Nothing outside of the build can refer to the object, because the hash suffix of its name changes with \
+          the content. Either the generator is left over, or a workload lacks its settings. Not reported are \
+          objects with labels of their own, objects without a hash suffix, objects to which something refers by the \
+          name without the hash, sources of replacements and variables, and builds that consist of generated \
+          objects only.",
+    suppress: "A program finds the object at run time, for example by a name prefix.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/configmapgenerator/",
     bad: &[
         (
             "kustomization.yaml",
@@ -52,7 +55,7 @@ const GENERATORS: [&str; 2] = ["configMapGenerator", "secretGenerator"];
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let candidates: Vec<(&Resource, &Write)> =
         target.resources().filter_map(|resource| Some((resource, generated(resource)?))).collect();
-    // A directory of nothing else is there for others.
+    // A build of ConfigMaps and Secrets only is meant for others.
     let is_alone =
         target.resources().all(|resource| matches!(resource.id().gvk.kind.as_str(), "ConfigMap" | "Secret"));
     if candidates.is_empty() || is_alone {
@@ -60,22 +63,23 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     }
     let sources = sources(target);
     let is_named = |resource: &Resource| {
-        // Who names it without the hash means it, too: whoever builds with a namespace may make one of the two.
+        // A reference without the hash counts, too: another overlay with a namespace may generate the same object.
         let (name, original) = (resource.id().name.as_str(), resource.original_id().name.as_str());
         let texts = &target.names().texts;
         texts.contains(name) || texts.contains(original) || sources.contains(original)
     };
-    let told = candidates.into_iter().filter(|(resource, _)| !is_named(resource)).map(|(resource, write)| {
-        let original = &resource.original_id().name;
-        Diagnostic::warning(RULE.code, format!("nothing names what is generated here: `{original}`"))
-            .at(write.by.at())
-            .resource(resource.id())
-            .help("remove the generator, or name what it makes")
-    });
-    told.collect()
+    let findings =
+        candidates.into_iter().filter(|(resource, _)| !is_named(resource)).map(|(resource, write)| {
+            let original = &resource.original_id().name;
+            Diagnostic::warning(RULE.code, format!("nothing refers to the generated object `{original}`"))
+                .at(write.by.at())
+                .resource(resource.id())
+                .help("remove the generator, or refer to the generated object")
+        });
+    findings.collect()
 }
 
-/// What wrote the name of a generated resource that has a hash and no labels of its own.
+/// Returns the write of the generated name, for a resource with a hash suffix and without labels of its own.
 fn generated(resource: &Resource) -> Option<&Write> {
     let history: &History = resource.history.as_deref()?;
     let writes = history.leaf(&["metadata", "name"])?;
@@ -91,7 +95,7 @@ fn generated(resource: &Resource) -> Option<&Write> {
     (is_generated && is_hashed && !own_labels).then_some(made)
 }
 
-/// The words of replacements and variables, which may take values of the objects that they name.
+/// Returns the words of replacements and variables, which may use values of the objects they name.
 fn sources(target: &CheckedTarget<'_>) -> FxHashSet<String> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
     let words = |text: &str| text.split(|c| !is_word(c)).map(str::to_string).collect::<Vec<_>>();
@@ -104,7 +108,8 @@ fn sources(target: &CheckedTarget<'_>) -> FxHashSet<String> {
             files.extend(places.map(|at| target.sources.outermost(at).source));
         }
     }
-    // Of a variable only its name has a place. Who generates the object names it once in the file.
+    // Only the name of a variable has a location. The generator mentions the object once in the same file, so a
+    // second occurrence is a reference.
     for file in files.into_iter().filter_map(|id| target.sources.get(id)) {
         let mut once = FxHashSet::default();
         named.extend(words(file.text()).into_iter().filter(|word| !once.insert(word.clone())));

@@ -1,4 +1,4 @@
-//! What silences nothing.
+//! Rule: a suppression suppresses nothing.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use smp_text::diagnostic::{Code, RuleText, Severity};
@@ -6,16 +6,18 @@ use smp_text::diagnostic::{Code, RuleText, Severity};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "unused-silence",
-        meaning: "A comment `# smp:ignore`, or an entry of `.smp.yaml`, that silences nothing or declares what nobody misses.",
-        remedy: "Remove it: one day it would silence something that nobody has looked at.",
+        meaning: "A `# smp:ignore` comment or an entry of `.smp.yaml` suppresses no finding, or declares an object that nothing refers to.",
+        remedy: "Remove the comment or the entry.",
     }),
-    name: "Silence without a finding",
+    name: "Unused suppression",
     group: RuleGroup::Checks,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Each,
-    why: "A comment `# smp:ignore CODE why` silences the findings of a rule on its line, or, alone on a line, on the line \
-          below. One that names no rule, or silences nothing, is left from something that is mended.",
+    why: "A suppression that is no longer needed hides the next finding on its line, which nobody has reviewed. `# \
+          smp:ignore CODE REASON` applies to its own line, or to the line below if it stands alone on a line.",
+    suppress: "Not useful: remove the suppression instead.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/",
     bad: &[
         ("kustomization.yaml", "resources:\n- map.yaml # smp:ignore unmatched-image pinned elsewhere\n"),
         ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {a: b}\n"),

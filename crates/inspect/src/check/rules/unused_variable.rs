@@ -1,17 +1,20 @@
-//! A variable that nothing refers to.
+//! Rule: nothing refers to a variable.
 
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
 use smp_text::diagnostic::{Code, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::UnusedVariable,
-    name: "Variable without a reference",
+    name: "Unused variable",
     group: RuleGroup::DoesNothing,
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::Each,
-    why: "A variable of `vars` that `$(NAME)` stands for in no field that kustomize looks at is replaced nowhere. Often the \
-          reference is in a field that `varReference` does not name.",
+    why: "`$(NAME)` occurs in none of the fields in which kustomize substitutes variables. Often there is a \
+          reference, but in a field that no `varReference` configuration lists: the text `$(NAME)` itself is \
+          deployed.",
+    suppress: "An overlay adds the `varReference` configuration or the field that uses the variable.",
+    documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/vars/",
     bad: &[
         (
             "kustomization.yaml",

@@ -1,4 +1,4 @@
-//! A scalar without quotes that YAML reads as something else than it looks.
+//! Rule: YAML reads an unquoted scalar differently than it looks.
 
 use crate::check::quoting::Quoting;
 use crate::check::rule::{Finder, Rule, RuleGroup, RuleReach, RuleStanding};
@@ -11,19 +11,21 @@ use smp_text::yaml::{Node, Resolved, old_boolean, resolve_plain};
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
         name: "yaml-surprise",
-        meaning: "A scalar without quotes that YAML reads as something else than it looks.",
-        remedy: "Put it in quotes where a text is meant; write `true` or `false` where a boolean is.",
+        meaning: "YAML reads an unquoted value as another type or another value.",
+        remedy: "Quote the value if a string is meant. Write `true` or `false` if a boolean is meant.",
     }),
-    name: "Scalar that YAML reads in another way",
+    name: "Unquoted value with a surprising type",
     group: RuleGroup::MeansElse,
     severity: Severity::Error,
     standing: RuleStanding::On,
     reach: RuleReach::Users,
-    why: "`0777`, `1.10`, `12e3`, `1_000` and `True` are numbers and a boolean, which are written in another way when a \
-          server has them: `511`, `1.1`, `12000`, `1000`, `true`. `yes`, `on` and their like are booleans where kubectl reads \
-          them (YAML 1.1), and texts in what a kustomization loads (YAML 1.2). A date in a kustomization becomes a time. \
-          Where a text is wanted, the first are refused, and the date is changed, which is a warning. A key such as `on` or \
-          `n` in a manifest that kubectl reads is `true` or `false` for it, which is a warning, too.",
+    why: "`0777`, `1.10`, `12e3`, `1_000` and `True` are numbers and a boolean, and reach the server as `511`, \
+          `1.1`, `12000`, `1000` and `true`. kubectl reads `yes`, `on` and the like as booleans (YAML 1.1), but \
+          kustomize reads them as strings (YAML 1.2). In a field of type string these are errors. Two cases are \
+          warnings: a date, which kustomize prints in another format, and a key such as `on` or `n`, which kubectl \
+          reads as `true` or `false`.",
+    suppress: "The converted value is the intended one.",
+    documentation: "https://yaml.org/spec/1.2.2/",
     bad: &[
         ("kustomization.yaml", "resources: [map.yaml]\n"),
         ("map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {release: 1.10}\n"),
@@ -35,7 +37,7 @@ pub(in crate::check) static RULE: Rule = Rule {
     finder: Finder::Schema,
 };
 
-/// A scalar without quotes that is of another type than its field.
+/// An unquoted scalar with another type than its field.
 pub(in crate::check) struct PlainScalar<'n> {
     at: Span,
     written: String,
@@ -44,7 +46,7 @@ pub(in crate::check) struct PlainScalar<'n> {
 }
 
 impl<'n> PlainScalar<'n> {
-    /// None for what is written otherwise, or made by something.
+    /// Returns none for a scalar that is quoted or generated.
     pub(in crate::check) fn of(node: &'n Node, cursor: Cursor<'n>, sources: &SourceMap) -> Option<Self> {
         let (at, value) = (node.span(), node.resolve()?);
         let written = sources.written(at)?;
@@ -53,27 +55,28 @@ impl<'n> PlainScalar<'n> {
         (is_read && !written.is_empty()).then_some(Self { at, written, value, cursor })
     }
 
-    /// What there is to say of it, if it is a surprise. No value is told: it may be secret.
+    /// Returns a finding if the type is surprising. It never contains the value, which may be a secret.
     pub(in crate::check) fn surprise(&self, quoting: &Quoting<'_, '_>) -> Option<Diagnostic> {
         match (self.cursor.type_kind(), self.value) {
             (TypeKind::Boolean, Resolved::Str(text)) => {
                 let meant = if old_boolean(text)? { "true" } else { "false" };
-                let message = "YAML 1.2 reads this as a text, and this must be `true` or `false`";
+                let message =
+                    "YAML 1.2 reads this value as a string, but the field must be `true` or `false`";
                 let finding = Diagnostic::error(RULE.code, message).at(self.at);
                 let finding = finding.help(format!("write `{meant}`"));
                 Some(quoting.replaced(finding, self.at, (meant, TypeKind::Boolean)))
             }
             (TypeKind::String, value) if self.written != printed(value)? => {
                 let message =
-                    format!("YAML reads this as {}, and not as the text that it is", value.type_name());
-                let finding = Diagnostic::error(RULE.code, message).at(self.at).help("put it in quotes");
+                    format!("YAML reads this value as {}, but the field must be a string", value.type_name());
+                let finding = Diagnostic::error(RULE.code, message).at(self.at).help("quote the value");
                 Some(self.quoted(finding, quoting))
             }
             _ => None,
         }
     }
 
-    /// A finding with what puts it in quotes, where a text is wanted and no more than that.
+    /// Adds a fix that quotes the scalar, if the field accepts any string.
     pub(in crate::check) fn quoted(&self, finding: Diagnostic, quoting: &Quoting<'_, '_>) -> Diagnostic {
         let is_text = self.cursor.type_kind() == TypeKind::String
             && self.cursor.type_name().is_none()
@@ -82,7 +85,7 @@ impl<'n> PlainScalar<'n> {
     }
 }
 
-/// How a value is printed that is no text.
+/// Returns the printed form of a value that is not a string.
 fn printed(value: Resolved<'_>) -> Option<String> {
     match value {
         Resolved::Null => Some("null".into()),
@@ -94,7 +97,7 @@ fn printed(value: Resolved<'_>) -> Option<String> {
     }
 }
 
-/// Dates that are printed as other texts than they are written as, where texts are wanted.
+/// Reports dates in string fields that are printed differently than they are written.
 pub(in crate::check) fn dates(target: &CheckedTarget<'_>, quoting: &Quoting<'_, '_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for resource in target.resources() {
@@ -102,12 +105,12 @@ pub(in crate::check) fn dates(target: &CheckedTarget<'_>, quoting: &Quoting<'_, 
             let is_text = visit.cursor.type_kind() == TypeKind::String && visit.cursor.type_name().is_none();
             let Some(Resolved::Timestamp(_)) = visit.node.resolve().filter(|_| is_text) else { return };
             let Some(date) = PlainScalar::of(visit.node, visit.cursor, target.sources) else { return };
-            // It is equal to the text that it is printed as.
+            // The printed form equals the written one.
             if date.value == Resolved::Str(&date.written) {
                 return;
             }
-            let message = "YAML reads this as a date, which is printed as another text";
-            let finding = Diagnostic::warning(RULE.code, message).at(date.at).help("put it in quotes");
+            let message = "YAML reads this value as a date, which is printed in another format";
+            let finding = Diagnostic::warning(RULE.code, message).at(date.at).help("quote the value");
             let finding = finding.resource(resource.id()).field(visit.path());
             found.push(date.quoted(finding, quoting));
         });
@@ -115,7 +118,7 @@ pub(in crate::check) fn dates(target: &CheckedTarget<'_>, quoting: &Quoting<'_, 
     found
 }
 
-/// Keys that are read as something else than they are written as: those of YAML 1.1 in what kubectl reads.
+/// Reports keys that kubectl reads as YAML 1.1 booleans.
 pub(in crate::check) fn keys(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for resource in target.resources() {
@@ -129,7 +132,7 @@ pub(in crate::check) fn keys(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
                 return;
             }
             let message = format!("kubectl reads this key as `{}`", key.text);
-            let finding = Diagnostic::warning(RULE.code, message).at(key.meta.span).help("put it in quotes");
+            let finding = Diagnostic::warning(RULE.code, message).at(key.meta.span).help("quote the key");
             let finding = finding.resource(resource.id()).field(visit.path());
             found.push(finding.fix(key.meta.span, format!("\"{written}\"")));
         });
