@@ -287,7 +287,7 @@ impl Root {
     fn enter_checkout(&self, checkout: Checkout, at: Span) -> Result<Self> {
         let directory = self.reader.directory_of(&checkout).map_err(|d| d.at(at))?;
         if self.way_here().any(|visited| **visited == *directory.path()) {
-            let message = format!("cycle: {} is already being built", checkout.spec.shown());
+            let message = format!("cycle detected: {} is already being built", checkout.spec.shown());
             return Err(Diagnostic::error(Code::Cycle, message)
                 .at(at)
                 .help("remove the entry: a kustomization cannot contain itself"));
@@ -512,7 +512,7 @@ impl Root {
             ([name], _) => Ok(Some(self.path().join(name))),
             ([first, second, ..], _) => {
                 let names = [first, second].map(|name| shown(name).display().to_string()).join(" and ");
-                let message = format!("found several kustomization files: {names}");
+                let message = format!("found multiple kustomization files: {names}");
                 Err(Diagnostic::error(Code::Ambiguous, message).help("keep only one of them"))
             }
         }

@@ -136,7 +136,7 @@ impl SchemaChain {
                 return Err(usage("cannot use the schema of the cluster with --offline"));
             }
             SchemaChoice::Cluster => {
-                let live = live.ok_or_else(|| usage("no cluster configured to use the schema of"))?;
+                let live = live.ok_or_else(|| usage("no cluster configured to get the schema from"))?;
                 chain.push(live, OnFailure::Fail);
             }
             SchemaChoice::File(path) => {

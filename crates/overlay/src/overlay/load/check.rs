@@ -24,11 +24,11 @@ impl Root {
         let mut names: Vec<_> = self.way_here().map(|path| shown(path)).collect();
         names.reverse();
         let message = if **visited == *real {
-            format!("cycle: `{path}` is {}, which is already being built", shown(real))
+            format!("cycle detected: `{path}` is {}, which is already being built", shown(real))
         } else {
             let visited = shown(visited);
             format!(
-                "cycle: `{path}` is {}, which contains {visited}, which is already being built",
+                "cycle detected: `{path}` is {}, which contains {visited}, which is already being built",
                 shown(real)
             )
         };
@@ -62,7 +62,8 @@ impl Root {
             return Ok(Some(base));
         }
         let (shown, real) = (self.reader.shown(path), base.shown());
-        let message = format!("`{}` is outside of {}", shown.display(), self.reader.shown(limit).display());
+        let message =
+            format!("`{}` is not in or below {}", shown.display(), self.reader.shown(limit).display());
         Err(Diagnostic::error(Code::OutsideRoot, message)
             .note(format!(
                 "it resolves to {} and was found as the base of {}",
@@ -117,7 +118,7 @@ impl Root {
     /// Returns the error for a path to a file outside of the root.
     pub(super) fn outside(&self, path: &Path, real: &Path) -> Diagnostic {
         let (real, root) = (self.reader.shown(real), self.shown());
-        let message = format!("`{}` is outside of {}", path.display(), root.display());
+        let message = format!("`{}` is not in or below {}", path.display(), root.display());
         Diagnostic::error(Code::OutsideRoot, message).note(format!("it resolves to {}", real.display())).help(
             if self.checkout.is_none() {
                 "move the file, or allow it with --load-restrictor=LoadRestrictionsNone"

@@ -56,7 +56,7 @@ fn error_of(all: &[&Missed], lock: &str) -> Diagnostic {
     let are = by_count(all.len(), "is", "are");
     let missing = format!("{} {are}", counted(all.len(), "remote reference"));
     let (message, help) = if all.iter().any(|missed| missed.lack == Lack::Lock) {
-        let message = format!("{missing} not in {lock}, as --locked requires");
+        let message = format!("{missing} not in {lock}, but --locked requires all of them");
         (message, "run `kubectl smp lock`, or remove --locked")
     } else {
         let message = format!("{missing} not in the cache and cannot be fetched offline");

@@ -50,7 +50,7 @@ fn unlocked_references_are_a_warning_or_an_error() {
     }
     let error = remotes.missing().expect("two are missing");
     assert_eq!(error.code(), Code::NotFetched);
-    assert_eq!(error.message(), "2 remote references are not in smp.lock, as --locked requires");
+    assert_eq!(error.message(), "2 remote references are not in smp.lock, but --locked requires all of them");
     assert_eq!(error.notes(), [format!("missing: {}", main.raw()), format!("missing: {}", fixed.raw())]);
 }
 
