@@ -1,7 +1,7 @@
-//! Strategic merge, overlays and server-side apply for Kubernetes.
+//! Strategic merge, kustomize builds, lint and server-side apply for Kubernetes.
 //!
-//! This is the library behind `kubectl smp`. It merges manifests as the API server, kustomize and kyaml do, by the
-//! merge schema of each kind, which it has built in, and builds kustomizations and plain overlay directories.
+//! This is the library behind `kubectl smp`. It merges manifests exactly like the API server, kustomize and kyaml, with
+//! embedded merge schemas for all built-in kinds. It builds kustomizations and plain overlay directories.
 //!
 //! ```
 //! use kubectl_smp::patch::json::{self, PatchType};
@@ -24,37 +24,37 @@
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! - [Two doors](#two-doors): JSON values, or trees that know their text
+//! - [Choosing an API](#choosing-an-api): `serde_json` values, or YAML nodes with comments and source locations
 //! - [Recipes](#recipes)
-//! - [What it is not](#what-it-is-not)
+//! - [Out of scope](#out-of-scope)
 //! - [The crates](#the-crates)
 //! - [Errors and warnings](#errors-and-warnings)
 //! - [Features](#features)
 //!
-//! # Two doors
+//! # Choosing an API
 //!
-//! Programs that hold `serde_json` values, such as controllers and fake clusters, need two modules: [`patch::json`]
-//! and [`merge::json`]. Programs that work on manifests in files want comments, places and the order of fields kept:
-//! everything else here works on [`yaml::Node`], which a [`serde_json::Value`] becomes by `Node::from` and gives back
-//! by [`Node::to_json_value`](yaml::Node::to_json_value).
+//! Programs with `serde_json` values, such as controllers and fake clients, need only [`patch::json`] and
+//! [`merge::json`]. All other modules work on [`yaml::Node`], which keeps comments, source locations and the order of
+//! fields of manifests in files. `Node::from` converts a [`serde_json::Value`] to a node, and
+//! [`Node::to_json_value`](yaml::Node::to_json_value) converts it back.
 //!
 //! # Recipes
 //!
-//! - [Patch an object as the server does](#patch-an-object-as-the-server-does)
-//! - [Make a patch](#make-a-patch)
+//! - [Patch an object like the API server](#patch-an-object-like-the-api-server)
+//! - [Create a patch](#create-a-patch)
 //! - [Merge a custom resource by its CRD](#merge-a-custom-resource-by-its-crd)
 //! - [Build a directory](#build-a-directory)
 //! - [Build from memory](#build-from-memory)
-//! - [Upgrade what was changed locally](#upgrade-what-was-changed-locally)
+//! - [Upgrade a customized package](#upgrade-a-customized-package)
 //! - [Compare two objects](#compare-two-objects)
-//! - [Read a schema](#read-a-schema)
-//! - [Edit a text and keep its comments](#edit-a-text-and-keep-its-comments)
-//! - [Answer an error as a server](#answer-an-error-as-a-server)
+//! - [Inspect a schema](#inspect-a-schema)
+//! - [Edit YAML and keep its comments](#edit-yaml-and-keep-its-comments)
+//! - [Convert an error to a Kubernetes Status](#convert-an-error-to-a-kubernetes-status)
 //!
-//! ## Patch an object as the server does
+//! ## Patch an object like the API server
 //!
-//! All types of patches that an API server takes go through one function. An object whose patch cannot be applied is
-//! as it was. `examples/fake_client.rs` puts a whole `kube::Client` on top of it.
+//! One function applies all patch types of the API server. If a patch fails, the object is unchanged.
+//! `examples/fake_client.rs` implements a complete `kube::Client` on top of it.
 //!
 //! ```
 //! use kubectl_smp::patch::json::{self, PatchType};
@@ -78,9 +78,10 @@
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! ## Make a patch
+//! ## Create a patch
 //!
-//! From two versions of an object, or as `kubectl apply` does from three, so that what others added stays:
+//! A two-way patch needs two versions of an object. A three-way patch, as created by `kubectl apply`, also keeps the
+//! fields that other clients added:
 //!
 //! ```
 //! use kubectl_smp::patch::json::{self, ObjectVersions, PatchType};
@@ -107,8 +108,8 @@
 //!
 //! ## Merge a custom resource by its CRD
 //!
-//! The API server takes no strategic merge patches for custom resources, though their CRDs say how lists merge.
-//! [`Rules::Overlay`](merge::Rules::Overlay) goes by all that the schema says.
+//! The API server rejects strategic merge patches for custom resources, although CRDs define how lists merge.
+//! [`Rules::Overlay`](merge::Rules::Overlay) merges lists by the list type and list map keys of the CRD.
 //!
 //! ```
 //! use kubectl_smp::merge::Rules;
@@ -146,8 +147,7 @@
 //!
 //! ## Build a directory
 //!
-//! A kustomization, or a plain directory over its base, as `kubectl smp build` does, warnings listed with their
-//! places:
+//! Builds a kustomization, or a plain directory over its base, like `kubectl smp build`. Warnings have source locations:
 //!
 //! ```
 //! use std::path::Path;
@@ -160,15 +160,15 @@
 //! let text = built.to_yaml()?;
 //! assert!(text.contains("kind: Deployment"));
 //! for warning in &built.warnings {
-//!     let place = warning.labels().first().and_then(|label| builder.sources().describe(label.span));
-//!     eprintln!("{}: {warning}", place.unwrap_or_default());
+//!     let location = warning.labels().first().and_then(|label| builder.sources().describe(label.span));
+//!     eprintln!("{}: {warning}", location.unwrap_or_default());
 //! }
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!
 //! ## Build from memory
 //!
-//! No disk is needed, so that this runs in WebAssembly, too (`examples/build_in_memory.rs`):
+//! A build from memory needs no file system, so it also runs in WebAssembly (`examples/build_in_memory.rs`):
 //!
 //! ```
 //! use std::path::Path;
@@ -189,10 +189,10 @@
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! ## Upgrade what was changed locally
+//! ## Upgrade a customized package
 //!
-//! A three-way merge takes what is new upstream and keeps what was changed here; what both changed is listed.
-//! [`package::merge3_packages`] does it for whole directories and their comments.
+//! A three-way merge applies the upstream changes and keeps the local ones. Fields that both sides changed are
+//! conflicts. [`package::merge3_packages`] merges whole directories and keeps their comments.
 //!
 //! ```
 //! use kubectl_smp::merge::{MergeOptions, json};
@@ -206,7 +206,7 @@
 //! let (before, after) = (web("web:1", 1, false), web("web:2", 2, false));
 //! let local = web("web:1", 5, true);
 //! let merged = json::merge3(&before, &after, &local, &Schema::embedded(), &MergeOptions::default())?;
-//! // The image is new, `paused` is ours, and of the replicas both sides had another idea.
+//! // The image comes from upstream, `paused` from the local version; both sides changed the replicas.
 //! assert_eq!(merged.node, Some(web("web:2", 2, true)));
 //! let conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
 //! assert_eq!(conflicts, ["spec.replicas"]);
@@ -215,7 +215,7 @@
 //!
 //! ## Compare two objects
 //!
-//! By their data, not their text; entries of lists are paired by their keys, wherever they stand:
+//! Compares data, not text. List entries are matched by their merge keys, in any order:
 //!
 //! ```
 //! use kubectl_smp::diff::compare;
@@ -232,9 +232,9 @@
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! ## Read a schema
+//! ## Inspect a schema
 //!
-//! What Kubernetes says of each field, and how its lists merge:
+//! The schema has the type of each field and the merge keys of its lists:
 //!
 //! ```
 //! use kubectl_smp::schema::{ListType, Schema, find_kind};
@@ -242,17 +242,17 @@
 //! let schema = Schema::embedded();
 //! let (gvk, _) = find_kind(&schema, &["svc"], None)?;
 //! assert_eq!(gvk.to_string(), "v1 Service");
-//! let ports = schema.kind(&gvk).expect("it was found").field("spec").field("ports");
+//! let ports = schema.kind(&gvk).expect("found").field("spec").field("ports");
 //! assert_eq!(ports.list_type(), Some(ListType::Map));
 //! assert_eq!(ports.list_map_keys().collect::<Vec<_>>(), ["port", "protocol"]);
-//! // Strategic merge patches go by another key.
+//! // Strategic merge patches use another key.
 //! assert_eq!(ports.patch_merge_key(), Some("port"));
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! ## Edit a text and keep its comments
+//! ## Edit YAML and keep its comments
 //!
-//! Only what differs is written anew; all the rest stays byte for byte.
+//! Only changed values are rewritten. All other text stays the same, byte for byte.
 //!
 //! ```
 //! use kubectl_smp::source::{Reading, SourceMap};
@@ -263,7 +263,7 @@
 //! let options = ParseOptions::kubectl().with_comments();
 //! let before = parse_documents(&sources, sources.add("web.yaml", text), options)?;
 //! let mut after = before.clone();
-//! let replicas = after[0].get_mut("spec").and_then(|spec| spec.get_mut("replicas")).expect("it is there");
+//! let replicas = after[0].get_mut("spec").and_then(|spec| spec.get_mut("replicas")).expect("exists");
 //! replicas.value = Node::int(3).value;
 //! let after: Vec<_> = after.into_iter().map(Some).collect();
 //! let edited = edit(text, Reading::Kubectl, &before, &after)?;
@@ -271,7 +271,7 @@
 //! # Ok::<(), kubectl_smp::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! ## Answer an error as a server
+//! ## Convert an error to a Kubernetes Status
 //!
 //! ```
 //! use kubectl_smp::patch::json::{self, PatchType};
@@ -280,27 +280,26 @@
 //!
 //! let mut map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
 //! let patch = json!([{"op": "remove", "path": "/data"}]);
-//! let error = json::apply(&mut map, &patch, PatchType::Json, &Schema::embedded()).expect_err("there is none");
+//! let error = json::apply(&mut map, &patch, PatchType::Json, &Schema::embedded()).expect_err("no data");
 //! let status = error.to_status();
 //! assert_eq!(status["kind"], "Status");
 //! assert_eq!((&status["code"], &status["reason"]), (&json!(422), &json!("Invalid")));
 //! assert_eq!(status["message"], error.to_string());
 //! ```
 //!
-//! # What it is not
+//! # Out of scope
 //!
-//! - No client: the feature `cluster` knows what `kubectl smp` needs of an API server; for all else there is kube-rs.
-//! - No validation: what a patch makes of an object may be refused by a server. Only what decides a merge is checked.
-//! - No defaulting: fields that a server would fill in stay absent, though the default of a key counts where entries
-//!   are told apart.
-//! - No template engine; Helm charts are rendered by helm, where that is allowed.
-//! - No YAML library for everyone: it reads and writes YAML as kustomize and kubectl do, with their limits.
+//! - A general client: the feature `cluster` only covers the needs of `kubectl smp`. Use kube-rs for everything else.
+//! - Validation during a merge: a merge checks only the fields that it needs. Use [`validate`] for the result.
+//! - Defaulting: absent fields stay absent. Only the defaults of merge keys are used to match list entries.
+//! - Templates: Helm charts are rendered by helm, if it is enabled.
+//! - A general YAML library: YAML is read and written exactly as kustomize and kubectl do, including their limits.
 //!
 //! # The crates
 //!
-//! This is the face of a workspace. Each module below has the names that other programs need; what it is made of is in
-//! crates that promise no stability of their own. Programs that only merge and patch need no more than the crate
-//! `strategic-merge-patch`, which has no file system, regular expressions or async runtime.
+//! This crate is the public API of a workspace. The other crates have no stability guarantee. Programs that only merge
+//! and patch can depend on `strategic-merge-patch` alone, which needs no file system, regular expressions or async
+//! runtime.
 //!
 //! - `kubectl-smp-text`: [`source`], [`diagnostic`], [`yaml`] and [`path`].
 //! - `strategic-merge-patch`: [`schema`], [`merge`], [`patch`] and [`diff`].
@@ -312,29 +311,29 @@
 //!
 //! # Errors and warnings
 //!
-//! Every error is a [`Diagnostic`](diagnostic::Diagnostic): a stable [`Code`](diagnostic::Code) for programs, a message,
-//! the field path, places in the texts, and what to do. Nothing is done by half when there is one. What was done and
-//! perhaps not meant is a warning, which is of the same type and part of the result: nothing is ever printed.
+//! Every error is a [`Diagnostic`](diagnostic::Diagnostic) with a stable [`Code`](diagnostic::Code), a message, the field
+//! path, source locations and a help text. A failed operation changes nothing. Warnings have the same type and are part
+//! of the result; the library never prints.
 //!
 //! # Features
 //!
-//! - `cel`: the rules of custom resources and of admission policies, which are expressions.
-//! - `cli`: the program.
-//! - `cluster`: everything that talks to an API server.
-//! - `remote`: remote files over HTTP; remote bases need only the git of the system.
+//! - `cel`: CEL validation rules of custom resources and admission policies.
+//! - `cli`: the command line program.
+//! - `cluster`: access to an API server.
+//! - `remote`: remote files over HTTP. Remote bases only need the `git` command.
 //!
-//! All are on by default. The library needs none: without them no async runtime, no HTTP client and no argument
-//! parser is compiled, and it builds for `wasm32-unknown-unknown` and `wasm32-wasip1`.
+//! All features are enabled by default, and the library needs none of them. Without features, no async runtime, HTTP
+//! client or argument parser is compiled, and the library builds for `wasm32-unknown-unknown` and `wasm32-wasip1`.
 
-// Tests are tables.
+// Table-driven tests are long.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
 #[cfg(feature = "cli")]
 pub mod cli;
 
-/// Problems and findings as data, and how they are rendered.
+/// Errors, warnings and findings as data, and their rendering.
 ///
-/// See [Answer an error as a server](crate#answer-an-error-as-a-server).
+/// See [Convert an error to a Kubernetes Status](crate#convert-an-error-to-a-kubernetes-status).
 pub mod diagnostic {
     pub use smp_text::diagnostic::{
         Applicability, Code, Coloring, Diagnostic, Excerpt, Fix, Label, MessageFormat, MessageRenderer,
@@ -342,7 +341,7 @@ pub mod diagnostic {
     };
 }
 
-/// Texts, and positions in them.
+/// Source texts and source locations.
 ///
 /// ```
 /// use kubectl_smp::source::SourceMap;
@@ -358,9 +357,9 @@ pub mod source {
     pub use smp_text::source::{Reading, Source, SourceId, SourceMap, Span};
 }
 
-/// YAML that is read, edited and printed as kustomize and kubectl do.
+/// YAML parsing, editing and printing as in kustomize and kubectl.
 ///
-/// See [Edit a text and keep its comments](crate#edit-a-text-and-keep-its-comments).
+/// See [Edit YAML and keep its comments](crate#edit-yaml-and-keep-its-comments).
 pub mod yaml {
     pub use smp_text::yaml::{
         Comments, DuplicateKeys, Entry, Key, List, Map, Meta, Node, ParseOptions, Style, Tag, Value, edit,
@@ -368,7 +367,7 @@ pub mod yaml {
     };
 }
 
-/// The paths of values in objects.
+/// Field paths in objects.
 ///
 /// ```
 /// use kubectl_smp::path::{FieldPath, PathElement};
@@ -382,9 +381,9 @@ pub mod path {
     pub use smp_text::path::{FieldPath, PathElement, PathValue};
 }
 
-/// Types of Kubernetes kinds, and the chain of sources that a build takes them from.
+/// Schemas of Kubernetes kinds, and the chain of schema sources of a build.
 ///
-/// See [Read a schema](crate#read-a-schema).
+/// See [Inspect a schema](crate#inspect-a-schema).
 pub mod schema {
     pub use smp_merge::schema::{
         Cursor, Directives, Gvk, KUBERNETES_VERSIONS, KindDef, ListMapKeys, ListType, MapType, Model,
@@ -394,9 +393,9 @@ pub mod schema {
     pub use smp_overlay::schema_chain::{Links, LockedSchema, OnFailure, SchemaChain, SchemaChoice};
 }
 
-/// Strategic merges of two and three versions of an object.
+/// Two-way and three-way strategic merges.
 ///
-/// See [Upgrade what was changed locally](crate#upgrade-what-was-changed-locally).
+/// See [Upgrade a customized package](crate#upgrade-a-customized-package).
 pub mod merge {
     pub use smp_merge::merge::{
         Conflict, ConflictPolicy, ConflictSide, Exceptions, InferKeys, ListOrder, MergeOptions, Merged,
@@ -404,10 +403,10 @@ pub mod merge {
     };
 }
 
-/// Patches of all types: how they are made and applied.
+/// Creating and applying patches of all types.
 ///
-/// See [Patch an object as the server does](crate#patch-an-object-as-the-server-does) and
-/// [Make a patch](crate#make-a-patch).
+/// See [Patch an object like the API server](crate#patch-an-object-like-the-api-server) and
+/// [Create a patch](crate#create-a-patch).
 pub mod patch {
     pub use smp_merge::patch::{
         JsonPatch, JsonPatchOptions, LAST_APPLIED, PatchType, apply_json_merge, create, create_json_merge,
@@ -422,7 +421,7 @@ pub mod diff {
     pub use smp_merge::diff::{Change, Comparison, canonical, compare, unified};
 }
 
-/// What an API server would refuse of an object, without a server.
+/// Local validation of objects by the rules of the API server.
 ///
 /// ```
 /// use kubectl_smp::schema::Schema;
@@ -440,7 +439,7 @@ pub mod validate {
     pub use smp_validate::{VALIDATION_RULES, ValidateOptions, ValidationRule, Violation, validate};
 }
 
-/// Trees of files that builds read: on disk, in memory, and recorded.
+/// File trees for builds: on disk, in memory, and recording.
 ///
 /// See [Build from memory](crate#build-from-memory).
 pub mod files {
@@ -450,7 +449,7 @@ pub mod files {
     };
 }
 
-/// Resources with their identity, as builds have them.
+/// Resources and their ids during a build.
 ///
 /// ```
 /// use std::path::Path;
@@ -482,9 +481,9 @@ pub mod overlay {
     };
 }
 
-/// Directories of manifests that are patched and merged in their own texts.
+/// Patching and merging directories of manifests, with comments and layout kept.
 ///
-/// See [Upgrade what was changed locally](crate#upgrade-what-was-changed-locally).
+/// See [Upgrade a customized package](crate#upgrade-a-customized-package).
 pub mod package {
     pub use smp_overlay::package::{
         ChangeKind, ChangedFile, ChangedPackage, FileContent, FileRole, ManifestSelection, OtherFile,
@@ -493,7 +492,7 @@ pub mod package {
     };
 }
 
-/// Lint: what is wrong with targets that build.
+/// Lint rules for built targets.
 ///
 /// ```
 /// use kubectl_smp::check::{RULES, rule_of};
@@ -508,7 +507,7 @@ pub mod check {
     };
 }
 
-/// Provenance: what made each value, what a target is made of, and what it read.
+/// Provenance of values, the parts of a target, and the inputs of a build.
 ///
 /// ```
 /// use std::path::Path;
@@ -539,7 +538,7 @@ pub mod explain {
     };
 }
 
-/// Applying to a live cluster, comparing with it, waiting and pruning.
+/// Apply, diff, wait and prune on a live cluster.
 ///
 /// ```no_run
 /// use kubectl_smp::cluster::{Cluster, ConnectOptions};

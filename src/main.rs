@@ -1,4 +1,4 @@
-//! `kubectl-smp`, which kubectl runs as `kubectl smp`.
+//! The kubectl plugin `kubectl-smp`, run as `kubectl smp`.
 
 use std::process::ExitCode;
 

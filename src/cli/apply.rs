@@ -1,4 +1,4 @@
-//! `kubectl smp apply`: server-side apply of built overlays or plain manifests.
+//! `kubectl smp apply`: server-side apply of built overlays or manifests.
 
 use std::fmt;
 use std::io;
@@ -11,15 +11,15 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::connect::{ServerSideArg, duration};
-use super::ending::{stop_at_first_signal, stop_at_second_signal};
-use super::form::{Joined, OutputForm, ReportFormat};
-use super::live::{DryRunArg, named};
+use super::format::{Joined, OutputFormat, ReportFormat};
+use super::live::{DryRunArg, list_names};
 use super::objects::ObjectArgs;
-use super::prune::{self, PruneArgs, SetTeller};
+use super::prune::{self, ApplySetOutput, PruneArgs};
 use super::report::print_line;
+use super::signals::{stop_at_first_signal, stop_at_second_signal};
 use super::validation::{KubernetesVersion, Validation};
-use super::wait::{WaitFlags, WaitOutput, unused};
-use super::{Failure, Outcome, ending, render};
+use super::wait::{WaitFlags, WaitOutput, reject_without_wait};
+use super::{Failure, Outcome, render, signals};
 use smp_cluster::{
     self, AppliedObject, ApplyChange, ApplySetOptions, ApplySetRun, ApplySummary, Cluster, DeployEvent,
     DeployOptions, DeploySummary, DryRun, Event, FIELD_MANAGER, FieldValidation, Object, PARALLEL, PruneMode,
@@ -33,13 +33,13 @@ use smp_text::diagnostic::{Code, Diagnostic, counted};
 use smp_text::source::SourceMap;
 use smp_text::yaml::Node;
 
-/// Build an overlay and apply it to the cluster, server-side.
+/// Build an overlay and apply it to the cluster server-side.
 #[derive(Debug, Args)]
 pub(super) struct ApplyArgs {
     #[command(flatten)]
     objects: ObjectArgs,
 
-    /// Only show what would be applied: without sending it, or as the server would have it
+    /// Preview only: `client` sends nothing, `server` sends dry-run requests
     #[arg(
         long,
         value_enum,
@@ -50,48 +50,50 @@ pub(super) struct ApplyArgs {
     )]
     dry_run: DryRunArg,
 
-    /// Take fields over from other managers
+    /// Take ownership of fields that other managers own
     #[arg(long, hide_default_value = true, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
 
-    /// Name of the manager that owns the applied fields
+    /// Name of the field manager that owns the applied fields
     #[arg(hide_short_help = true, long, value_name = "NAME", default_value = FIELD_MANAGER)]
     field_manager: String,
 
-    /// What the server does about unknown and repeated fields; local: as strict, and nothing is sent when a server
-    /// would refuse one of the objects
+    /// Server-side validation of unknown and duplicate fields
+    ///
+    /// `local` is `strict`, and also validates all objects first: nothing is sent if one of them is
+    /// invalid.
     #[arg(hide_short_help = true, long, value_enum, default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
     validate: ValidateArg,
 
-    /// With --validate=local: the release of Kubernetes that objects are for, such as 1.34
-    #[arg(hide_short_help = true, long, value_name = "VERSION")]
-    kubernetes: Option<KubernetesVersion>,
+    /// Kubernetes version to validate against, such as 1.34; requires --validate=local
+    #[arg(hide_short_help = true, long, alias = "kubernetes", value_name = "VERSION")]
+    kubernetes_version: Option<KubernetesVersion>,
 
-    /// Most objects that are sent at a time
+    /// Maximum number of objects to send in parallel
     #[arg(hide_short_help = true, long, value_name = "N", default_value_t = PARALLEL)]
     concurrency: usize,
 
-    /// How long to wait for CustomResourceDefinitions to be established
+    /// Time to wait for CustomResourceDefinitions to be established
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration, hide_short_help = true)]
     crd_timeout: Duration,
 
-    /// Kinds whose objects are deleted and made anew when fields would change that never do
+    /// Kinds to delete and recreate when an immutable field changes
     #[arg(long, value_name = "KIND", value_delimiter = ',', hide_short_help = true)]
     replace_immutable: Vec<String>,
 
-    /// Also send objects in the waves that the annotations of another tool ask for
+    /// Also honor the wave annotations of another tool
     #[arg(long, value_enum, value_name = "TOOL", hide_short_help = true)]
     waves: Option<WavesOf>,
 
-    /// Print the objects as they are then: name, json or yaml
+    /// Output format of the applied objects
     #[arg(short, long, value_enum, value_name = "FORMAT")]
-    output: Option<OutputForm>,
+    output: Option<OutputFormat>,
 
-    /// Print managed fields, too
+    /// Include managed fields in the output
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL", hide_short_help = true)]
     show_managed_fields: bool,
 
-    /// Then wait until the objects are ready: all, or those of some kinds
+    /// Wait until the applied objects are ready, or only those of the given kinds
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     wait: Option<Vec<String>>,
 
@@ -105,7 +107,7 @@ pub(super) struct ApplyArgs {
     server_side: ServerSideArg,
 }
 
-/// Tools whose annotations say in which wave an object is sent.
+/// Tools whose wave annotations are honored.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum WavesOf {
     /// argocd.argoproj.io/sync-wave
@@ -123,8 +125,9 @@ enum ValidateArg {
 }
 
 impl ApplyArgs {
-    /// The kinds that are waited for, if it is waited: none for all. kubectl has a `--wait` that is true or false.
-    fn awaited(&self) -> Option<&[String]> {
+    /// Returns the kinds to wait for if `--wait` is given; an empty slice means all kinds. `true` and
+    /// `false` are accepted as for kubectl's `--wait`.
+    fn kinds_to_wait_for(&self) -> Option<&[String]> {
         let kinds = self.wait.as_deref()?;
         match kinds {
             [word] if word == "false" => None,
@@ -133,30 +136,30 @@ impl ApplyArgs {
         }
     }
 
-    /// Says what does not fit together.
+    /// Rejects combinations of flags that have no effect.
     fn check(&self) -> Result<(), Failure> {
-        if self.kubernetes.is_some() && self.validate != ValidateArg::Local {
-            let message = "--kubernetes says for which release objects are judged: it needs --validate=local";
+        if self.kubernetes_version.is_some() && self.validate != ValidateArg::Local {
+            let message = "--kubernetes-version requires --validate=local";
             return Err(Failure::Usage(message.into()));
         }
-        match self.awaited() {
-            None => unused(&self.wait_flags),
-            Some(_) if !matches!(self.dry_run, DryRunArg::None) => {
-                Err(Failure::Usage("--wait and --dry-run exclude each other: nothing would get ready".into()))
-            }
+        match self.kinds_to_wait_for() {
+            None => reject_without_wait(&self.wait_flags),
+            Some(_) if !matches!(self.dry_run, DryRunArg::None) => Err(Failure::Usage(
+                "--wait and --dry-run cannot be used together: a dry run creates nothing to wait for".into(),
+            )),
             Some(_) => Ok(()),
         }
     }
 
-    /// What judges objects before they are sent, if something does.
+    /// Returns the validation that runs before objects are sent, if it is enabled.
     fn validation<'s>(&self, sources: &'s SourceMap) -> Option<Validation<'s>> {
         let is_local = self.validate == ValidateArg::Local;
-        // They are sent as they are: nobody fills anything in.
-        is_local.then(|| Validation::new(self.kubernetes, Unfinished::Judged, sources))
+        // Objects are sent without further changes, so placeholders are findings.
+        is_local.then(|| Validation::new(self.kubernetes_version, Unfinished::Judged, sources))
     }
 
-    /// What a line says of an object that was pruned.
-    fn pruned(&self, set: &ApplySetOptions) -> &'static str {
+    /// Returns the status printed for a pruned object.
+    fn pruned_status(&self, set: &ApplySetOptions) -> &'static str {
         match (self.dry_run, set.prune.mode) {
             (DryRunArg::Server, _) => "pruned (server dry run)",
             (DryRunArg::Client, _) | (_, PruneMode::Show) => "pruned (dry run)",
@@ -164,17 +167,18 @@ impl ApplyArgs {
         }
     }
 
-    /// The same where such lines are printed: what is gone cannot be shown as it is then.
-    fn line<'p>(&self, pruned: Option<&'p str>) -> Option<&'p str> {
-        pruned.filter(|_| self.output.is_none())
+    /// Returns the status of pruned objects if they are printed. With `--output` they are not: a
+    /// deleted object has no content to print.
+    fn printed_pruned_status<'p>(&self, status: Option<&'p str>) -> Option<&'p str> {
+        status.filter(|_| self.output.is_none())
     }
 
-    /// The steps to run, and their options.
-    fn resolved(&self) -> Result<DeployOptions, Failure> {
+    /// Returns the options of all steps.
+    fn deploy_options(&self) -> Result<DeployOptions, Failure> {
         self.check()?;
         let mut options = DeployOptions::default();
         options.apply = self.options();
-        options.wait = self.awaited().map(|kinds| self.wait_flags.options(kinds));
+        options.wait = self.kinds_to_wait_for().map(|kinds| self.wait_flags.options(kinds));
         options.set = self.prune.options(self.objects.is_selective(), self.concurrency)?;
         Ok(options)
     }
@@ -205,120 +209,122 @@ impl ApplyArgs {
     }
 }
 
-/// Applies all objects, prints what was done to each, and succeeds if all steps did.
+/// Applies all objects and prints the status of each. Succeeds if all steps succeed.
 pub(super) fn run(args: &ApplyArgs, sources: &SourceMap) -> Outcome {
-    let options = args.resolved()?;
-    let mut resources = args.objects.load_judged(args.validation(sources).as_ref(), sources)?;
+    let options = args.deploy_options()?;
+    let mut resources = args.objects.load_validated(args.validation(sources).as_ref(), sources)?;
     if matches!(args.dry_run, DryRunArg::Client) {
         return show_only(args, resources, options, sources);
     }
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let mut output = DeployOutput::new(args, &options, sources);
-    let mut report = |event: DeployEvent<'_>| output.tell(&event);
+    let mut report = |event: DeployEvent<'_>| output.report(&event);
     let deployed = smp_cluster::deploy(&cluster, &mut resources, &options, &mut report);
-    let deployed = deployed.map_err(Failure::of_words)?;
+    let deployed = deployed.map_err(Failure::from_server)?;
     if resources.iter().any(|resource| is_crd(resource.node())) {
         args.objects.forget_schemas(cluster.id());
     }
-    output.end(deployed, resources.len())
+    output.finish(deployed, resources.len())
 }
 
 /// Prints the progress and the result of all steps.
 struct DeployOutput<'a> {
     sources: &'a SourceMap,
     stop: Option<&'a Arc<AtomicBool>>,
-    /// The word for pruned objects.
-    pruned: &'static str,
+    /// The status of pruned objects.
+    pruned_status: &'static str,
     applied: AppliedOutput<'a>,
     waited: WaitOutput<'a>,
-    set: SetTeller<'a>,
+    set: ApplySetOutput<'a>,
 }
 
 impl<'a> DeployOutput<'a> {
     fn new(args: &'a ApplyArgs, options: &'a DeployOptions, sources: &'a SourceMap) -> Self {
-        let pruned = options.set.as_ref().map(|set| args.pruned(set));
+        let status = options.set.as_ref().map(|set| args.pruned_status(set));
         Self {
             sources,
             stop: options.apply.stop.as_ref(),
-            pruned: pruned.unwrap_or_default(),
+            pruned_status: status.unwrap_or_default(),
             applied: AppliedOutput::new(args),
-            waited: WaitOutput::new(ReportFormat::Text, args.wait_flags.limit(), sources),
-            set: SetTeller::new(args.line(pruned), sources),
+            waited: WaitOutput::new(ReportFormat::Text, args.wait_flags.timeout(), sources),
+            set: ApplySetOutput::new(args.printed_pruned_status(status), sources),
         }
     }
 
-    fn tell(&mut self, event: &DeployEvent<'_>) {
+    fn report(&mut self, event: &DeployEvent<'_>) {
         match event {
-            DeployEvent::Apply(event) => self.applied.tell(event, self.sources),
-            DeployEvent::Wait(event) => self.waited.tell(event),
-            DeployEvent::Waited(verdict) => self.waited.conclude(verdict),
-            DeployEvent::LeftSet(left) => render::print(&[prune::left(left)], self.sources),
-            DeployEvent::Set(event) => self.set.tell(event),
+            DeployEvent::Apply(event) => self.applied.report(event, self.sources),
+            DeployEvent::Wait(event) => self.waited.report(event),
+            DeployEvent::Waited(verdict) => self.waited.finish(verdict),
+            DeployEvent::LeftSet(left) => render::print(&[prune::left_set_warning(left)], self.sources),
+            DeployEvent::Set(event) => self.set.report(event),
         }
     }
 
-    fn end(self, deployed: DeploySummary, all: usize) -> Outcome {
+    fn finish(self, deployed: DeploySummary, all: usize) -> Outcome {
         let is_ready = deployed.waited.transpose()?.is_none_or(|verdict| verdict.is_ready());
         let counts = self.applied.counts.to_string();
         self.applied.finish()?;
-        let left = deployed.pruned.transpose().map_err(|problem| problem.note(counts.as_str()))?;
-        let is_stopped = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
-        let end = ApplyEnd { summary: deployed.applied, left, counts, all, is_stopped };
-        let status = end.tell(self.pruned, self.sources);
+        let prune = deployed.pruned.transpose().map_err(|problem| problem.note(counts.as_str()))?;
+        let is_interrupted = self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed));
+        let result = ApplyResult { summary: deployed.applied, prune, counts, all, is_interrupted };
+        let status = result.print(self.pruned_status, self.sources);
         Ok(if is_ready { status } else { self.waited.status })
     }
 }
 
-/// How an apply ended.
-struct ApplyEnd {
+/// The result of an apply.
+struct ApplyResult {
     summary: ApplySummary,
-    /// What came of pruning, where a set was applied.
-    left: Option<PruneSummary>,
+    /// The result of pruning, if an ApplySet was applied.
+    prune: Option<PruneSummary>,
     counts: String,
     all: usize,
-    is_stopped: bool,
+    is_interrupted: bool,
 }
 
-impl ApplyEnd {
-    /// Says it. `done` is what is said of objects that were pruned.
-    fn tell(self, done: &str, sources: &SourceMap) -> ExitCode {
-        let problem = match &self.left {
+impl ApplyResult {
+    /// Prints the summary and returns the exit status.
+    fn print(self, pruned_status: &str, sources: &SourceMap) -> ExitCode {
+        let problem = match &self.prune {
             _ if !self.summary.is_success() => not_applied(&self.summary, self.all, &self.counts),
-            Some(left) if !left.is_success() => prune::not_pruned(left, done),
-            left => {
-                let pruned = left.as_ref().map_or_else(String::new, |left| prune::counts(left, done));
+            Some(prune) if !prune.is_success() => prune::not_pruned(prune, pruned_status),
+            prune => {
+                let pruned =
+                    prune.as_ref().map_or_else(String::new, |prune| prune::counts(prune, pruned_status));
                 render::print_note(&(self.counts + &pruned));
                 return ExitCode::SUCCESS;
             }
         };
         render::print(&[problem], sources);
-        if self.is_stopped { ending::stopped() } else { ExitCode::FAILURE }
+        if self.is_interrupted { signals::interrupted_status() } else { ExitCode::FAILURE }
     }
 }
 
 fn not_applied(summary: &ApplySummary, all: usize, counts: &str) -> Diagnostic {
     let unknown = summary.unknown.len();
     let left = all.saturating_sub(summary.applied + unknown);
-    let of_unknown = if unknown == 0 { String::new() } else { format!("; of {unknown} it is not known") };
+    let of_unknown = if unknown == 0 { String::new() } else { format!("; {unknown} have an unknown status") };
     let message = format!("{left} of {all} objects were not applied{of_unknown}");
     let mut problem = Diagnostic::error(Code::Summary, message);
     if summary.applied > 0 {
         problem = problem.note(counts);
     }
     if unknown > 0 {
-        problem =
-            problem.note(format!("sent, and not answered: {}", named(&summary.unknown, Object::to_string)));
+        problem = problem
+            .note(format!("sent without a response: {}", list_names(&summary.unknown, Object::to_string)));
     }
     if !summary.skipped.is_empty() {
-        problem = problem.note(format!("not sent: {}", named(&summary.skipped, Object::to_string)));
+        problem = problem.note(format!("not sent: {}", list_names(&summary.skipped, Object::to_string)));
     }
     if unknown + summary.skipped.len() > 0 {
-        problem = problem.help("apply again: what was applied stays as it is");
+        problem = problem.help("apply again: objects that are already applied stay unchanged");
     }
     problem
 }
 
-/// Shows what would be sent, and asks no server, but for what a set has.
+/// Prints the objects of a client-side dry run. The server is only contacted for the members of an
+/// ApplySet.
 fn show_only(
     args: &ApplyArgs,
     mut resources: Vec<Resource>,
@@ -326,7 +332,7 @@ fn show_only(
     sources: &SourceMap,
 ) -> Outcome {
     let connect = args.objects.connect(sources);
-    let pruned = set.as_ref().map(|set| args.pruned(set));
+    let status = set.as_ref().map(|set| args.pruned_status(set));
     let cluster = set.as_ref().map(|_| Cluster::connect(&connect)).transpose()?;
     let look = |(cluster, set)| ApplySetRun::look(cluster, set, &mut resources, &apply.waves);
     let set = cluster.as_ref().zip(set).map(look).transpose()?;
@@ -334,8 +340,8 @@ fn show_only(
     let planned = planned.into_iter().map(|node| Resource::new(node, &Schema::none()));
     let planned = planned.collect::<Result<Vec<_>, _>>()?;
     match args.output {
-        Some(form) => {
-            let mut joined = Joined::new(form, io::stdout());
+        Some(format) => {
+            let mut joined = Joined::new(format, io::stdout());
             joined.add(&planned)?;
             joined.finish()?;
         }
@@ -347,17 +353,17 @@ fn show_only(
         }
     }
     if let Some(set) = set {
-        set.prune(&mut |event| prune::say(&event, args.line(pruned), sources))?;
+        set.prune(&mut |event| prune::print_event(&event, args.printed_pruned_status(status), sources))?;
     }
-    render::print_note(&format!("{}: none was sent", counted(planned.len(), "object")));
+    render::print_note(&format!("{} (dry run): nothing was sent", counted(planned.len(), "object")));
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is printed of the objects that were applied.
+/// Prints the applied objects.
 struct AppliedOutput<'a> {
     args: &'a ApplyArgs,
     counts: Counts,
-    /// The objects, when they are printed at the end.
+    /// The applied objects, if they are printed at the end.
     live: Vec<Resource>,
     printed: io::Result<()>,
 }
@@ -367,8 +373,7 @@ impl<'a> AppliedOutput<'a> {
         Self { args, counts: Counts::default(), live: Vec::new(), printed: Ok(()) }
     }
 
-    /// Says what happened.
-    fn tell(&mut self, event: &Event<'_>, sources: &SourceMap) {
+    fn report(&mut self, event: &Event<'_>, sources: &SourceMap) {
         match event {
             Event::Applied(applied) => self.add(applied),
             Event::Failed(failure) => render::print(std::slice::from_ref(&failure.problem), sources),
@@ -384,10 +389,10 @@ impl<'a> AppliedOutput<'a> {
     fn add(&mut self, applied: &AppliedObject) {
         self.counts.add(applied.change);
         let name = applied.object.to_string();
-        // Nobody may be reading any more; that is no reason to stop half-way.
+        // A closed stdout does not stop the apply half-way.
         let line = match self.args.output {
-            Some(OutputForm::Name) => name,
-            Some(OutputForm::Json | OutputForm::Yaml) => {
+            Some(OutputFormat::Name) => name,
+            Some(OutputFormat::Json | OutputFormat::Yaml) => {
                 let mut live = applied.live.clone();
                 let metadata = live.get_mut("metadata").and_then(Node::as_map_mut);
                 if let Some(metadata) = metadata.filter(|_| !self.args.show_managed_fields) {
@@ -407,8 +412,8 @@ impl<'a> AppliedOutput<'a> {
     }
 
     fn finish(self) -> Result<(), Failure> {
-        if let Some(form @ (OutputForm::Json | OutputForm::Yaml)) = self.args.output {
-            let mut joined = Joined::new(form, io::stdout());
+        if let Some(format @ (OutputFormat::Json | OutputFormat::Yaml)) = self.args.output {
+            let mut joined = Joined::new(format, io::stdout());
             joined.add(&self.live)?;
             joined.finish()?;
         }
@@ -416,7 +421,7 @@ impl<'a> AppliedOutput<'a> {
     }
 }
 
-/// How many objects each change was done to.
+/// The number of objects per change.
 #[derive(Debug, Default)]
 struct Counts(Vec<(ApplyChange, usize)>);
 

@@ -1,4 +1,4 @@
-//! `kubectl smp applyset`: which sets there are, what is in them, and changing that.
+//! `kubectl smp applyset`: list, inspect and change ApplySets.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::connect::ConnectArgs;
-use super::form::{ReportFormat, one_of};
+use super::format::{ReportFormat, one_of};
 use super::objects::ObjectArgs;
-use super::prune::{TOOLS, parent_name, say};
+use super::prune::{TOOLS, parent_name, print_event};
 use super::report::print_json;
 use super::{Failure, Outcome, render};
 use smp_cluster::{
@@ -19,7 +19,7 @@ use smp_cluster::{
 use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, escaped_line};
 use smp_text::source::SourceMap;
 
-/// Look at ApplySets, and change what is in them.
+/// List, inspect and change ApplySets.
 #[derive(Debug, Args)]
 pub(super) struct ApplySetCommand {
     #[command(subcommand)]
@@ -28,19 +28,25 @@ pub(super) struct ApplySetCommand {
 
 #[derive(Debug, Subcommand)]
 enum ApplySetSubcommand {
-    /// List the sets of a namespace, or of all
+    /// List ApplySets
     List(SetListArgs),
-    /// Show the members of a set by kind and namespace, and what is missing
+    /// Show the members of an ApplySet
+    ///
+    /// Also reports kinds and namespaces that the parent names and the cluster does not have.
     View(SetViewArgs),
-    /// Take objects that are there already into a set, without changing more than a label of them
+    /// Add existing objects to an ApplySet without applying them
+    ///
+    /// Only the ApplySet label of the objects changes.
     Adopt(Box<AdoptArgs>),
-    /// Give a set up: its members stay, without its label
+    /// Remove an ApplySet but keep its objects
+    ///
+    /// Only the ApplySet label of the objects is removed.
     Orphan(OrphanArgs),
 }
 
 #[derive(Debug, Args)]
 struct SetListArgs {
-    /// Look in all namespaces
+    /// List the ApplySets of all namespaces
     #[arg(short = 'A', long)]
     all_namespaces: bool,
 
@@ -54,7 +60,8 @@ struct SetListArgs {
 
 #[derive(Debug, Args)]
 struct SetViewArgs {
-    /// Parent of the set: NAME for a Secret, or RESOURCE[.GROUP]/NAME; in the namespace of --namespace
+    /// Parent of the ApplySet in the namespace of --namespace: NAME (of a Secret) or
+    /// RESOURCE[.GROUP]/NAME
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
@@ -68,30 +75,33 @@ struct SetViewArgs {
 
 #[derive(Debug, Args)]
 struct AdoptArgs {
-    /// Parent of the set: NAME for a Secret, or RESOURCE[.GROUP]/NAME; in the namespace of --namespace. It is made
-    /// where it is missing
+    /// Parent of the ApplySet in the namespace of --namespace: NAME (of a Secret) or
+    /// RESOURCE[.GROUP]/NAME
+    ///
+    /// The parent is created if it does not exist.
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
     #[command(flatten)]
     objects: ObjectArgs,
 
-    /// Tool that the set says it is kept by
+    /// Tool named in the tooling annotation of the ApplySet
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 }
 
 #[derive(Debug, Args)]
 struct OrphanArgs {
-    /// Parent of the set: NAME for a Secret, or RESOURCE[.GROUP]/NAME; in the namespace of --namespace
+    /// Parent of the ApplySet in the namespace of --namespace: NAME (of a Secret) or
+    /// RESOURCE[.GROUP]/NAME
     #[arg(value_name = "PARENT", value_parser = parent_name)]
     parent: String,
 
-    /// Leave the parent there, as that of an empty set
+    /// Keep the parent as that of an empty ApplySet
     #[arg(long)]
     keep_parent: bool,
 
-    /// Tool that the set says it is kept by
+    /// Tool named in the tooling annotation of the ApplySet
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 
@@ -119,9 +129,9 @@ struct JsonSet<'s> {
 
 fn list(args: &SetListArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.connect.options(sources))?;
-    let of = if args.all_namespaces { SetsOf::AllNamespaces } else { SetsOf::Namespace };
-    let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
-    let sets = smp_cluster::applysets(&cluster, of, &mut report)?;
+    let scope = if args.all_namespaces { SetsOf::AllNamespaces } else { SetsOf::Namespace };
+    let mut report = |event: ApplySetEvent<'_>| print_event(&event, None, sources);
+    let sets = smp_cluster::applysets(&cluster, scope, &mut report)?;
     if args.output == ReportFormat::Json {
         let sets = sets.iter().map(|set| JsonSet {
             parent: set.parent.to_string(),
@@ -140,7 +150,7 @@ fn list(args: &SetListArgs, sources: &SourceMap) -> Outcome {
         [parent.namespace.to_string(), parent.to_string(), set.tooling.clone(), kinds, namespaces]
     }));
     if sets.is_empty() {
-        render::print_note("there are no ApplySets");
+        render::print_note("no ApplySets found");
         return Ok(ExitCode::SUCCESS);
     }
     print_rows(&rows)
@@ -185,16 +195,20 @@ fn view(args: &SetViewArgs, sources: &SourceMap) -> Outcome {
     if count > 0 {
         print_rows(&rows)?;
     }
-    let lacking = view.missing_kinds.iter().map(|kind| format!("the server has no kind {kind}"));
-    let lacking =
-        lacking.chain(view.missing_namespaces.iter().map(|name| format!("there is no namespace {name}")));
-    let lacking =
-        lacking.map(|text| Diagnostic::warning(Code::ApplySet, text).note("the parent of the set names it"));
-    render::print(&lacking.collect::<Vec<_>>(), sources);
+    let missing = view.missing_kinds.iter().map(|kind| format!("the server does not serve the kind {kind}"));
+    let namespaces = view.missing_namespaces.iter().map(|name| format!("namespace {name} does not exist"));
+    let missing = missing
+        .chain(namespaces)
+        .map(|text| Diagnostic::warning(Code::ApplySet, text).note("the parent of the ApplySet names it"));
+    render::print(&missing.collect::<Vec<_>>(), sources);
     let unused: Vec<_> = view.unused_kinds.iter().map(ToString::to_string).collect();
-    let unused = if unused.is_empty() { String::new() } else { format!("; none of {}", unused.join(", ")) };
+    let unused = if unused.is_empty() {
+        String::new()
+    } else {
+        format!("; kinds without members: {}", unused.join(", "))
+    };
     let members = counted(count, "member");
-    render::print_note(&format!("{members}, kept by {}{unused}", view.tooling));
+    render::print_note(&format!("{members}, tooling {}{unused}", view.tooling));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -220,18 +234,18 @@ fn adopt(args: &AdoptArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = options(&args.parent, args.applyset_tooling);
-    let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
+    let mut report = |event: ApplySetEvent<'_>| print_event(&event, None, sources);
     let failures = smp_cluster::adopt(&cluster, &options, &resources, &mut report)?;
-    Ok(ended(&failures, "not adopted", sources))
+    Ok(exit_status(&failures, "not adopted", sources))
 }
 
 fn orphan(args: &OrphanArgs, sources: &SourceMap) -> Outcome {
     let cluster = Cluster::connect(&args.connect.options(sources))?;
     let options = options(&args.parent, args.applyset_tooling);
     let parent = if args.keep_parent { OrphanedParent::Kept } else { OrphanedParent::Removed };
-    let mut report = |event: ApplySetEvent<'_>| say(&event, None, sources);
+    let mut report = |event: ApplySetEvent<'_>| print_event(&event, None, sources);
     let failures = smp_cluster::orphan(&cluster, &options, parent, &mut report)?;
-    Ok(ended(&failures, "still in the set, and the parent stays", sources))
+    Ok(exit_status(&failures, "still in the ApplySet; its parent was not removed", sources))
 }
 
 fn options(parent: &str, tooling: ApplySetTooling) -> ApplySetOptions {
@@ -240,16 +254,17 @@ fn options(parent: &str, tooling: ApplySetTooling) -> ApplySetOptions {
     options
 }
 
-fn ended(failures: &[ObjectFailure], what: &str, sources: &SourceMap) -> ExitCode {
+/// Prints how many objects failed and returns the exit status.
+fn exit_status(failures: &[ObjectFailure], failed: &str, sources: &SourceMap) -> ExitCode {
     if failures.is_empty() {
         return ExitCode::SUCCESS;
     }
-    let message = format!("{} {what}", counted(failures.len(), "object"));
+    let message = format!("{} {failed}", counted(failures.len(), "object"));
     render::print(&[Diagnostic::error(Code::Summary, message)], sources);
     ExitCode::FAILURE
 }
 
-/// Prints rows in columns, as kubectl does: three spaces behind the widest.
+/// Prints a table as kubectl does: columns are separated by three spaces.
 fn print_rows<const N: usize>(rows: &[[String; N]]) -> Result<ExitCode, Failure> {
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| row.iter().map(|cell| escaped(cell).into_owned()).collect()).collect();

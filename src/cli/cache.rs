@@ -1,4 +1,4 @@
-//! `kubectl smp cache`: what was kept, and taking it out; and where all commands keep it.
+//! `kubectl smp cache`, and the flag for the cache directory that all commands share.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use clap::builder::OsStringValueParser;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::form::ReportFormat;
+use super::format::ReportFormat;
 use super::report::{print_json, print_line};
 use super::{Failure, Outcome};
 use smp_files::{CacheEntry, CacheKind, Cleared, user_cache};
@@ -19,24 +19,24 @@ use smp_overlay::overlay::{RemoteCache, without_secrets};
 use smp_overlay::schema_chain::cache::SchemaCache;
 use smp_text::diagnostic::{Code, Diagnostic, escaped};
 
-/// Where things are kept.
+/// The location of the cache.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct CacheArgs {
-    /// Directory of all caches, in place of the user's
+    /// Cache directory, instead of the user's default
     #[arg(long, value_name = "DIR", env = "KUBECTL_SMP_CACHE_DIR", global = true, hide_short_help = true, value_parser = OsStringValueParser::new())]
     cache_dir: Option<OsString>,
 }
 
 impl CacheArgs {
-    /// The directory, if one was given. An empty name counts as none.
+    /// Returns the directory if one is given. An empty value counts as absent.
     pub(super) fn root(&self) -> Option<PathBuf> {
         let given = self.cache_dir.as_ref().filter(|directory| !directory.is_empty()).map(PathBuf::from);
-        // Without a working directory only an absolute path has a meaning.
+        // Without a working directory, a relative path cannot be made absolute and is kept as given.
         given.map(|directory| std::path::absolute(&directory).unwrap_or(directory))
     }
 }
 
-/// Look at what was fetched and kept, and take it out.
+/// Inspect and clear the cache.
 #[derive(Debug, Args)]
 pub(super) struct CacheCommand {
     #[command(flatten)]
@@ -48,13 +48,16 @@ pub(super) struct CacheCommand {
 
 #[derive(Debug, Subcommand)]
 enum CacheSubcommand {
-    /// Print the directory of all caches
+    /// Print the cache directory
     Path,
-    /// List what is kept: repositories and files that builds fetched, schemas and what servers said of them
+    /// List cached repositories, files and schemas
     List(CacheListArgs),
-    /// Remove all of it, but for what other programs use now
+    /// Remove all cache entries that are not in use
     Clear,
-    /// Remove what was not used for 30 days, what is damaged, and the oldest files beyond 1 GiB
+    /// Remove unused, damaged and excess cache entries
+    ///
+    /// Removes entries that were not used for 30 days, damaged entries, and the oldest files beyond 1
+    /// GiB.
     Prune,
 }
 
@@ -67,15 +70,15 @@ struct CacheListArgs {
 
 pub(super) fn run(args: &CacheCommand) -> Outcome {
     let none = || {
-        Diagnostic::error(Code::Io, "this user has no directory for caches")
-            .help("name one with --cache-dir or KUBECTL_SMP_CACHE_DIR")
+        Diagnostic::error(Code::Io, "no cache directory for this user")
+            .help("set one with --cache-dir or KUBECTL_SMP_CACHE_DIR")
     };
     let root = args.cache.root().or_else(user_cache).ok_or_else(none)?;
     let caches = Caches {
         remote: RemoteCache::open(Some(root.clone())).ok_or_else(none)?,
         schema: SchemaCache::open(Some(root.clone())).ok_or_else(none)?,
     };
-    let failed = || format!("{} cannot be written to", root.display());
+    let failed = || format!("cannot write to the cache {}", root.display());
     match &args.command {
         CacheSubcommand::Path => print_line(&root.display().to_string())?,
         CacheSubcommand::List(list) => caches.list(list.output)?,
@@ -104,13 +107,13 @@ impl Caches {
                 let mut stdout = io::stdout().lock();
                 let columns = entries.iter().map(|entry| {
                     let used = rfc3339(entry.used);
-                    (word(entry.kind), bytes(entry.size), used, described(entry))
+                    (word(entry.kind), format_size(entry.size), used, description(entry))
                 });
                 let mut rows =
-                    vec![("KIND", "SIZE".to_string(), "LAST USED".to_string(), "WHAT".to_string())];
+                    vec![("KIND", "SIZE".to_string(), "LAST USED".to_string(), "SOURCE".to_string())];
                 rows.extend(columns);
-                for (kind, size, used, what) in rows {
-                    writeln!(stdout, "{kind:<10}  {size:>9}  {used:<20}  {what}")?;
+                for (kind, size, used, source) in rows {
+                    writeln!(stdout, "{kind:<10}  {size:>9}  {used:<20}  {source}")?;
                 }
             }
             ReportFormat::Json => {
@@ -126,7 +129,7 @@ impl Caches {
 #[serde(rename_all = "camelCase")]
 struct EntryText {
     kind: &'static str,
-    what: String,
+    source: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     version: String,
     size: u64,
@@ -137,7 +140,7 @@ impl EntryText {
     fn new(entry: &CacheEntry) -> Self {
         Self {
             kind: word(entry.kind),
-            what: without_secrets(&entry.what),
+            source: without_secrets(&entry.what),
             version: entry.version.clone(),
             size: entry.size,
             last_used: rfc3339(entry.used),
@@ -154,35 +157,35 @@ fn word(kind: CacheKind) -> &'static str {
     }
 }
 
-/// What an entry is, in words.
-fn described(entry: &CacheEntry) -> String {
-    let what = if entry.what.is_empty() { "unknown".to_string() } else { without_secrets(&entry.what) };
-    let shown = if entry.version.is_empty() { what } else { format!("{what} {}", entry.version) };
+/// Describes the source and version of an entry.
+fn description(entry: &CacheEntry) -> String {
+    let source = if entry.what.is_empty() { "unknown".to_string() } else { without_secrets(&entry.what) };
+    let shown = if entry.version.is_empty() { source } else { format!("{source} {}", entry.version) };
     escaped(&shown).into_owned()
 }
 
-/// Says what became of entries. That some are refused is a failure.
+/// Prints the removed entries. Fails if some could not be removed.
 fn report(all: &[Cleared]) -> Outcome {
     let mut stdout = io::stdout().lock();
     let (mut count, mut size) = (0_usize, 0);
     for entry in all.iter().flat_map(|cleared| &cleared.removed) {
-        writeln!(stdout, "removed {} {}", word(entry.kind), described(entry))?;
+        writeln!(stdout, "removed {} {}", word(entry.kind), description(entry))?;
         (count, size) = (count + 1, size + entry.size);
     }
     for entry in all.iter().flat_map(|cleared| &cleared.in_use) {
-        writeln!(stdout, "kept {} {}, which is in use", word(entry.kind), described(entry))?;
+        writeln!(stdout, "kept {} {} (in use)", word(entry.kind), description(entry))?;
     }
-    writeln!(stdout, "{count} removed, {}", bytes(size))?;
+    writeln!(stdout, "{count} removed, {}", format_size(size))?;
     let refused = all.iter().flat_map(|cleared| &cleared.refused).map(|entry| {
-        let message = format!("{} {} cannot be removed", word(entry.kind), described(entry));
-        Diagnostic::error(Code::Io, message).help("see who owns it, and whether its directory can be written")
+        let message = format!("cannot remove {} {}", word(entry.kind), description(entry));
+        Diagnostic::error(Code::Io, message).help("check its owner and the permissions of its directory")
     });
     let refused: Vec<_> = refused.collect();
     if refused.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(Failure::Problems(refused)) }
 }
 
-/// A number of bytes with the unit that suits it.
-fn bytes(number: u64) -> String {
+/// Formats a number of bytes with a binary unit.
+fn format_size(number: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
     let unit = (1..UNITS.len()).take_while(|unit| number >> (10 * unit) > 0).last().unwrap_or(0);
     if unit == 0 {
@@ -192,11 +195,11 @@ fn bytes(number: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
-/// A time in UTC, such as `2026-11-22T05:30:00Z`.
+/// Formats a time in UTC, such as `2026-11-22T05:30:00Z`.
 pub(super) fn rfc3339(time: SystemTime) -> String {
     let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    // Years that begin in March, so that the day of a leap year comes last.
+    // The algorithm counts years from March, so that the leap day is the last day of a year.
     let (day, era) = ((days + 719_468) % 146_097, (days + 719_468) / 146_097);
     let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
     let day_of_year = day - (365 * year + year / 4 - year / 100);
@@ -215,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_in_utc() {
+    fn times_are_formatted_in_utc() {
         let table = [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_399, "2000-02-28T23:59:59Z"),
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_refuses_is_a_failure() {
+    fn entry_that_cannot_be_removed_is_an_error() {
         let entry = || CacheEntry {
             kind: CacheKind::File,
             what: "https://me:secret@h/a.yaml".into(),
@@ -245,7 +248,7 @@ mod tests {
         let Err(Failure::Problems(problems)) = report(&[in_use, refused]) else { panic!("no failure") };
         let messages: Vec<_> = problems.iter().map(Diagnostic::message).collect();
         assert_eq!(messages.len(), 1);
-        assert!(messages[0].ends_with("h/a.yaml cannot be removed"), "{messages:?}");
+        assert!(messages[0].ends_with("h/a.yaml"), "{messages:?}");
         assert!(!messages[0].contains("secret"), "{messages:?}");
     }
 
@@ -260,7 +263,7 @@ mod tests {
             (u64::MAX, "16777215.9 TiB"),
         ];
         for (number, want) in table {
-            assert_eq!(bytes(number), want);
+            assert_eq!(format_size(number), want);
         }
     }
 }

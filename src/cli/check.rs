@@ -1,9 +1,9 @@
-//! `kubectl smp check`: what is wrong with overlays, though they build.
+//! `kubectl smp check`: lint overlays for likely mistakes.
 
 mod baseline;
 mod deprecated;
 mod explain;
-mod mend;
+mod fix;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use self::baseline::KnownFindings;
-use super::form::{Words, one_of};
+use super::format::{Choices, one_of};
 use super::report::print;
 use super::select::{SelectArgs, Selection, is_stream};
 use super::target::{ClusterUse, TargetArgs};
@@ -33,7 +33,8 @@ use smp_text::source::{SourceMap, as_seen_from};
 use smp_text::yaml::Node;
 use smp_validate::ValidateOptions;
 
-/// What asks for a check, and not for what rules are about. What the environment says is no part of it.
+/// The arguments that conflict with `--explain` and `--list`. Flags with an environment variable
+/// are not among them.
 const CHECKING: [&str; 9] = [
     "targets",
     "kustomize",
@@ -43,48 +44,48 @@ const CHECKING: [&str; 9] = [
     "fix",
     "baseline",
     "update_baseline",
-    "kubernetes",
+    "kubernetes_version",
 ];
 
-/// Say what is wrong with overlays, or most likely is, though they build.
+/// Lint overlays for likely mistakes.
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Form of the report
+    /// Output format
     #[arg(short, long, value_parser = one_of(FORMS), value_name = "FORMAT", default_value = "text")]
     output: CheckForm,
 
-    /// Rules to ask beside those that are on; `all` for all
+    /// Enable additional rules; `all` enables all rules
     #[arg(long = "select", value_name = "CODE", value_delimiter = ',')]
     rules: Vec<String>,
 
-    /// Rules not to ask
+    /// Disable rules; `all` disables all rules
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     ignore: Vec<String>,
 
-    /// Mend what can be mended for certain, in the files themselves; what was fetched stays as it is
+    /// Fix findings in local files if the fix is safe
     #[arg(long, conflicts_with = "baseline")]
     fix: bool,
 
-    /// Baseline file: hide findings listed in it (create it with `--update-baseline`)
+    /// Baseline file: hide findings listed in it (create it with --update-baseline)
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
-    /// Write the current findings to the baseline
+    /// Write the current findings to the baseline file
     #[arg(long, conflicts_with = "fix")]
     update_baseline: bool,
 
-    /// The release of Kubernetes that objects are for, such as 1.34
-    #[arg(long, value_name = "VERSION")]
-    kubernetes: Option<KubernetesVersion>,
+    /// Kubernetes version to validate against, such as 1.34
+    #[arg(long, alias = "kubernetes", value_name = "VERSION")]
+    kubernetes_version: Option<KubernetesVersion>,
 
-    /// Also ask the admission policies in a directory; those that are built are asked in any case
+    /// Directory with additional admission policies (those of the build are always evaluated)
     #[arg(long, value_name = "DIR")]
     policies: Option<PathBuf>,
 
-    /// Say what a rule is about, with an example
+    /// Explain a rule, with an example
     #[arg(long, value_name = "CODE", conflicts_with_all = CHECKING)]
     explain: Option<String>,
 
@@ -96,68 +97,68 @@ pub(super) struct CheckArgs {
     target: TargetArgs,
 }
 
-/// The forms of the report.
-const FORMS: Words<CheckForm> = &[
-    ("text", "Paragraphs with excerpts", CheckForm::Text),
-    ("short", "A line for each: file:line:column: warning[code]: message", CheckForm::Short),
-    ("json", "A JSON array of findings", CheckForm::Json),
+/// The output formats.
+const FORMS: Choices<CheckForm> = &[
+    ("text", "Findings with excerpts of the files", CheckForm::Text),
+    ("short", "One line per finding: file:line:column: warning[code]: message", CheckForm::Short),
+    ("json", "JSON array of findings", CheckForm::Json),
     ("sarif", "SARIF 2.1.0, for code scanning", CheckForm::Sarif),
-    ("junit", "JUnit's XML", CheckForm::Junit),
-    ("github", "Commands of GitHub's workflows", CheckForm::Github),
-    ("markdown", "A table", CheckForm::Markdown),
+    ("junit", "JUnit XML", CheckForm::Junit),
+    ("github", "GitHub Actions workflow commands", CheckForm::Github),
+    ("markdown", "Markdown table", CheckForm::Markdown),
 ];
 
-/// Checks targets, or tells about rules.
+/// Checks targets, or prints the documentation of rules.
 pub(super) fn run(args: &CheckArgs, sources: &SourceMap) -> Outcome {
     if let Some(code) = &args.explain {
-        return explain::one(code);
+        return explain::print_rule(code);
     }
     if args.list {
-        return explain::list();
+        return explain::print_list();
     }
     let selection = args.select.select(args.target.bases(), sources)?;
     if args.fix && selection.targets.iter().any(|target| is_stream(target)) {
-        return Err(Failure::Usage("`--fix` changes files, and standard input is none".into()));
+        return Err(Failure::Usage("`--fix` cannot change standard input: name a file or directory".into()));
     }
-    let (report, cache) = reported(args, &selection, sources)?;
+    let (report, cache) = build_report(args, &selection, sources)?;
     if !args.fix {
-        return told(args, &report, sources);
+        return print_report(args, &report, sources);
     }
-    let mended = mend::mend(&report, cache.as_deref(), sources)?;
-    if mended + deprecated::replace(&args.target, &selection, &report, sources, cache.as_deref())? == 0 {
+    let fixed = fix::fix(&report, cache.as_deref(), sources)?;
+    if fixed + deprecated::replace(&args.target, &selection, &report, sources, cache.as_deref())? == 0 {
         deprecated::print_nothing_fixed();
-        return told(args, &report, sources);
+        return print_report(args, &report, sources);
     }
-    // What is left is said of the files as they are now.
+    // Report the remaining findings with the locations of the changed files.
     let sources = SourceMap::default();
-    let (report, _) = reported(args, &selection, &sources)?;
-    told(args, &report, &sources)
+    let (report, _) = build_report(args, &selection, &sources)?;
+    print_report(args, &report, &sources)
 }
 
-/// The report, and the directory that fetched files are in.
-fn reported(
+/// Checks all targets. Returns the report and the directory of fetched files.
+fn build_report(
     args: &CheckArgs,
     selection: &Selection,
     sources: &SourceMap,
 ) -> std::result::Result<(CheckReport, Option<PathBuf>), Failure> {
     let [select, ignore] = [&args.rules, &args.ignore].map(|names| names.iter().map(String::as_str));
-    let wanted = RuleSelection::new(select, ignore).map_err(|problem| usage(&problem))?;
+    let selected = RuleSelection::new(select, ignore).map_err(|problem| usage(&problem))?;
     let known = KnownFindings::new(args.baseline.as_deref(), args.update_baseline)?;
-    let builder = args.target.builder(Histories::Kept, sources, &selection.targets, ClusterUse::Asked)?;
-    let options = KubernetesVersion::options(args.kubernetes);
+    let builder = args.target.builder(Histories::Kept, sources, &selection.targets, ClusterUse::Optional)?;
+    let options = KubernetesVersion::options(args.kubernetes_version);
     let policies = args.policies.as_deref().map(|path| read_policies(path, sources)).transpose();
-    let policies = policies.map_err(Failure::WrongUse)?;
+    let policies = policies.map_err(Failure::UsageAt)?;
     let (policies, configs) = (policies.unwrap_or_default(), Mutex::default());
-    let checker = Checker { builder: &builder, wanted: &wanted, sources, options, policies, configs };
+    let checker = Checker { builder: &builder, selected: &selected, sources, options, policies, configs };
     let checked = selection.targets.par_iter().map(|target| checker.check(selection, target));
-    let checked: Vec<CheckedOne> = checked.collect::<Result<_>>().map_err(Failure::WrongUse)?;
+    let checked: Vec<CheckedOne> = checked.collect::<Result<_>>().map_err(Failure::UsageAt)?;
     let (mut found, objects): (Vec<TargetFindings>, Vec<PlainObjects>) = checked.into_iter().unzip();
     tell_twins(&mut found, &objects, sources);
-    let renderer = render::place_names(sources);
+    let renderer = render::location_renderer(sources);
     let fetched = builder.cache().and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
     let files = LocalFiles { tree: &DiskTree, fetched: fetched.as_ref().map(Located::path) };
-    let conclusion = Conclusion { sources, selection: &wanted, renderer: &renderer, files };
-    let (files, baselines) = known.of(&found).map_err(Failure::WrongUse)?;
+    let conclusion = Conclusion { sources, selection: &selected, renderer: &renderer, files };
+    let (files, baselines) = known.resolve(&found).map_err(Failure::UsageAt)?;
     let mut report = conclusion.report(found, baselines);
     if args.update_baseline {
         known.update(&files, &mut report, &conclusion)?;
@@ -165,7 +166,7 @@ fn reported(
     Ok((report, builder.cache().map(Path::to_path_buf)))
 }
 
-/// What is wrong with the command line.
+/// Converts a problem with the value of a flag to a usage error.
 fn usage(problem: &Diagnostic) -> Failure {
     match problem.help_text() {
         Some(help) => Failure::Usage(format!("{}: {help}", problem.message())),
@@ -173,16 +174,16 @@ fn usage(problem: &Diagnostic) -> Failure {
     }
 }
 
-/// What is found in a target, and its objects, if it is manifests alone.
+/// The findings in a target, and its objects if the target consists only of manifests.
 type CheckedOne = (TargetFindings, PlainObjects);
 
-/// Checks targets, each with the configuration that is nearest.
+/// Checks targets, each with its nearest configuration.
 struct Checker<'c> {
     builder: &'c Builder,
-    wanted: &'c RuleSelection,
+    selected: &'c RuleSelection,
     sources: &'c SourceMap,
     options: ValidateOptions,
-    /// Manifests with admission policies beside those that are built.
+    /// Manifests with admission policies in addition to those of the build.
     policies: Vec<Node>,
     configs: Mutex<FxHashMap<Option<PathBuf>, Arc<CheckConfig>>>,
 }
@@ -193,7 +194,7 @@ impl Checker<'_> {
         let failed = |problem: &Diagnostic| {
             (TargetFindings::of_failure(target, problem, Arc::clone(&config)), PlainObjects::default())
         };
-        // Manifests that no base is found for are objects as they are.
+        // Manifests without a base are checked as they are.
         let (mut built, plain) = match selection.manifests(self.builder, target) {
             Ok(Some(built)) => {
                 let plain = PlainObjects::of(&built.resources);
@@ -210,7 +211,7 @@ impl Checker<'_> {
             Ok(schema) => schema.note_in(&mut built.warnings),
             Err(problem) => return Ok(failed(&problem)),
         };
-        let rules = config.rules.clone().then(self.wanted);
+        let rules = config.rules.clone().then(self.selected);
         let (built, schema) = (&built, schema.as_ref());
         let checked = CheckedTarget::new(target, built, schema, self.sources, &config.outside);
         let objects: Vec<_> = built.resources.iter().collect();
@@ -237,11 +238,12 @@ impl Checker<'_> {
     }
 }
 
-fn told(args: &CheckArgs, report: &CheckReport, sources: &SourceMap) -> Outcome {
-    let renderer = render::place_names(sources).coloring(render::coloring(&io::stdout()));
+/// Prints the report and returns the exit status.
+fn print_report(args: &CheckArgs, report: &CheckReport, sources: &SourceMap) -> Outcome {
+    let renderer = render::location_renderer(sources).coloring(render::coloring(&io::stdout()));
     print(&render_report(report, args.output, &renderer))?;
-    let is_bad = report.has_errors() || (render::is_strict() && report.has_problems());
-    let severity = if is_bad { Severity::Error } else { Severity::Note };
-    render::print_plain(severity, &summary(report));
-    Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let has_failed = report.has_errors() || (render::is_strict() && report.has_problems());
+    let severity = if has_failed { Severity::Error } else { Severity::Note };
+    render::print_conclusion(severity, &summary(report));
+    Ok(if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

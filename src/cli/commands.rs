@@ -1,7 +1,7 @@
-//! Command lines: which command is called, and what its arguments are.
+//! The tree of commands and the parsing of command lines.
 //!
-//! A run needs one command. The tree of all of them, with their help, is built where it is shown: for help, and for what
-//! is wrong with a command line.
+//! A run builds only the command that is called. The tree of all commands with their help is built
+//! for `--help` and for errors in a command line.
 
 use std::ffi::OsString;
 
@@ -13,13 +13,13 @@ use super::render::MessageArgs;
 #[cfg(feature = "cluster")]
 use super::{apply, applyset, delete, diff, wait};
 use super::{
-    blame, build, cache, check, create_patch, deps, help, lock, merge, patch, recover, schema, tree, version,
-    words,
+    blame, build, cache, check, create_patch, deps, help, inline_documents, lock, merge, patch, recover,
+    schema, tree, version,
 };
 
-/// Strategic merge, overlays and server-side apply for Kubernetes.
+/// Build, lint, merge and apply kustomize overlays, with the provenance of every value.
 #[derive(Debug, Parser)]
-#[command(name = "kubectl smp", bin_name = "kubectl smp", version, about, max_term_width = 100)]
+#[command(name = "kubectl smp", bin_name = "kubectl smp", version, max_term_width = 100)]
 pub(super) struct Args {
     #[command(flatten)]
     pub messages: MessageArgs,
@@ -30,64 +30,64 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Render overlays: kustomizations, or plain directories over a base
+    /// Build kustomizations and plain overlay directories, like `kustomize build`
     #[command(visible_alias = "render")]
     Build(build::BuildArgs),
-    /// Say of each value of an overlay where it was written, and what it was before
+    /// Show where each value of an overlay comes from
     #[command(visible_alias = "why")]
     Blame(blame::BlameArgs),
-    /// Say what is wrong with overlays, though they build
+    /// Lint overlays for likely mistakes
     #[command(visible_alias = "lint")]
     Check(check::CheckArgs),
-    /// Show what an overlay is made of, and what each part made and changed
+    /// Show the bases, patches and generators of an overlay
     Tree(tree::TreeArgs),
-    /// List what the build of an overlay reads: files, directories, and what comes from elsewhere
+    /// List the files and remote references that a build reads
     Deps(deps::DepsArgs),
-    /// Build an overlay and apply it to the cluster, server-side
+    /// Build an overlay and apply it to the cluster server-side
     #[cfg(feature = "cluster")]
     Apply(apply::ApplyArgs),
     /// Build an overlay and show what applying it would change in the cluster
     #[cfg(feature = "cluster")]
     Diff(diff::DiffArgs),
-    /// Wait until the objects of an overlay are ready in the cluster
+    /// Wait until the objects of an overlay are ready
     #[cfg(feature = "cluster")]
     Wait(wait::WaitArgs),
     /// Delete the objects of an overlay from the cluster
     #[cfg(feature = "cluster")]
     Delete(delete::DeleteArgs),
-    /// Look at ApplySets, and change what is in them
+    /// List, inspect and change ApplySets
     #[cfg(feature = "cluster")]
     Applyset(applyset::ApplySetCommand),
-    /// Merge manifests over others, whose comments and layout stay
+    /// Merge manifests over others, keeping comments and layout
     ///
-    /// Exit status 3 when there were conflicts and files were changed in place.
+    /// The exit status is 3 if files were changed in place and there were conflicts.
     Merge(merge::MergeArgs),
-    /// Merge what changed between two versions of manifests into a third
+    /// Merge upstream changes into customized manifests (three-way merge)
     ///
-    /// Exit status 3 when there were conflicts and files were changed in place.
+    /// The exit status is 3 if files were changed in place and there were conflicts.
     Merge3(merge::Merge3Args),
     /// Patch manifests in files, without a cluster
     ///
-    /// A kustomization is patched by the names of its `images`, `replicas`, generators and Helm charts; its `resources` and
-    /// other lists of paths are sets. With --type=merge its lists are replaced.
+    /// In a kustomization, `images`, `replicas`, generators and Helm charts are merged by name.
+    /// `resources` and other lists of paths are merged as sets. With --type=merge, lists are replaced.
     Patch(patch::PatchArgs),
-    /// Make the patch that turns one manifest into another
+    /// Create a patch from two or three manifests
     CreatePatch(create_patch::CreatePatchArgs),
-    /// End the changes to a directory that a stopped program began: all are made, or taken back
+    /// Finish or roll back an interrupted write
     Recover(recover::RecoverArgs),
-    /// Look at merge schemas, and compile them
+    /// Inspect, fetch, compile and lint merge schemas
     Schema(schema::SchemaCommand),
-    /// Write down what remote references are now, for builds that must not change by themselves
+    /// Pin remote references in a lock file
     Lock(lock::LockCommand),
-    /// Look at what was fetched and kept, and take it out
+    /// Inspect and clear the cache
     Cache(cache::CacheCommand),
-    /// List the flags of all commands
+    /// List the flags that all commands inherit
     Options,
-    /// Print the version, and what the program was built from
+    /// Print the version and build information
     Version(version::VersionArgs),
 }
 
-/// A command line that is right.
+/// A valid command line.
 pub(super) struct ParsedLine {
     pub args: Args,
     pub command: clap::Command,
@@ -95,12 +95,13 @@ pub(super) struct ParsedLine {
 }
 
 impl ParsedLine {
-    /// Parses a command line, whose first word is the program's name.
+    /// Parses a command line. The first argument is the name of the program.
     ///
     /// # Errors
-    /// It is wrong, or asks for help or the version. Documents in it are not shown, nor is what steers a terminal.
+    /// The command line is invalid, or asks for help or the version. The error shows neither inline
+    /// documents nor terminal control sequences of the command line.
     pub(super) fn parse(words: &[OsString], color: ColorChoice) -> Result<Self, clap::Error> {
-        if let Some(command) = called(words).and_then(one)
+        if let Some(command) = command_name(words).and_then(single_command)
             && let Ok(line) = Self::parse_as(command, words)
         {
             return Ok(line);
@@ -108,7 +109,7 @@ impl ParsedLine {
         let whole = || all().color(color);
         Self::parse_as(whole(), words).map_err(|error| {
             let shown: Vec<OsString> =
-                words.iter().map(|word| words::shown(&word.to_string_lossy()).into()).collect();
+                words.iter().map(|word| inline_documents::redact(&word.to_string_lossy()).into()).collect();
             Self::parse_as(whole(), &shown).err().unwrap_or(error)
         })
     }
@@ -119,13 +120,14 @@ impl ParsedLine {
     }
 }
 
-/// All commands, with their help.
+/// Returns the tree of all commands with their help.
 pub(super) fn all() -> clap::Command {
     help::with_help(Args::command())
 }
 
-/// The name of the command in a line: the first word that is no flag of all commands, nor the value of one.
-fn called(words: &[OsString]) -> Option<&str> {
+/// Returns the name of the command: the first argument that is neither a global flag nor the value
+/// of one.
+fn command_name(words: &[OsString]) -> Option<&str> {
     let mut words = words.iter().skip(1).map(|word| word.to_str());
     loop {
         match words.next()?? {
@@ -136,19 +138,20 @@ fn called(words: &[OsString]) -> Option<&str> {
     }
 }
 
-/// The program with that command alone, and without help.
-fn one(name: &str) -> Option<clap::Command> {
-    let (name, augment) = arguments(name)?;
+/// Returns the program with only the named command, and without help.
+fn single_command(name: &str) -> Option<clap::Command> {
+    let (name, augment) = find_command(name)?;
     let command = clap::Command::new(name).disable_help_flag(true).disable_help_subcommand(true);
     let program = clap::Command::new("kubectl smp").disable_help_flag(true).disable_help_subcommand(true);
     Some(MessageArgs::augment_args(program).subcommand_required(true).subcommand(augment(command)))
 }
 
-/// What adds arguments to a command.
+/// A function that adds arguments to a command.
 type Augment = fn(clap::Command) -> clap::Command;
 
-/// A command by its name or alias: its name, and what adds its arguments.
-fn arguments(name: &str) -> Option<(&'static str, Augment)> {
+/// Looks up a command by its name or alias. Returns its name and the function that adds its
+/// arguments.
+fn find_command(name: &str) -> Option<(&'static str, Augment)> {
     let found: (_, Augment) = match name {
         "build" | "render" => ("build", build::BuildArgs::augment_args),
         "blame" | "why" => ("blame", blame::BlameArgs::augment_args),
@@ -185,10 +188,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_command_can_be_built_alone() {
+    fn every_command_and_alias_can_be_built_separately() {
         for command in Args::command().get_subcommands() {
             for name in command.get_name_and_visible_aliases() {
-                let found = arguments(name).map(|(name, _)| name);
+                let found = find_command(name).map(|(name, _)| name);
                 assert_eq!(found, Some(command.get_name()), "{name}");
             }
         }
@@ -197,13 +200,13 @@ mod tests {
     #[test]
     fn only_the_called_command_is_built() {
         let words = ["kubectl-smp", "-q", "build", "a"].map(OsString::from);
-        let line = ParsedLine::parse(&words, ColorChoice::Never).expect("it is right");
+        let line = ParsedLine::parse(&words, ColorChoice::Never).expect("valid");
         let names: Vec<&str> = line.command.get_subcommands().map(clap::Command::get_name).collect();
         assert_eq!(names, ["build"]);
     }
 
     #[test]
-    fn the_command_is_the_first_word_that_is_no_flag() {
+    fn command_name_is_first_argument_that_is_not_a_flag() {
         let table = [
             ("x build a", Some("build")),
             ("x -q --color never --strict check", Some("check")),
@@ -213,7 +216,7 @@ mod tests {
         ];
         for (line, want) in table {
             let words: Vec<OsString> = line.split(' ').map(Into::into).collect();
-            assert_eq!(called(&words), want, "{line}");
+            assert_eq!(command_name(&words), want, "{line}");
         }
     }
 }

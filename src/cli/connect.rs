@@ -1,4 +1,4 @@
-//! The flags of kubectl that say which cluster to ask, and as whom.
+//! kubectl's flags that select the cluster and the user.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use smp_cluster::ConnectOptions;
 use smp_text::gocompat::time::parse_duration;
 use smp_text::source::SourceMap;
 
-/// Which cluster, and as whom: spelled as in kubectl.
+/// The cluster and the user, spelled as in kubectl.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Cluster options")]
 pub(super) struct ConnectArgs {
@@ -29,7 +29,7 @@ pub(super) struct ConnectArgs {
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
 
-    /// Namespace of objects that name none; objects that name another are refused
+    /// Namespace of objects without one; objects in another namespace are rejected
     #[arg(short, long, value_name = "NAME")]
     namespace: Option<String>,
 
@@ -53,7 +53,7 @@ pub(super) struct ConnectArgs {
     #[arg(long = "as", value_name = "USER")]
     impersonate: Option<String>,
 
-    /// Group to impersonate; may be given several times
+    /// Group to impersonate (repeatable)
     #[arg(long = "as-group", value_name = "GROUP")]
     impersonate_groups: Vec<String>,
 
@@ -61,7 +61,7 @@ pub(super) struct ConnectArgs {
     #[arg(long = "as-uid", value_name = "UID")]
     impersonate_uid: Option<String>,
 
-    /// File with the certificates of the authority that the server's must be from
+    /// Certificate authority file to verify the certificate of the API server
     #[arg(long, value_name = "FILE")]
     certificate_authority: Option<PathBuf>,
 
@@ -73,27 +73,28 @@ pub(super) struct ConnectArgs {
     #[arg(long, value_name = "FILE")]
     client_key: Option<PathBuf>,
 
-    /// Do not check the server's certificate
+    /// Skip verification of the API server's certificate (insecure)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL")]
     insecure_skip_tls_verify: Option<bool>,
 
-    /// Name that the server's certificate must have, when it is not the host of its address
+    /// Server name to verify in the certificate, instead of the host name of the server
     #[arg(long, value_name = "NAME")]
     tls_server_name: Option<String>,
 
-    /// Most time that one request may take, with all that is sent again, such as 30s or 1m30s; 0 is no limit.
-    /// Without it, a server may be silent for 30s
+    /// Timeout of a single request including retries, such as 30s or 1m30s; 0 disables it
+    ///
+    /// Without the flag, a request fails if the server sends nothing for 30 seconds.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     request_timeout: Option<Duration>,
 }
 
 impl ConnectArgs {
-    /// The namespace, if one is given.
+    /// Returns the namespace if one is given.
     pub(super) fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref().filter(|name| !name.is_empty())
     }
 
-    /// The options of a connection. Empty values count as not given.
+    /// Returns the connection options. Empty values count as absent.
     pub(super) fn options(&self, sources: &SourceMap) -> ConnectOptions {
         let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let file = |path: &Option<PathBuf>| path.clone().filter(|path| !path.as_os_str().is_empty());
@@ -121,31 +122,33 @@ impl ConnectArgs {
     }
 }
 
-/// Accepted, since kubectl needs it.
+/// A flag of kubectl that is accepted and has no effect.
 #[derive(Debug, Args)]
 pub(super) struct ServerSideArg {
-    /// Accepted, since kubectl needs it: nothing else is done here
+    /// Accepted for compatibility with kubectl; objects are always applied server-side
     #[arg(long, hide = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = server_side)]
     server_side: Option<bool>,
 }
 
-/// Client-side apply cannot see who owns a field, and forgets what others set.
+/// Rejects `--server-side=false`: client-side apply does not track field ownership and drops fields
+/// of other managers.
 fn server_side(text: &str) -> Result<bool, String> {
     match text {
         "true" => Ok(true),
-        "false" => Err("objects are applied by the server, which alone knows whose fields they have; for \
-                        client-side apply use `kubectl smp build TARGET | kubectl apply -f -`"
-            .into()),
-        _ => Err("it is true or left out".into()),
+        "false" => {
+            Err("client-side apply is not supported: use `kubectl smp build TARGET | kubectl apply -f -`"
+                .into())
+        }
+        _ => Err("must be true or absent".into()),
     }
 }
 
-/// A duration as Go writes it (`1m30s`, `500ms`, `1.5h`), or a number of seconds.
+/// Parses a Go duration (`1m30s`, `500ms`, `1.5h`) or a number of seconds.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().map(Duration::from_secs).ok();
     seconds
         .or_else(|| parse_duration(text))
-        .ok_or_else(|| format!("`{text}` is no duration: write it as 30s, 1m30s or 500ms"))
+        .ok_or_else(|| format!("`{text}` is not a duration: use a value such as 30s, 1m30s or 500ms"))
 }
 
 #[cfg(test)]
@@ -153,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_as_go_reads_them() {
+    fn go_durations_and_seconds_are_parsed() {
         let table = [
             ("0", 0),
             ("30", 30_000),

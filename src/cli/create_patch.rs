@@ -1,13 +1,14 @@
-//! `kubectl smp create-patch`: patches between manifests, and from what was applied last to a live object.
+//! `kubectl smp create-patch`: two-way patches between manifests, and three-way patches for live
+//! objects.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::document::{gvk_of, read_document, stdin_twice, type_of};
+use super::document::{gvk_of, read_document, resolve_type, stdin_used_twice};
 use super::package::print;
-use super::patch::{PatchOutput, check_servers_kind, dialect_of_no_strategic, patch_type};
+use super::patch::{PatchOutput, check_strategic_kind, dialect_requires_strategic, patch_type};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use smp_merge::merge::Rules;
@@ -23,45 +24,50 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{self, Node};
 
-/// Make the patch that turns one manifest into another.
+/// Create a patch from two or three manifests.
 ///
-/// The patch is tried before it is printed: what it makes of the manifest is what was wanted.
+/// The patch is verified before it is printed: applied to the original, it must give the modified
+/// manifest.
 #[derive(Debug, Args)]
 pub(super) struct CreatePatchArgs {
-    /// File with the manifest as it is, or as it was last applied; with --from-last-applied the live object
+    /// File with the original or last-applied manifest; the live object with --from-last-applied
     #[arg(value_name = "ORIGINAL")]
     original: PathBuf,
 
-    /// File with the manifest as it shall be
+    /// File with the modified manifest
     #[arg(value_name = "MODIFIED")]
     modified: PathBuf,
 
-    /// File with the live object: the patch is made for it, and removes what MODIFIED has no more
+    /// File with the live object, to create a three-way patch for it
     ///
-    /// Where others changed since ORIGINAL what MODIFIED still names, or names no more, to something else, that is a
-    /// conflict: an error without --overwrite. Null in ORIGINAL or MODIFIED counts as absent.
+    /// The patch removes fields that ORIGINAL has and MODIFIED does not. If ORIGINAL and MODIFIED
+    /// differ in a field that was changed to another value in the live object, this is a conflict: an
+    /// error without --overwrite. Null in ORIGINAL or MODIFIED counts as absent.
     #[arg(long, value_name = "FILE")]
     current: Option<PathBuf>,
 
-    /// ORIGINAL is the live object: what was applied last stands in its annotation, which the patch renews
+    /// Take the last-applied manifest from the annotation of ORIGINAL, the live object
+    ///
+    /// The patch also updates the annotation.
     #[arg(long, conflicts_with = "current")]
     from_last_applied: bool,
 
-    /// Undo what others changed in the live object; without it such a conflict is an error
+    /// Overwrite conflicting changes of the live object instead of failing
     #[arg(long)]
     overwrite: bool,
 
-    /// Type of the patch
+    /// Type of the patch: strategic merge, JSON merge (RFC 7386) or JSON patch (RFC 6902)
     #[arg(long = "type", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
-    /// By whose rules the strategic patch will be applied; without it the API server's
+    /// Merge rules by which the strategic patch will be applied [default: apiserver]
     #[arg(long, value_enum)]
     dialect: Option<CreateDialect>,
 
-    /// Name all merge keys of an entry under `$patchMergeKey` where the default key is shared: `port,protocol` of ports
+    /// Write `$patchMergeKey` with all merge keys where the default key is not unique
     ///
-    /// No released API server knows `$patchMergeKey`; `kubectl smp` does. `--dialect overlay` always names them.
+    /// Example: `port,protocol` for the ports of a Service. No released API server supports
+    /// `$patchMergeKey`; `kubectl smp` does. `--dialect overlay` always writes it.
     #[arg(long)]
     recommended_keys: bool,
 
@@ -72,20 +78,20 @@ pub(super) struct CreatePatchArgs {
     #[command(flatten)]
     schema: SchemaArgs,
 
-    /// Definition that describes documents without a kind
+    /// Schema definition for documents without a kind
     #[arg(long, value_name = "NAME")]
     schema_type: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum CreateDialect {
-    /// As the API server
+    /// Like the API server
     Apiserver,
-    /// By list map keys with their defaults, sets, atomic lists and maps; any kind
+    /// By list type and list map keys of the schema, for any kind
     Overlay,
 }
 
-/// The manifests that a patch is made of.
+/// The manifests from which a patch is created.
 struct Manifests {
     original: Node,
     modified: Node,
@@ -93,24 +99,26 @@ struct Manifests {
 }
 
 impl CreatePatchArgs {
+    /// Returns the options of the patch.
+    ///
     /// # Errors
-    /// Arguments that would have no effect.
+    /// An argument would have no effect.
     fn options(&self) -> std::result::Result<CreateOptions, Failure> {
         if self.overwrite && self.current.is_none() && !self.from_last_applied {
-            let message = "`--overwrite` is for three-way patches: give --current or --from-last-applied";
+            let message = "`--overwrite` requires a three-way patch: use --current or --from-last-applied";
             return Err(Failure::Usage(message.into()));
         }
         let files = [Some(&self.original), Some(&self.modified), self.current.as_ref()];
         if files.into_iter().flatten().filter(|path| path.as_path() == Path::new("-")).count() > 1 {
-            return Err(stdin_twice());
+            return Err(stdin_used_twice());
         }
         if self.recommended_keys && self.patch_type != PatchType::Strategic {
             let message =
-                "`--recommended-keys` is for strategic merge patches: leave it out, or use --type=strategic";
+                "`--recommended-keys` requires a strategic merge patch: remove it, or use --type=strategic";
             return Err(Failure::Usage(message.into()));
         }
         if self.dialect.is_some() && self.patch_type != PatchType::Strategic {
-            return Err(dialect_of_no_strategic());
+            return Err(dialect_requires_strategic());
         }
         let rules = match self.dialect {
             Some(CreateDialect::Overlay) => Rules::Overlay,
@@ -124,7 +132,7 @@ impl CreatePatchArgs {
         let read = |path: &Path| {
             let node = read_document(path, sources)?;
             if node.is_null() && path != self.original {
-                let message = format!("{} has no manifest", path.display());
+                let message = format!("{} contains no manifest", path.display());
                 return Err(Diagnostic::error(Code::MissingField, message));
             }
             Ok(node)
@@ -132,7 +140,7 @@ impl CreatePatchArgs {
         let (mut original, mut modified) = (read(&self.original)?, read(&self.modified)?);
         if self.from_last_applied {
             let mut current = original;
-            let mut original = last_applied(&current).map_err(without_annotation)?;
+            let mut original = last_applied(&current).map_err(explain_missing_annotation)?;
             share_namespace(&mut [&mut current, &mut modified, &mut original]);
             return Ok(Manifests {
                 original,
@@ -147,7 +155,8 @@ impl CreatePatchArgs {
         Ok(Manifests { original, modified, current })
     }
 
-    /// The schema that the patch goes by. What is no strategic patch needs none, so nobody is asked for one.
+    /// Returns the schema of the patched kind. Only strategic patches need one, so no source is asked
+    /// for other types.
     fn schema(&self, modified: &Node, sources: &SourceMap) -> Result<Warned<Schema>> {
         let is_needed = self.patch_type == PatchType::Strategic || self.schema.schema != SchemaChoice::Auto;
         if !is_needed {
@@ -165,17 +174,17 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
     let options = args.options()?;
     let Manifests { original, modified, current } = args.manifests(sources)?;
     let Warned { value: schema, mut warnings } = args.schema(&modified, sources)?;
-    let known = type_of(&modified, &schema, args.schema_type.as_deref())?;
+    let known = resolve_type(&modified, &schema, args.schema_type.as_deref())?;
     if args.patch_type == PatchType::Strategic && options.rules == Rules::Apiserver {
-        check_servers_kind(&modified, &args.schema, args.schema_type.as_deref())?;
+        check_strategic_kind(&modified, &args.schema, args.schema_type.as_deref())?;
     }
     let sides = PatchSides { original: &original, modified: &modified, current: current.as_ref() };
     let kind = known.unwrap_or_else(Cursor::unknown);
     let patch = create_verified(&sides, args.patch_type, kind, &options);
-    let patch = patch.map_err(|error| with_way_out(error, &sides, args.patch_type, kind, options))?;
+    let patch = patch.map_err(|error| with_alternatives(error, &sides, args.patch_type, kind, options))?;
     warnings.extend(patch.warnings);
     warnings.extend(wrong_types(&modified, kind));
-    render::print_before(&warnings, sources)?;
+    render::print_or_reject(&warnings, sources)?;
     print(&match args.output {
         PatchOutput::Yaml => yaml::to_yaml(&patch.value)?,
         PatchOutput::Json => yaml::to_json_pretty(&patch.value)?,
@@ -183,17 +192,19 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn without_annotation(error: Diagnostic) -> Diagnostic {
+fn explain_missing_annotation(error: Diagnostic) -> Diagnostic {
     match error.code() {
         Code::MissingField => error.help(
-            "kubectl apply did not make it: give what was applied last as a file, and this one as --current",
+            "the object was not created by kubectl apply: pass the last-applied manifest as ORIGINAL, and this one as \
+             --current",
         ),
         _ => error,
     }
 }
 
-/// The same error with the flags by which a patch can be made. All that it names was tried.
-fn with_way_out(
+/// Adds the flags with which a patch can be created to an error. Only flags that were tried
+/// successfully are named.
+fn with_alternatives(
     error: Diagnostic,
     sides: &PatchSides<'_>,
     patch_type: PatchType,
@@ -202,24 +213,24 @@ fn with_way_out(
 ) -> Diagnostic {
     if error.code() == Code::Conflict {
         let overwriting = options.three_way(options.three_way.overwrite(true));
-        let is_way =
+        let is_alternative =
             !options.three_way.overwrite && create_verified(sides, patch_type, kind, &overwriting).is_ok();
-        return if is_way {
-            error.help("--overwrite undoes the other change; or take it over into the manifest")
+        return if is_alternative {
+            error.help("use --overwrite to undo the change of the live object, or copy it to the manifest")
         } else {
             error
         };
     }
     let flags: Vec<&str> = ways_out(sides, patch_type, kind, &options).into_iter().map(flag).collect();
-    let way = match flags.as_slice() {
+    let help = match flags.as_slice() {
         [] => return error,
-        [one] => format!("`{one}` makes a patch that says it"),
-        [some @ .., last] => format!("`{}` or `{last}` makes a patch that says it", some.join("`, `")),
+        [one] => format!("`{one}` can express this change"),
+        [some @ .., last] => format!("`{}` or `{last}` can express this change", some.join("`, `")),
     };
-    if error.help_text().is_some() { error.note(way) } else { error.help(way) }
+    if error.help_text().is_some() { error.note(help) } else { error.help(help) }
 }
 
-/// The flag that asks for a patch of some sort.
+/// Returns the flag for an alternative kind of patch.
 fn flag(way: PatchWay) -> &'static str {
     match way.patch_type {
         PatchType::Strategic => "--dialect overlay",

@@ -1,4 +1,4 @@
-//! `kubectl smp deps`: what the builds of targets depend on.
+//! `kubectl smp deps`: list the inputs of builds.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use rayon::prelude::*;
 
 use super::report::print;
-use super::select::{SelectArgs, Selection, ended, is_stream, of_target};
+use super::select::{SelectArgs, Selection, exit_status, is_stream, with_target};
 use super::target::TargetArgs;
 use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, RecordingTree};
@@ -19,22 +19,23 @@ use smp_overlay::overlay::{Builder, RemoteReference};
 use smp_text::diagnostic::{Diagnostic, quoted_path, unreadable};
 use smp_text::source::SourceMap;
 
-/// Build overlays and list what the builds read.
+/// List the files and remote references that a build reads.
 ///
-/// Each target is built, and every file and directory that its build reads is noted: kustomizations, manifests,
-/// patches, files of generators, charts, schemas, the lock file, and the commits of what comes from elsewhere. A chart,
-/// the executable of a function, and what a container sees count as a whole, since helm and functions read for
-/// themselves; other files that a function reads are not seen.
+/// Each target is built, and every file and directory that the build reads is recorded:
+/// kustomizations, manifests, patches, files of generators, charts, schemas, the lock file, and the
+/// commits of remote bases. Helm and functions read files themselves: a chart, the executable of a
+/// function and the mounts of a container are listed as a whole; other files that a function reads
+/// are not recorded.
 #[derive(Debug, Args)]
 pub(super) struct DepsArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Form of the output
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "lines")]
-    output: DepsForm,
+    /// Output format
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "text")]
+    output: DepsFormat,
 
-    /// With --output make: what the rule makes, instead of TARGET
+    /// Target of the make rule, instead of TARGET; requires --output=make
     #[arg(long, value_name = "NAME")]
     rule_target: Option<String>,
 
@@ -43,23 +44,24 @@ pub(super) struct DepsArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DepsForm {
-    /// A path on each line, sorted; directories whose names are read end with a slash
-    Lines,
-    /// A JSON array with an element for each target; what is looked for and not there is told, too
+enum DepsFormat {
+    /// One path per line, sorted; directories that are listed end with a slash
+    #[value(alias = "lines")]
+    Text,
+    /// JSON array with one element per target, including files whose absence matters
     Json,
-    /// A rule for make, to be included in a Makefile
+    /// Rule to include in a Makefile
     Make,
-    /// The value of Argo CD's annotation argocd.argoproj.io/manifest-generate-paths
+    /// Value of Argo CD's annotation argocd.argoproj.io/manifest-generate-paths
     Argocd,
 }
 
-/// Lists what builds read. Of several targets, one that fails leaves the others.
+/// Lists the inputs of builds. If one of several targets fails, the others are still listed.
 pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
     let selection = args.select.select(args.target.bases(), sources)?;
     let targets = &selection.targets;
-    if args.rule_target.is_some() && (args.output != DepsForm::Make || targets.len() != 1) {
-        let message = "`--rule-target` names what one rule makes: give one TARGET, and --output make";
+    if args.rule_target.is_some() && (args.output != DepsFormat::Make || targets.len() != 1) {
+        let message = "`--rule-target` requires a single TARGET and --output=make";
         return Err(Failure::Usage(message.into()));
     }
     let read = build_all(args, &selection, sources)?;
@@ -67,11 +69,11 @@ pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
     for (target, read) in targets.iter().zip(read) {
         match read {
             Ok((reads, warnings)) => {
-                render::print_before(&of_target(warnings, target, targets.len()), sources)?;
+                render::print_or_reject(&with_target(warnings, target, targets.len()), sources)?;
                 all.push(reads);
             }
             Err(Failure::Problems(problems)) => {
-                wrong.extend(of_target(problems, target, targets.len()));
+                wrong.extend(with_target(problems, target, targets.len()));
                 failed.push(target);
             }
             Err(other) => return Err(other),
@@ -81,18 +83,18 @@ pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
     if failed.len() < targets.len() {
         print(&text(args, &all)?)?;
     }
-    Ok(ended(&failed, targets.len()))
+    Ok(exit_status(&failed, targets.len()))
 }
 
 /// Builds all targets.
 fn build_all(args: &DepsArgs, selection: &Selection, sources: &SourceMap) -> Result<Vec<Read>, Failure> {
     let targets = &selection.targets;
     let common = RecordingTree::new(Arc::new(DiskTree));
-    let together = Together::new(args, &common, selection, sources)?;
-    let own = |target: &PathBuf| alone(args, selection, target, sources);
-    let reads = |target: &PathBuf| if is_stream(target) { own(target) } else { together.reads(target) };
+    let shared = SharedBuild::new(args, &common, selection, sources)?;
+    let own = |target: &PathBuf| build_separately(args, selection, target, sources);
+    let reads = |target: &PathBuf| if is_stream(target) { own(target) } else { shared.reads(target) };
     let read = targets.par_iter().map(reads).collect();
-    if targets.len() > 1 && !together.builder.used().is_empty() {
+    if targets.len() > 1 && !shared.builder.used().is_empty() {
         // A shared builder does not know which target used which remote reference, so each gets its own builder.
         return Ok(targets.par_iter().map(own).collect());
     }
@@ -102,7 +104,7 @@ fn build_all(args: &DepsArgs, selection: &Selection, sources: &SourceMap) -> Res
 /// A built target with its reads and its warnings.
 type Read = Result<(BuiltTarget, Vec<Diagnostic>), Failure>;
 
-/// What the build of a target read.
+/// The inputs of the build of a target.
 struct BuiltTarget {
     target: String,
     directory: Option<PathBuf>,
@@ -121,14 +123,14 @@ impl BuiltTarget {
     }
 }
 
-/// Builds targets with one builder, so that what several share is read only once.
-struct Together<'t> {
+/// Builds targets with one builder, so that shared files are read only once.
+struct SharedBuild<'t> {
     builder: Builder,
     /// Records reads that do not depend on the target.
     common: &'t RecordingTree,
 }
 
-impl<'t> Together<'t> {
+impl<'t> SharedBuild<'t> {
     fn new(
         args: &DepsArgs,
         common: &'t RecordingTree,
@@ -147,14 +149,14 @@ impl<'t> Together<'t> {
 }
 
 /// Builds a target with a builder of its own.
-fn alone(args: &DepsArgs, selection: &Selection, target: &Path, sources: &SourceMap) -> Read {
+fn build_separately(args: &DepsArgs, selection: &Selection, target: &Path, sources: &SourceMap) -> Read {
     let tree = RecordingTree::new(Arc::new(DiskTree));
     let builder = args.target.builder_over(Arc::new(tree.clone()), sources, &[target.to_path_buf()])?;
     let built = selection.build(&builder, target)?;
     Ok((BuiltTarget::new(target, [tree.clone(), tree], builder.used()), built.warnings))
 }
 
-/// The real path of the directory that a target is, or is in.
+/// Returns the real path of a directory target, or of the parent directory of a file.
 fn directory(target: &Path) -> Option<PathBuf> {
     if is_stream(target) || Builder::is_remote(target) {
         return None;
@@ -169,8 +171,8 @@ fn directory(target: &Path) -> Option<PathBuf> {
 
 fn text(args: &DepsArgs, all: &[BuiltTarget]) -> Result<String, Diagnostic> {
     let here = DiskTree.working_directory().map_err(|error| unreadable("the working directory", &error))?;
-    if args.output == DepsForm::Lines {
-        // What several targets read is listed once, so that it need not be known which of them did.
+    if args.output == DepsFormat::Text {
+        // A shared input is listed once, so it need not be known which targets read it.
         let read = RecordingTree::read_set_of(all.iter().flat_map(|target| &target.trees));
         let used = all.iter().flat_map(|target| target.used.clone()).collect();
         let reads = reads_of(&read, &used, &here);
@@ -178,10 +180,10 @@ fn text(args: &DepsArgs, all: &[BuiltTarget]) -> Result<String, Diagnostic> {
     }
     let all: Vec<TargetReads> = all.par_iter().map(|target| target.reads(&here)).collect();
     match args.output {
-        DepsForm::Lines => Ok(reads_to_lines(&all)),
-        DepsForm::Json => reads_to_json(&all),
-        DepsForm::Make => reads_to_make(&all, args.rule_target.as_deref()),
-        DepsForm::Argocd => {
+        DepsFormat::Text => Ok(reads_to_lines(&all)),
+        DepsFormat::Json => reads_to_json(&all),
+        DepsFormat::Make => reads_to_make(&all, args.rule_target.as_deref()),
+        DepsFormat::Argocd => {
             let values = all.iter().map(|target| Ok((target.target.as_str(), reads_to_argocd(target)?)));
             let values = values.collect::<Result<Vec<_>, Diagnostic>>()?;
             Ok(match values.as_slice() {

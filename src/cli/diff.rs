@@ -1,4 +1,4 @@
-//! `kubectl smp diff`: what applying would change.
+//! `kubectl smp diff`: show what an apply would change.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -22,19 +22,18 @@ use smp_text::source::SourceMap;
 
 /// Build an overlay and show what applying it would change in the cluster.
 ///
-/// Exits with 0 when nothing would change, with 1 when something would, and with 2 when that
-/// cannot be told. KUBECTL_EXTERNAL_DIFF names a program that shows the differences, as for
-/// `kubectl diff`.
+/// The exit status is 0 without differences, 1 with differences, and greater than 1 for errors.
+/// KUBECTL_EXTERNAL_DIFF names a program that shows the differences, as for `kubectl diff`.
 #[derive(Debug, Args)]
 pub(super) struct DiffArgs {
     #[command(flatten)]
     objects: ObjectArgs,
 
-    /// Name of the manager that would own the applied fields
+    /// Name of the field manager that would own the applied fields
     #[arg(long, value_name = "NAME", default_value = FIELD_MANAGER)]
     field_manager: String,
 
-    /// Do not list the fields that other managers own
+    /// Do not report conflicts with other field managers
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     force_conflicts: bool,
 
@@ -42,11 +41,11 @@ pub(super) struct DiffArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     show_secrets: bool,
 
-    /// Show managed fields
+    /// Include managed fields in the output
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     show_managed_fields: bool,
 
-    /// Most objects that are compared at a time
+    /// Maximum number of objects to compare in parallel
     #[arg(long, value_name = "N", default_value_t = PARALLEL)]
     concurrency: usize,
 
@@ -60,24 +59,24 @@ pub(super) struct DiffArgs {
     server_side: ServerSideArg,
 }
 
-/// The status for "differences were found".
+/// The exit status if there are differences.
 const DIFFERENT: u8 = 1;
-/// The status for "it cannot be told"; `diff` and kubectl use what is above 1 for that.
-const TROUBLE: u8 = 2;
+/// The exit status of errors. `diff` and `kubectl diff` use values above 1 for them.
+const ERROR: u8 = 2;
 
 /// Shows the differences of all objects that can be compared.
 pub(super) fn run(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     compare(args, sources).or_else(|failure| {
         report(&failure, sources);
-        Ok(ExitCode::from(TROUBLE))
+        Ok(ExitCode::from(ERROR))
     })
 }
 
 fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let set = args.set.options(args.objects.is_selective())?;
-    // They are compared as they are: nobody fills anything in.
+    // Objects are compared without further changes, so placeholders are findings.
     let validation = args.validate.validation(Unfinished::Judged, sources);
-    let mut resources = args.objects.load_judged(validation.as_ref(), sources)?;
+    let mut resources = args.objects.load_validated(validation.as_ref(), sources)?;
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
     let options = DiffOptions {
         field_manager: args.field_manager.clone(),
@@ -91,22 +90,22 @@ fn compare(args: &DiffArgs, sources: &SourceMap) -> Outcome {
     let mut compared = smp_cluster::diff(&cluster, &resources, &options)?;
     let removed = removed.map(|removed| smp_cluster::removals(&cluster, &removed, &options)).transpose()?;
     add_removals(&mut compared, removed.unwrap_or_default());
-    let said = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
-    let seen = compared.remarks.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
-    render::print(&said.chain(seen).collect::<Vec<_>>(), sources);
+    let server_warnings = compared.warnings.iter().map(|text| Diagnostic::warning(Code::ServerWarning, text));
+    let remarks = compared.remarks.iter().map(|text| Diagnostic::warning(Code::ClusterState, text));
+    render::print(&server_warnings.chain(remarks).collect::<Vec<_>>(), sources);
     render::print(&compared.conflicts.iter().map(ApplyConflict::warning).collect::<Vec<_>>(), sources);
     compared.objects.sort_by_cached_key(|diff| diff.object.file_name());
-    let changed = show(&compared.objects)?;
+    let changed = print_differences(&compared.objects)?;
     render::print(&compared.problems, sources);
     render::print_note(&summary(&compared));
     Ok(match (compared.problems.is_empty(), changed) {
-        (false, _) => ExitCode::from(TROUBLE),
+        (false, _) => ExitCode::from(ERROR),
         (true, true) => ExitCode::from(DIFFERENT),
         (true, false) => ExitCode::SUCCESS,
     })
 }
 
-/// What would be pruned. The resources get the label of their set.
+/// Returns the objects that would be pruned. Adds the label of the ApplySet to the resources.
 fn pruned(
     cluster: &Cluster,
     set: ApplySetOptions,
@@ -115,10 +114,11 @@ fn pruned(
 ) -> Result<Vec<Object>, Diagnostic> {
     let waves = ServerSideApplyOptions::default().waves;
     let set = ApplySetRun::look(cluster, set, resources, &waves)?;
-    set.prune(&mut |event| prune::say(&event, None, sources)).map(|summary| summary.pruned)
+    set.prune(&mut |event| prune::print_event(&event, None, sources)).map(|summary| summary.pruned)
 }
 
-/// Adds what would be deleted, but for what is shown already beside the object that takes its place.
+/// Adds the objects that would be pruned, except those already shown as the predecessor of a new
+/// object.
 fn add_removals(compared: &mut DiffReport, removed: Vec<ObjectDiff>) {
     let shown = |diff: &ObjectDiff| {
         let name = diff.predecessor.as_ref()?;
@@ -129,17 +129,17 @@ fn add_removals(compared: &mut DiffReport, removed: Vec<ObjectDiff>) {
         let Object { gvk, namespace, name } = &diff.object;
         !shown
             .iter()
-            .any(|(kind, place, former)| kind == gvk && place == namespace && *former == name.as_str())
+            .any(|(kind, within, former)| kind == gvk && within == namespace && *former == name.as_str())
     }));
 }
 
-/// `3 objects: 1 would be created, 1 changed, 1 cannot be compared`
+/// Formats the summary: `3 objects: 1 would be created, 1 changed, 1 cannot be compared`.
 fn summary(compared: &DiffReport) -> String {
     let all = compared.objects.len() + compared.problems.len();
     let count = |is: fn(&&ObjectDiff) -> bool| compared.objects.iter().filter(is).count();
     let counts = [
         (count(|diff| diff.live.is_none()), "would be created"),
-        (count(|diff| diff.predecessor.is_some()), "would take the place of a former one"),
+        (count(|diff| diff.predecessor.is_some()), "would replace a predecessor"),
         (
             count(|diff| {
                 diff.live.is_some()
@@ -153,21 +153,21 @@ fn summary(compared: &DiffReport) -> String {
         (count(|diff| !diff.is_changed()), "unchanged"),
         (compared.problems.len(), "cannot be compared"),
     ];
-    let told: Vec<_> = counts
+    let parts: Vec<_> = counts
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{count} {what}"))
         .collect();
-    format!("{}: {}", counted(all, "object"), told.join(", "))
+    format!("{}: {}", counted(all, "object"), parts.join(", "))
 }
 
-/// Shows the differences and returns whether there are any.
-fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
+/// Prints the differences. Returns true if there are any.
+fn print_differences(objects: &[ObjectDiff]) -> Result<bool, Failure> {
     if let Some(program) = std::env::var("KUBECTL_EXTERNAL_DIFF").ok().filter(|program| !program.is_empty()) {
         return Ok(smp_cluster::external_diff(&program, objects)?);
     }
     let mut stdout = io::stdout().lock();
-    let colour = render::has_colour(&stdout);
+    let color = render::has_color(&stdout);
     let mut changed = false;
     for diff in objects.iter().filter(|diff| diff.is_changed()) {
         let (before, after) = diff.texts()?;
@@ -184,7 +184,7 @@ fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
             let line = guarded(line);
             let shown: Vec<_> = line.split('\t').map(escaped).collect();
             let shown = shown.join("\t");
-            match style(&line).filter(|_| colour) {
+            match style(&line).filter(|_| color) {
                 Some(code) => writeln!(stdout, "\x1b[{code}m{shown}\x1b[0m")?,
                 None => writeln!(stdout, "{shown}")?,
             }
@@ -194,7 +194,7 @@ fn show(objects: &[ObjectDiff]) -> Result<bool, Failure> {
     Ok(changed)
 }
 
-/// The terminal's code for a line of a unified difference.
+/// Returns the terminal code for a line of a unified diff.
 fn style(line: &str) -> Option<&'static str> {
     match line.as_bytes() {
         [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => Some("1"),

@@ -1,13 +1,13 @@
-//! `kubectl smp merge3 --git-driver`: one file, as git asks for it.
+//! `kubectl smp merge3 --git-driver`: a merge driver for git.
 //!
-//! git gives the names of three temporary files and the path that they stand for, and takes the result from the
-//! second one. It goes by the exit status: 0 for a clean merge, up to 128 for one with conflicts, and from 129 on
-//! for none at all.
+//! git passes three temporary files and the path of the merged file, and reads the result from the
+//! second file. An exit status of 0 means a clean merge, 1 to 128 a merge with conflicts, and 129
+//! or more a failed merge.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::package::looked_up;
+use super::package::resolve_schema;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, replace_file};
@@ -21,10 +21,10 @@ use smp_text::diagnostic::{counted, unreadable};
 use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::decode;
 
-/// What git takes for a driver that could not work at all.
-const NOT_WRITTEN: u8 = 129;
+/// The exit status of a failed merge.
+const MERGE_FAILED: u8 = 129;
 
-/// How the driver merges.
+/// The options of the driver.
 pub(super) struct DriverOptions<'o> {
     pub schema: &'o SchemaArgs,
     pub merge: &'o MergeOptions,
@@ -39,39 +39,39 @@ struct DriverVersions<'v> {
     path: &'v Path,
 }
 
-/// What git shall find.
-struct DriverAnswer {
+/// The merged file.
+struct DriverResult {
     content: Vec<u8>,
     conflicts: usize,
 }
 
-/// Merges the files that git names, into the second one.
+/// Merges the files that git passes into the second one.
 pub(super) fn run(names: &[PathBuf], options: &DriverOptions<'_>, sources: &SourceMap) -> Outcome {
     let [original, current, other, path] = names else {
-        return Err(Failure::Usage("--git-driver takes four names: %O %A %B %P".into()));
+        return Err(Failure::Usage("--git-driver takes four values: %O %A %B %P".into()));
     };
     let current_text = match read(current) {
         Ok(text) => text,
         Err(error) => {
             render::print(&[error], sources);
-            return Ok(ExitCode::from(NOT_WRITTEN));
+            return Ok(ExitCode::from(MERGE_FAILED));
         }
     };
     let versions =
         DriverVersions { original: read(original)?, current: current_text, other: read(other)?, path };
-    let answer = versions.merge(options, sources);
-    if answer.content != versions.current
-        && let Err(error) = replace_file(current, &answer.content)
+    let result = versions.merge(options, sources);
+    if result.content != versions.current
+        && let Err(error) = replace_file(current, &result.content)
     {
         render::print(&[error], sources);
-        return Ok(ExitCode::from(NOT_WRITTEN));
+        return Ok(ExitCode::from(MERGE_FAILED));
     }
-    if answer.conflicts == 0 {
+    if result.conflicts == 0 {
         return Ok(ExitCode::SUCCESS);
     }
-    render::print_plain(
+    render::print_conclusion(
         Severity::Warning,
-        &format!("{}: {}", path.display(), counted(answer.conflicts, "conflict")),
+        &format!("{}: {}", path.display(), counted(result.conflicts, "conflict")),
     );
     Ok(ExitCode::FAILURE)
 }
@@ -81,36 +81,36 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 }
 
 impl DriverVersions<'_> {
-    fn merge(&self, options: &DriverOptions<'_>, sources: &SourceMap) -> DriverAnswer {
-        let taken = if self.other == self.current || self.other == self.original {
+    fn merge(&self, options: &DriverOptions<'_>, sources: &SourceMap) -> DriverResult {
+        let unmerged = if self.other == self.current || self.other == self.original {
             Some(&self.current)
         } else {
             Some(&self.other).filter(|_| self.current == self.original)
         };
-        if let Some(taken) = taken {
-            return DriverAnswer { content: taken.clone(), conflicts: 0 };
+        if let Some(content) = unmerged {
+            return DriverResult { content: content.clone(), conflicts: 0 };
         }
         match self.manifests(options, sources).transpose() {
-            Some(Ok(answer)) => return answer,
+            Some(Ok(result)) => return result,
             Some(Err(problem)) => {
-                let by_lines = problem.into_warning().note("the file is merged by lines");
+                let by_lines = problem.into_warning().note("the file was merged line by line instead");
                 render::print(&[by_lines], sources);
             }
             None => {}
         }
         let sides = [&*self.original, &*self.other, &*self.current];
         let PlainMerge { content, conflicts } = merge3_plain(sides, MarkerWords::GIT);
-        DriverAnswer { content, conflicts }
+        DriverResult { content, conflicts }
     }
 
-    /// The files as manifests; none when they hold none.
-    fn manifests(&self, options: &DriverOptions<'_>, sources: &SourceMap) -> Result<Option<DriverAnswer>> {
+    /// Merges the files as manifests. Returns `None` if they are not manifests.
+    fn manifests(&self, options: &DriverOptions<'_>, sources: &SourceMap) -> Result<Option<DriverResult>> {
         let is_yaml = matches!(self.path.extension().and_then(|e| e.to_str()), Some("yaml" | "yml" | "json"));
         if !is_yaml {
             return Ok(None);
         }
-        let package = |content: &[u8], whose: &str| {
-            let name = format!("{} ({whose})", self.path.display());
+        let package = |content: &[u8], side: &str| {
+            let name = format!("{} ({side})", self.path.display());
             Package::of_version(self.path, &name, decode(content.to_vec())?, options.reading, sources)
         };
         let MarkerWords { original, updated, dest } = MarkerWords::GIT;
@@ -120,10 +120,10 @@ impl DriverVersions<'_> {
         if !packages.iter().all(|package| package.is_of_manifests()) {
             return Ok(None);
         }
-        // What comes of a merge of git must not depend on a cluster.
+        // The result of a git merge must not depend on a cluster.
         let schema = SchemaArgs { offline: true, ..options.schema.clone() };
-        let Warned { value: schema, warnings } = looked_up(&packages, &schema, sources)?;
-        // git needs a file, whatever there is to say of it.
+        let Warned { value: schema, warnings } = resolve_schema(&packages, &schema, sources)?;
+        // Print the warnings, even under --strict: git needs a merged file.
         render::print(&warnings, sources);
         let merge = PackageMerge3 {
             original: &original,
@@ -135,13 +135,13 @@ impl DriverVersions<'_> {
         };
         let merged = merge.merge_with_markers(MarkerWords::GIT)?;
         render::print(&merged.warnings, sources);
-        let told = merged
+        let conflicts = merged
             .conflicts
             .iter()
             .map(|conflict: &PackageConflict| conflict.diagnostic(ConflictWriting::Marked));
-        render::print(&told.collect::<Vec<_>>(), sources);
+        render::print(&conflicts.collect::<Vec<_>>(), sources);
         let contents = merged.files.iter().filter_map(|file| file.content.as_ref());
         let content = contents.flat_map(FileContent::as_bytes).copied().collect();
-        Ok(Some(DriverAnswer { content, conflicts: merged.conflicts.len() }))
+        Ok(Some(DriverResult { content, conflicts: merged.conflicts.len() }))
     }
 }

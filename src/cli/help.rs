@@ -1,58 +1,63 @@
-//! What `-h` shows: commands in groups, two examples for each, and the flags of all commands in one place.
+//! The help output: commands in groups, two examples per command, and flags under headings.
 
 use clap::{Arg, Args, Command, Id};
 
 use super::kustomize::KustomizeArgs;
 use super::render::MessageArgs;
+use super::target::{SchemaArgs, TargetArgs};
 
-/// The commands, as the first page shows them.
+/// The commands as `kubectl smp -h` groups them.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Render", &["build", "check", "blame", "tree", "deps", "lock", "cache"]),
-    ("Edit", &["merge", "merge3", "patch", "create-patch", "recover"]),
+    ("Build and lint", &["build", "check", "blame", "tree", "deps", "lock", "cache"]),
+    ("Merge and patch", &["merge", "merge3", "patch", "create-patch", "recover"]),
     ("Cluster", &["apply", "diff", "wait", "delete", "applyset"]),
-    ("Schema", &["schema"]),
+    ("Schemas", &["schema"]),
     ("Other", &["options", "version"]),
 ];
 
-/// The examples of each command: paragraphs that begin with the command's words.
+/// The examples of each command: paragraphs whose first line is the name of the command.
 const EXAMPLES: &str = include_str!("examples.txt");
 
-/// A command with the help that users see.
+/// Adds the help output to the program and its commands.
 pub(super) fn with_help(command: Command) -> Command {
-    let command = dressed(command, "");
+    let command = with_command_help(command, "");
     let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Use `kubectl smp COMMAND -h` for a command, and \
-         `kubectl smp options` for the flags of all commands.\n",
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Use `kubectl smp COMMAND -h` for help, and \
+         `kubectl smp options` for the flags that all commands inherit.\n",
         groups(&command)
     );
     command.help_template(template)
 }
 
-/// The commands below one, with examples and without what all of them share.
-fn dressed(command: Command, words: &str) -> Command {
+/// Adds examples and headings to a command and its subcommands, and hides the inherited flags.
+fn with_command_help(command: Command, words: &str) -> Command {
     let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_string()).collect();
     let command = names.into_iter().fold(command, |command, name| {
         let words = format!("{words} {name}").trim_start().to_string();
-        command.mut_subcommand(name, |below| dressed(below, &words))
+        command.mut_subcommand(name, |below| with_command_help(below, &words))
     });
-    let (folded, long) = (folded(), ids::<KustomizeArgs>());
+    let (inherited, kustomize) = (inherited_flags(), ids::<KustomizeArgs>());
+    let (build, schema) = (ids::<TargetArgs>(), ids::<SchemaArgs>());
+    let is_build = build.iter().all(|id| command.get_arguments().any(|arg| arg.get_id() == id));
     let command = command.mut_args(|arg| match arg.get_id() {
-        id if folded.contains(id) => arg.hide(true),
-        id if long.contains(id) => arg.hide_short_help(true),
-        // What stands behind a group of flags has the heading of that group.
+        id if inherited.contains(id) => arg.hide(true),
+        id if kustomize.contains(id) => arg.hide_short_help(true),
+        id if is_build && build.contains(id) => arg.help_heading("Build options"),
+        id if schema.contains(id) => arg.help_heading("Schema options"),
+        // clap would list a flag after a flattened group under the heading of that group.
         _ => arg.help_heading(None::<&str>),
     });
     let examples = EXAMPLES.split("\n\n").filter_map(|paragraph| paragraph.split_once('\n'));
     match examples.into_iter().find(|(name, _)| *name == words) {
         Some((_, lines)) => command.after_help(format!(
-            "Examples:\n{}\n\nSee `kubectl smp options` for the flags that choose a cluster and form messages.",
+            "Examples:\n{}\n\nUse `kubectl smp options` for the flags that select a cluster and the message format.",
             lines.trim_end()
         )),
         None => command,
     }
 }
 
-/// The commands in their groups.
+/// Formats the list of commands in their groups.
 fn groups(command: &Command) -> String {
     let mut text = String::new();
     for (heading, names) in GROUPS {
@@ -77,24 +82,24 @@ fn groups(command: &Command) -> String {
     text
 }
 
-/// The flags that other help leaves out.
+/// Formats the flags that all commands inherit: the output of `kubectl smp options`.
 pub(super) fn options(command: &Command) -> String {
-    let mut all = Command::new("kubectl smp options")
-        .disable_help_flag(true)
-        .max_term_width(100)
-        .help_template("These flags are taken by all commands that they mean something to.\n\n{all-args}");
-    let mut left = folded();
+    let mut all =
+        Command::new("kubectl smp options").disable_help_flag(true).max_term_width(100).help_template(
+            "All commands inherit these flags; cluster options apply where a cluster is used.\n\n{all-args}",
+        );
+    let mut left = inherited_flags();
     for arg in command.get_arguments().chain(command.get_subcommands().flat_map(Command::get_arguments)) {
         if let Some(i) = left.iter().position(|id| id == arg.get_id()) {
             left.remove(i);
-            all = all.arg(unfolded(arg));
+            all = all.arg(visible(arg));
         }
     }
     all.render_help().to_string()
 }
 
-/// The flags that `kubectl smp options` shows and no other help does.
-fn folded() -> Vec<Id> {
+/// Returns the flags that only `kubectl smp options` lists.
+fn inherited_flags() -> Vec<Id> {
     [ids::<MessageArgs>(), cluster_flags()].concat()
 }
 
@@ -108,12 +113,12 @@ fn cluster_flags() -> Vec<Id> {
     Vec::new()
 }
 
-/// The flags of a group.
+/// Returns the ids of the flags of a group.
 fn ids<A: Args>() -> Vec<Id> {
     A::augment_args(Command::new("")).get_arguments().map(|arg| arg.get_id().clone()).collect()
 }
 
-/// A flag as the list of all shows it.
-fn unfolded(arg: &Arg) -> Arg {
+/// Returns a visible copy of a flag.
+fn visible(arg: &Arg) -> Arg {
     arg.clone().hide(false).hide_short_help(false).global(false)
 }

@@ -1,69 +1,69 @@
-//! Flags of `kustomize build` that say which programs may run.
+//! Flags of `kustomize build` for Helm charts, functions and plugins.
 
 use clap::Args;
 
 use smp_overlay::overlay::{FunctionOptions, HelmOptions};
 
-/// Flags for helm charts, functions and plugins: spelled as in kustomize.
+/// Flags for Helm charts, functions and plugins, spelled as in kustomize.
 #[derive(Debug, Args)]
-#[allow(clippy::struct_excessive_bools, reason = "these are flags of the command line")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[command(next_help_heading = "Helm and function options")]
 pub(super) struct KustomizeArgs {
-    /// Allow helm to be run for helm charts
+    /// Enable the Helm chart inflator generator
     #[arg(long)]
     enable_helm: bool,
 
-    /// The helm executable
+    /// Helm command (path to executable)
     #[arg(long, value_name = "COMMAND", default_value = "helm")]
     helm_command: String,
 
-    /// API versions that charts are told the cluster has
+    /// Kubernetes API versions used by Helm for Capabilities.APIVersions
     #[arg(long, value_name = "VERSION", value_delimiter = ',')]
     helm_api_versions: Vec<String>,
 
-    /// Kubernetes version that charts are told
+    /// Kubernetes version used by Helm for Capabilities.KubeVersion
     #[arg(long, value_name = "VERSION", default_value = "")]
     helm_kube_version: String,
 
-    /// Let helm say what it does
+    /// Enable debug output of Helm
     #[arg(long)]
     helm_debug: bool,
 
-    /// Allow generators and transformers that are not built in
+    /// Enable kustomize plugins
     #[arg(long)]
     enable_alpha_plugins: bool,
 
-    /// Allow functions that are executables of this machine
+    /// Enable exec functions (raw executables)
     #[arg(long)]
     enable_exec: bool,
 
-    /// Environment variable for functions: NAME=VALUE, or NAME for containers
+    /// Environment variable for functions; NAME passes the current value to containers
     #[arg(short, long, value_name = "NAME=VALUE")]
     env: Vec<String>,
 
-    /// Mount for containers, such as type=bind,src=DIR,dst=DIR
+    /// Storage to mount into container functions, such as type=bind,src=DIR,dst=DIR
     #[arg(long, value_name = "MOUNT")]
     mount: Vec<String>,
 
-    /// Allow the network to containers that ask for it
+    /// Enable network access for functions that declare it
     #[arg(long)]
     network: bool,
 
-    /// Accepted for kustomize's sake; it has no effect there, either
+    /// Accepted for compatibility with kustomize; it has no effect there, either
     #[arg(long, value_name = "NAME", hide = true)]
     network_name: Option<String>,
 
-    /// Run containers as the current user instead of nobody
+    /// Run container functions as the current user instead of nobody
     #[arg(long)]
     as_current_user: bool,
 
-    /// Accepted for kustomize's sake: errors always say where they come from
+    /// Accepted for compatibility with kustomize; errors always show their source location
     #[arg(long, hide = true)]
     stack_trace: bool,
 }
 
 impl KustomizeArgs {
-    /// Whether and how helm is run.
+    /// Returns the options for Helm.
     pub(super) fn helm(&self) -> HelmOptions {
         HelmOptions {
             enabled: self.enable_helm,
@@ -74,7 +74,7 @@ impl KustomizeArgs {
         }
     }
 
-    /// Whether and how functions and plugins are run.
+    /// Returns the options for functions and plugins.
     pub(super) fn functions(&self) -> FunctionOptions {
         FunctionOptions {
             plugins: self.enable_alpha_plugins,

@@ -1,12 +1,12 @@
-//! What the commands on live objects share: words of flags, and how objects are named.
+//! Flags and messages that the commands on live objects share.
 
 use clap::ValueEnum;
 
-use super::form::Words;
+use super::format::Choices;
 use smp_cluster::{Cascade, Object, RemainingObject};
 use smp_text::diagnostic::{Diagnostic, by_count, counted};
 
-/// Whether anything is changed.
+/// The kind of dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum DryRunArg {
     None,
@@ -14,49 +14,49 @@ pub(super) enum DryRunArg {
     Server,
 }
 
-/// The words for what becomes of what deleted objects own.
-pub(super) const CASCADES: Words<Cascade> = &[
-    ("background", "", Cascade::Background),
-    ("foreground", "", Cascade::Foreground),
-    ("orphan", "", Cascade::Orphan),
+/// The deletion propagation policies.
+pub(super) const CASCADES: Choices<Cascade> = &[
+    ("background", "Delete dependents after the object", Cascade::Background),
+    ("foreground", "Delete dependents before the object", Cascade::Foreground),
+    ("orphan", "Keep dependents", Cascade::Orphan),
 ];
 
-/// `deployment.apps/web in shop`
-pub(super) fn name(object: &Object) -> String {
+/// Formats the name and namespace of an object: `deployment.apps/web in shop`.
+pub(super) fn qualified_name(object: &Object) -> String {
     match object.namespace.as_str() {
         "" => object.to_string(),
         namespace => format!("{object} in {namespace}"),
     }
 }
 
-/// How many objects of one fate are named.
-const NAMED: usize = 20;
+/// The maximum number of objects in a list of names.
+const MAX_LISTED: usize = 20;
 
-/// `configmap/a, configmap/b and 7 more`
-pub(super) fn named(objects: &[Object], name: fn(&Object) -> String) -> String {
-    let named = objects.iter().take(NAMED).map(name).collect::<Vec<_>>();
-    let more = objects.len().saturating_sub(NAMED);
+/// Formats a list of objects: `configmap/a, configmap/b and 7 more`.
+pub(super) fn list_names(objects: &[Object], name: fn(&Object) -> String) -> String {
+    let listed = objects.iter().take(MAX_LISTED).map(name).collect::<Vec<_>>();
+    let more = objects.len().saturating_sub(MAX_LISTED);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("{}{more}", named.join(", "))
+    format!("{}{more}", listed.join(", "))
 }
 
-/// What is shown while it is waited until objects are gone.
-pub(super) fn waiting(remaining: &[RemainingObject]) -> Vec<String> {
+/// Returns the progress lines while objects are being deleted.
+pub(super) fn waiting_lines(remaining: &[RemainingObject]) -> Vec<String> {
     let count = remaining.len();
-    let head = format!("waiting until {} {} gone", counted(count, "object"), by_count(count, "is", "are"));
+    let head = format!("waiting until {} {} deleted", counted(count, "object"), by_count(count, "is", "are"));
     let each = remaining.iter().flat_map(|one| {
-        let holders = one.held_by.iter().map(|holder| format!("    {holder}"));
-        std::iter::once(format!("  {}", name(&one.object))).chain(holders)
+        let blockers = one.held_by.iter().map(|blocker| format!("    {blocker}"));
+        std::iter::once(format!("  {}", qualified_name(&one.object))).chain(blockers)
     });
     std::iter::once(head).chain(each).collect()
 }
 
-/// `configmap/a in shop is being deleted, and is still there`
-pub(super) fn still_there(one: &RemainingObject) -> String {
-    format!("{} is being deleted, and is still there", name(&one.object))
+/// Formats the message for an object whose deletion is not complete.
+pub(super) fn still_exists(one: &RemainingObject) -> String {
+    format!("{} is being deleted and still exists", qualified_name(&one.object))
 }
 
-/// A problem with what holds an object.
-pub(super) fn held(one: &RemainingObject, problem: Diagnostic) -> Diagnostic {
-    one.held_by.iter().fold(problem, |problem, holder| problem.note(format!("held by {holder}")))
+/// Adds the finalizers and dependents that block the deletion of an object to a problem.
+pub(super) fn with_blockers(one: &RemainingObject, problem: Diagnostic) -> Diagnostic {
+    one.held_by.iter().fold(problem, |problem, blocker| problem.note(format!("blocked by {blocker}")))
 }

@@ -1,4 +1,4 @@
-//! `kubectl smp lock`: write down what remote references are now.
+//! `kubectl smp lock`: pin remote references in a lock file.
 
 use std::collections::BTreeMap;
 #[cfg(feature = "cluster")]
@@ -11,7 +11,7 @@ use clap::Args;
 use clap::ValueEnum;
 
 use super::report::print_line;
-use super::select::{SelectArgs, Selection, is_stream, of_target};
+use super::select::{SelectArgs, Selection, is_stream, with_target};
 use super::target::{ClusterUse, TargetArgs};
 use super::{Failure, Outcome, render};
 use smp_files::{DiskTree, FileTree as _, replace_file};
@@ -26,18 +26,18 @@ use smp_text::diagnostic::{Code, Diagnostic, counted, unreadable};
 use smp_text::source::SourceMap;
 use smp_text::yaml;
 
-/// Write down what remote references are now, for builds that must not change by themselves.
+/// Pin remote references in a lock file.
 ///
-/// Builds the targets as if there were no lock file, and writes what they used of elsewhere: the commit of
-/// each branch and tag, and the checksum of each file. Each target's lock file is the nearest smp.lock in its
-/// directory and those above; where there is none, it is made in the target's directory. A lock file has
-/// what the targets named here use, and nothing else: those that go by one lock file must be named together.
+/// Builds the targets without a lock file and writes the commit of each branch and tag, and the
+/// checksum of each remote file. The lock file of a target is the nearest smp.lock in its directory
+/// and the parent directories. If there is none, it is created in the directory of the target. A
+/// lock file is written from scratch: name all targets that share it in one command.
 #[derive(Debug, Args)]
 pub(super) struct LockCommand {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Also write down the schemas of custom resources, as this source has them now
+    /// Also pin the current schemas of custom resources from this source
     #[cfg(feature = "cluster")]
     #[arg(long, value_enum, value_name = "SOURCE")]
     schemas: Option<SchemasFrom>,
@@ -53,10 +53,10 @@ enum SchemasFrom {
     Cluster,
 }
 
-/// Writes the lock files of all targets. What they say is worked out before the first of them is written.
+/// Writes the lock files of all targets. All of them are computed before the first is written.
 pub(super) fn run(args: &LockCommand, sources: &SourceMap) -> Outcome {
     if args.target.locked {
-        let message = "`lock` writes what `--locked` compares with: leave one of them out";
+        let message = "`--locked` cannot be used with `lock`, which writes the lock file: remove the flag";
         return Err(Failure::Usage(message.into()));
     }
     let mut groups: BTreeMap<PathBuf, Vec<PathBuf>> = BTreeMap::new();
@@ -75,12 +75,12 @@ pub(super) fn run(args: &LockCommand, sources: &SourceMap) -> Outcome {
     for (_, lock, file) in &texts {
         let (remotes, schemas) =
             (counted(lock.remotes.len(), "remote"), counted(lock.schemas.len(), "schema"));
-        print_line(&format!("{}: {remotes}, {schemas}", shown(file).display()))?;
+        print_line(&format!("{}: {remotes}, {schemas}", displayed(file).display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the lock of a target is, or shall be.
+/// Returns the path of the lock file of a target, which may not exist yet.
 fn lock_file(args: &LockCommand, target: &Path) -> Result<PathBuf, Failure> {
     if let Some(file) = &args.target.lock_file {
         return Ok(file.clone());
@@ -91,17 +91,18 @@ fn lock_file(args: &LockCommand, target: &Path) -> Result<PathBuf, Failure> {
     }
     match DiskTree.locate(Path::new(""), target) {
         Ok(found) if found.is_directory() => Ok(found.path().join(LOCK_FILE)),
-        // What a file stands for, or is merged over, lies where its name does.
+        // The lock file of a file target is in the same directory.
         Ok(_) => Ok(target.with_file_name(LOCK_FILE)),
         _ => {
-            let message = format!("{} is no directory that could have a lock file", target.display());
-            Err(Diagnostic::error(Code::Io, message).help("name the lock file with --lock-file").into())
+            let message =
+                format!("cannot create a lock file for {}: not a local directory", target.display());
+            Err(Diagnostic::error(Code::Io, message).help("set the lock file with --lock-file").into())
         }
     }
 }
 
-/// A path as the user would write it.
-fn shown(file: &Path) -> &Path {
+/// Returns a path relative to the working directory if it is below it.
+fn displayed(file: &Path) -> &Path {
     let here = DiskTree.working_directory();
     here.ok().and_then(|here| file.strip_prefix(here).ok()).unwrap_or(file)
 }
@@ -112,16 +113,16 @@ fn lock_of(
     (selection, targets): (&Selection, &[PathBuf]),
     sources: &SourceMap,
 ) -> Result<LockFile, Failure> {
-    let builder = args.target.builder_by(LockUse::Ignore, sources, targets, ClusterUse::Asked)?;
+    let builder = args.target.builder_with_lock(LockUse::Ignore, sources, targets, ClusterUse::Optional)?;
     let (mut built, mut problems) = (Vec::new(), Vec::new());
     for target in targets {
         match selection.build(&builder, target) {
             Ok(mut one) => {
-                let warnings = of_target(std::mem::take(&mut one.warnings), target, targets.len());
-                render::print_before(&warnings, sources)?;
+                let warnings = with_target(std::mem::take(&mut one.warnings), target, targets.len());
+                render::print_or_reject(&warnings, sources)?;
                 built.push(one);
             }
-            Err(problem) => problems.extend(of_target([problem], target, targets.len())),
+            Err(problem) => problems.extend(with_target([problem], target, targets.len())),
         }
     }
     if !problems.is_empty() {
@@ -135,24 +136,24 @@ fn lock_of(
     Ok(LockFile { remotes, schemas: kept_schemas(file, sources)? })
 }
 
-/// The schemas that the lock file has already. What is no lock file, or one of a newer
-/// version, is not written over.
+/// Returns the schemas that the lock file already has. A file that is not a lock file, or has a
+/// newer version, is an error and not overwritten.
 fn kept_schemas(file: &Path, sources: &SourceMap) -> smp_text::diagnostic::Result<Vec<LockedSchema>> {
     if !DiskTree.has(file) {
         return Ok(Vec::new());
     }
-    let read = DiskTree.read(file).map_err(|error| unreadable(shown(file).display(), &error));
+    let read = DiskTree.read(file).map_err(|error| unreadable(displayed(file).display(), &error));
     let schemas = read
         .and_then(yaml::decode)
-        .and_then(|text| LockFile::read_schemas(sources, sources.add(shown(file), text)));
+        .and_then(|text| LockFile::read_schemas(sources, sources.add(displayed(file), text)));
     let (built_in, kept): (Vec<_>, Vec<_>) = schemas
         .map_err(|problem| {
-            problem.help("remove the file if a new lock shall take its place").note("nothing was written")
+            problem.help("remove the file to create a new lock file").note("nothing was written")
         })?
         .into_iter()
         .partition(|schema| is_built_in(&schema.gvk));
     for LockedSchema { gvk, .. } in built_in {
-        render::print_note(&format!("the schema of {gvk} is not kept: the kind is built into Kubernetes"));
+        render::print_note(&format!("the schema of {gvk} was dropped: the kind is built into Kubernetes"));
     }
     Ok(kept)
 }
@@ -166,8 +167,8 @@ fn schemas_of_cluster(
     use smp_cluster::{Cluster, locked_schemas};
 
     if args.target.schema.offline {
-        return Err(Diagnostic::error(Code::Usage, "the cluster cannot be asked for schemas offline")
-            .help("leave --offline or --schemas out"));
+        return Err(Diagnostic::error(Code::Usage, "cannot fetch schemas from the cluster offline")
+            .help("remove --offline or --schemas"));
     }
     let kinds = custom_kinds(built);
     if kinds.is_empty() {
@@ -183,11 +184,12 @@ fn schemas_of_cluster(
 
 #[cfg(feature = "cluster")]
 fn unknown_kind(gvk: &Gvk) -> Diagnostic {
-    let message = format!("the cluster has no schema of {gvk}, which is not locked");
-    Diagnostic::warning(Code::NoSchema, message).help("install its CRD there first, or add it to the build")
+    let message = format!("{gvk} was not pinned: the cluster has no schema of it");
+    Diagnostic::warning(Code::NoSchema, message)
+        .help("install its CRD in the cluster, or add the CRD to the build")
 }
 
-/// The kinds that are built and that neither the embedded schema has nor a CRD that is built.
+/// Returns the built kinds that neither the embedded schema nor a CRD of the build defines.
 #[cfg(feature = "cluster")]
 fn custom_kinds(built: &[Built]) -> BTreeSet<Gvk> {
     use smp_merge::schema::openapi::{is_crd, read_crd};

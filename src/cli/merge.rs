@@ -1,11 +1,12 @@
-//! `kubectl smp merge` and `kubectl smp merge3`: merges of manifests that keep the texts of dest.
+//! `kubectl smp merge` and `kubectl smp merge3`: merges of manifests that keep the comments and
+//! layout of dest.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::package::{WriteArgs, read_input, schema_of};
+use super::package::{WriteArgs, read_input, resolve_and_report_schema};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, git_driver, render};
 use smp_merge::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
@@ -14,50 +15,50 @@ use smp_text::diagnostic::Severity;
 use smp_text::diagnostic::counted;
 use smp_text::source::{Reading, SourceMap};
 
-/// Merge manifests, or directories of them, over others, which keep their comments and layout.
+/// Merge manifests over others, keeping comments and layout.
 #[derive(Debug, Args)]
 pub(super) struct MergeArgs {
-    /// File or directory whose values win, or - for standard input
+    /// File or directory with the values that win, or - for standard input
     #[arg(value_name = "SRC")]
     source: PathBuf,
 
-    /// File or directory that is merged into
+    /// File or directory to merge into
     #[arg(value_name = "DEST")]
     dest: PathBuf,
 
     #[command(flatten)]
-    how: HowArgs,
+    common: CommonArgs,
 }
 
-/// Merge what changed between two versions of manifests into a third.
+/// Merge upstream changes into customized manifests (three-way merge).
 #[derive(Debug, Args)]
 #[command(override_usage = "kubectl smp merge3 [OPTIONS] <ORIGINAL> <UPDATED> <DEST>
        kubectl smp merge3 [OPTIONS] --original <PATH> --updated <PATH> --dest <PATH>
        kubectl smp merge3 [OPTIONS] --git-driver <ORIGINAL> <CURRENT> <OTHER> <PATH>")]
 pub(super) struct Merge3Args {
-    /// The three versions, instead of --original, --updated and --dest; - for standard input
+    /// Files or directories, instead of --original, --updated and --dest; - for standard input
     #[arg(
         num_args = 3,
-        // Appending, the default, would be shown as `...` behind the names.
+        // With the default action, clap would show `...` after the names.
         action = clap::ArgAction::Set,
         value_names = ["ORIGINAL", "UPDATED", "DEST"],
         conflicts_with_all = ["original", "updated", "dest", "git_driver"]
     )]
     versions: Option<Vec<PathBuf>>,
 
-    /// File or directory with the version that both sides started from
+    /// File or directory with the common ancestor (upstream's old version)
     #[arg(long, value_name = "PATH", required_unless_present_any = ["git_driver", "versions"])]
     original: Option<PathBuf>,
 
-    /// File or directory with the new version
+    /// File or directory with upstream's new version
     #[arg(long, value_name = "PATH", required_unless_present_any = ["git_driver", "versions"])]
     updated: Option<PathBuf>,
 
-    /// File or directory with changes of its own, that is merged into
+    /// File or directory with local changes to merge into
     #[arg(long, value_name = "PATH", required_unless_present_any = ["git_driver", "versions"])]
     dest: Option<PathBuf>,
 
-    /// Merge one file as a merge driver of git, which gives these names: %O %A %B %P
+    /// Run as a git merge driver with the arguments %O %A %B %P
     #[arg(
         long,
         num_args = 4,
@@ -70,21 +71,21 @@ pub(super) struct Merge3Args {
     )]
     git_driver: Option<Vec<PathBuf>>,
 
-    /// What to do where both sides changed the same
+    /// Resolution of conflicts (fields that both sides changed)
     #[arg(long, value_enum, default_value_t = OnConflict::Updated)]
     on_conflict: OnConflict,
 
-    /// What null means; `--dialect kyaml` always clears
+    /// Meaning of null values; `--dialect kyaml` always uses `clear`
     #[arg(long, value_enum, default_value_t = NullArg::Keep)]
     nulls: NullArg,
 
     #[command(flatten)]
-    how: HowArgs,
+    common: CommonArgs,
 }
 
-/// What both merges take.
+/// The flags of both merge commands.
 #[derive(Debug, Args)]
-struct HowArgs {
+struct CommonArgs {
     #[command(flatten)]
     rules: RuleArgs,
 
@@ -97,21 +98,22 @@ struct HowArgs {
 
 #[derive(Debug, Args)]
 struct RuleArgs {
-    /// By whose rules to merge
+    /// Merge rules
     #[arg(long, value_enum, default_value_t = MergeDialect::Auto)]
     dialect: MergeDialect,
 
-    /// Where new list entries go
+    /// Position of new list entries
     ///
-    /// By default behind the entry that they follow in their own version, and with `merge` or `--dialect kyaml` behind
-    /// all others.
+    /// By default, `merge3` inserts an entry after the entry that it follows in its own version.
+    /// `merge` and `--dialect kyaml` append it to the list.
     #[arg(long, value_enum)]
     list_order: Option<OrderArg>,
 
-    /// Merge keys of lists without a schema; `none` replaces such lists
+    /// Merge keys to infer for lists without a schema; `none` replaces such lists
     ///
-    /// The first key counts that all entries have, with distinct values. Without KEYS, and by default except for
-    /// `--dialect kyaml`: mountPath, devicePath, ip, type, topologyKey, name, containerPort.
+    /// The first key that all entries have with distinct values is used. Without KEYS, and by default
+    /// except with `--dialect kyaml`, the keys are mountPath, devicePath, ip, type, topologyKey, name
+    /// and containerPort.
     #[arg(
         long,
         value_name = "KEYS",
@@ -146,7 +148,7 @@ impl RuleArgs {
         })
     }
 
-    /// As whose texts manifests are read. kyaml's rules go by the text of scalars, and kyaml reads as
+    /// Returns the YAML reader of the dialect. kyaml compares the text of scalars, and reads YAML as
     /// kustomize does.
     fn reading(&self) -> Reading {
         match self.dialect {
@@ -158,45 +160,45 @@ impl RuleArgs {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum MergeDialect {
-    /// Nothing is lost: by what changed and by the schema, and what both sides changed is listed
+    /// Merge by the schema and keep the changes of both sides; conflicts are reported
     Auto,
-    /// As kyaml's merge2 and merge3, the library behind kustomize and kpt, its losses included
+    /// Exactly like merge2 and merge3 of kyaml (used by kustomize and kpt), including lost changes
     Kyaml,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum OrderArg {
-    /// Behind the entries that are there
+    /// After the existing entries
     Append,
-    /// Before them; with `merge --dialect kyaml` the entries that the source changes go there, too
+    /// Before the existing entries; `merge --dialect kyaml` also moves changed entries there
     Prepend,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum OnConflict {
-    /// Take what the updated version has
+    /// Use the value of the updated version
     Updated,
-    /// Leave what dest has
+    /// Keep the value of dest
     Dest,
-    /// Write nothing and fail
+    /// Fail and write nothing
     Fail,
-    /// Only report: write nothing, and fail when there are conflicts
+    /// Preview: report changes and conflicts, write nothing, and fail if there are conflicts
     Report,
-    /// Write both into the text, between markers as git has them
+    /// Write both values between git's conflict markers
     Markers,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum NullArg {
-    /// A value while only one side changed the field; it clears the field where both did
+    /// Null is a value; it clears the field only if both sides changed it
     Keep,
-    /// Null in the updated version or in dest clears the field
+    /// Null in the updated version or dest clears the field
     Clear,
 }
 
 impl OnConflict {
-    /// What is written then.
-    fn written(self) -> ConflictWriting {
+    /// Returns what is written for a conflict.
+    fn written_as(self) -> ConflictWriting {
         match self {
             Self::Updated | Self::Dest => ConflictWriting::Chosen,
             Self::Markers => ConflictWriting::Marked,
@@ -207,34 +209,34 @@ impl OnConflict {
 
 /// Merges one package over another.
 pub(super) fn run(args: &MergeArgs, sources: &SourceMap) -> Outcome {
-    args.how.schema.check_no_namespace()?;
-    args.how.write.check(&[&args.source, &args.dest])?;
-    args.how.write.recover(&args.dest)?;
-    let read = |path: &Path| read_input(path, args.how.rules.reading(), sources);
+    args.common.schema.check_no_namespace()?;
+    args.common.write.check(&[&args.source, &args.dest])?;
+    args.common.write.recover(&args.dest)?;
+    let read = |path: &Path| read_input(path, args.common.rules.reading(), sources);
     let (source, dest) = (read(&args.source)?, read(&args.dest)?);
-    let schema = schema_of(&[&source, &dest], &args.how.schema, sources)?;
-    let changed = merge2_packages(&source, &dest, &schema, &args.how.rules.options())?;
-    args.how.write.write(&args.dest, &changed, ConflictWriting::Chosen, sources)
+    let schema = resolve_and_report_schema(&[&source, &dest], &args.common.schema, sources)?;
+    let changed = merge2_packages(&source, &dest, &schema, &args.common.rules.options())?;
+    args.common.write.write(&args.dest, &changed, ConflictWriting::Chosen, sources)
 }
 
 /// Merges the changes between two packages into a third.
 pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
-    args.how.schema.check_no_namespace()?;
-    let mut options = args.how.rules.options();
-    let reading = args.how.rules.reading();
+    args.common.schema.check_no_namespace()?;
+    let mut options = args.common.rules.options();
+    let reading = args.common.rules.reading();
     if args.nulls == NullArg::Clear {
         options.nulls = NullPolicy::Clear;
     }
     if let Some(names) = &args.git_driver {
-        let how = git_driver::DriverOptions { schema: &args.how.schema, merge: &options, reading };
-        return git_driver::run(names, &how, sources);
+        let options = git_driver::DriverOptions { schema: &args.common.schema, merge: &options, reading };
+        return git_driver::run(names, &options, sources);
     }
     let [original, updated, dest] = args.versions()?;
-    args.how.write.check(&[original, updated, dest])?;
-    args.how.write.recover(dest)?;
+    args.common.write.check(&[original, updated, dest])?;
+    args.common.write.recover(dest)?;
     let read = |path: &Path| read_input(path, reading, sources);
     let (target, original, updated, dest) = (dest, read(original)?, read(updated)?, read(dest)?);
-    let schema = schema_of(&[&updated, &dest, &original], &args.how.schema, sources)?;
+    let schema = resolve_and_report_schema(&[&updated, &dest, &original], &args.common.schema, sources)?;
     if args.on_conflict == OnConflict::Dest {
         options.conflicts = ConflictPolicy::Dest;
     }
@@ -244,7 +246,7 @@ pub(super) fn run_three_way(args: &Merge3Args, sources: &SourceMap) -> Outcome {
         dest: &dest,
         schema: &schema,
         options: &options,
-        origins: args.how.write.origins(),
+        origins: args.common.write.origins(),
     };
     let changed = match args.on_conflict {
         OnConflict::Markers => merge.merge_with_markers(MarkerWords::SIDES)?,
@@ -260,25 +262,28 @@ impl Merge3Args {
             Some(versions) => versions.iter().map(PathBuf::as_path).collect(),
             None => flags.into_iter().flatten().map(PathBuf::as_path).collect(),
         };
-        given.try_into().map_err(|_| Failure::Usage("--original, --updated and --dest are needed".into()))
+        given.try_into().map_err(|_| Failure::Usage("--original, --updated and --dest are required".into()))
     }
 
-    /// Writes what was merged, unless conflicts forbid it, and says what happened.
+    /// Writes the result unless conflicts forbid it, and prints the report.
     fn conclude(&self, target: &Path, mut changed: ChangedPackage, sources: &SourceMap) -> Outcome {
-        let written = self.on_conflict.written();
+        let written = self.on_conflict.written_as();
         let count = changed.conflicts.len();
         if written != ConflictWriting::Nothing || (self.on_conflict == OnConflict::Fail && count == 0) {
-            return self.how.write.write(target, &changed, written, sources);
+            return self.common.write.write(target, &changed, written, sources);
         }
         if self.on_conflict == OnConflict::Fail {
             changed.changes.clear();
             changed.origins.iter_mut().for_each(Vec::clear);
         }
-        self.how.write.report(&changed, written, sources)?;
+        self.common.write.report(&changed, written, sources)?;
         if count == 0 {
             return Ok(ExitCode::SUCCESS);
         }
-        render::print_plain(Severity::Error, &format!("{}: nothing was written", counted(count, "conflict")));
+        render::print_conclusion(
+            Severity::Error,
+            &format!("{}: nothing was written", counted(count, "conflict")),
+        );
         Ok(ExitCode::FAILURE)
     }
 }

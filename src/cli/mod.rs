@@ -1,7 +1,7 @@
-//! The command line: arguments become one library call, and its answer is printed.
+//! The command line interface.
 //!
-//! The only room that prints. It holds no merge logic; every subcommand reads its arguments,
-//! resolves them, calls the library and renders what comes back.
+//! Each subcommand parses its arguments, calls the library and prints the result. This is the only
+//! part of the workspace that prints; it contains no merge logic.
 
 #[cfg(feature = "cluster")]
 mod apply;
@@ -21,10 +21,10 @@ mod deps;
 #[cfg(feature = "cluster")]
 mod diff;
 mod document;
-mod ending;
-mod form;
+mod format;
 mod git_driver;
 mod help;
+mod inline_documents;
 mod kustomize;
 #[cfg(feature = "cluster")]
 mod live;
@@ -45,13 +45,13 @@ mod report;
 mod sandbox;
 mod schema;
 mod select;
+mod signals;
 mod target;
 mod tree;
 mod validation;
 mod version;
 #[cfg(feature = "cluster")]
 mod wait;
-mod words;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -59,35 +59,35 @@ use std::process::ExitCode;
 
 use self::commands::{Command, ParsedLine};
 use self::outcome::{Failure, Outcome, report};
-use self::render::{MessageArgs, Refused};
+use self::render::MessageArgs;
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::SourceMap;
 
-/// Runs a command line, whose first word is the program's name, and returns its exit status:
-/// 0 for success, 1 for failure, 2 for a wrong command line, 3 for a merge with conflicts under
-/// `--exit-code`; `diff` and `merge3 --git-driver` have their own.
+/// Runs a command line and returns its exit status. The first argument is the name of the program.
+///
+/// The exit status is 0 for success, 1 for failure, 2 for an invalid command line, and 3 for a
+/// merge with conflicts under `--exit-code`. `diff` and `merge3 --git-driver` have their own exit
+/// statuses.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = args.into_iter().collect();
-    let messages = MessageArgs::of_any_line(&words);
-    messages.take_effect();
+    let messages = MessageArgs::scan(&words);
+    messages.install();
     let line = match ParsedLine::parse(&words, messages.clap_coloring()) {
         Ok(line) => line,
-        Err(error) => return not_run(&error),
+        Err(error) => return print_clap_error(&error),
     };
-    ending::on_signals();
-    line.args.messages.take_effect();
+    signals::install_handlers();
+    line.args.messages.install();
     let sources = SourceMap::default();
-    if let Some(problem) = words::document_for_path(&line.command, &line.matches) {
+    if let Some(problem) = inline_documents::document_as_path(&line.command, &line.matches) {
         return report(&problem, &sources);
     }
     let outcome = execute(line.args.command, &sources);
-    // What is still on its way is part of the outcome.
+    // A failure to flush the output is a failure of the command.
     let outcome = outcome.and_then(|status| Ok(report::finish_printing().map(|()| status)?));
     let status = outcome.unwrap_or_else(|failure| report(&failure, &sources));
-    match render::print_summary() {
-        Refused::Some if status == ExitCode::SUCCESS => ExitCode::FAILURE,
-        _ => status,
-    }
+    let must_fail = render::print_summary();
+    if must_fail && status == ExitCode::SUCCESS { ExitCode::FAILURE } else { status }
 }
 
 fn execute(command: Command, sources: &SourceMap) -> Outcome {
@@ -120,12 +120,12 @@ fn execute(command: Command, sources: &SourceMap) -> Outcome {
     }
 }
 
-/// Shows help, the version, or what is wrong with the command line.
-fn not_run(error: &clap::Error) -> ExitCode {
-    // Help and version go to stdout with status 0, mistakes to stderr with status 2.
+/// Prints the help, the version, or the error of an invalid command line.
+fn print_clap_error(error: &clap::Error) -> ExitCode {
+    // Help and version go to stdout with status 0, errors to stderr with status 2.
     let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
     #[cfg(not(feature = "cluster"))]
-    if let Some(failure) = version::left_out(error) {
+    if let Some(failure) = version::missing_feature(error) {
         return report(&failure, &SourceMap::default());
     }
     if error.use_stderr() {
@@ -133,10 +133,10 @@ fn not_run(error: &clap::Error) -> ExitCode {
         let (message, rest) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
         let message: Vec<&str> = message.trim_start_matches("error: ").lines().map(str::trim).collect();
         let lines = rest.lines().map(str::trim);
-        // Nobody who mistypes a flag means a file of that name.
+        // A mistyped flag is not the name of a file: drop clap's tip to pass it as one.
         let mut help: Vec<&str> =
             lines.filter(|line| !line.is_empty() && !line.starts_with("tip: to pass '")).collect();
-        if let Some(forgotten) = words::lack_of_flag(error, &text) {
+        if let Some(forgotten) = inline_documents::missing_patch_flag(error, &text) {
             help.retain(|line| !line.starts_with("tip:"));
             help.insert(0, forgotten);
         }

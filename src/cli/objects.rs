@@ -1,4 +1,4 @@
-//! The objects that a command sends to a cluster: built targets, or plain manifests.
+//! The objects that a command sends to a cluster: built targets or manifests.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::document::stdin_bytes;
-use super::select::{SelectArgs, is_stream, of_target};
+use super::select::{SelectArgs, is_stream, with_target};
 use super::target::{ClusterUse, TargetArgs, has_kustomization};
 use super::validation::{Validation, histories_for};
 use super::{Failure, render};
@@ -20,19 +20,20 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::source::{SourceId, SourceMap, Span, is_kustomization};
 use smp_text::yaml::{Node, ParseOptions, PrintForm, decode, parse_documents};
 
-/// What to send.
+/// The flags that select objects.
 #[derive(Debug, Args)]
 pub(super) struct ObjectArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Manifests to use as they are: a file, a directory, a URL, or - for stdin; may be given several times. With
-    /// --recursive also what is in the directories of a directory
+    /// Manifests to use without a build: file, directory, URL, or - for standard input (repeatable)
+    ///
+    /// With --recursive, subdirectories are searched, too.
     #[arg(short, long, value_name = "FILE", value_delimiter = ',', conflicts_with_all = ["targets", "kustomize", "leaves"])]
     filename: Vec<PathBuf>,
 
-    /// Labels that objects must have to be used, as in app=web,tier!=cache
-    #[arg(short = 'l', long, value_name = "LABELS", default_value = "", hide_default_value = true)]
+    /// Label selector of the objects, such as app=web,tier!=cache
+    #[arg(short = 'l', long, value_name = "SELECTOR", default_value = "", hide_default_value = true)]
     selector: String,
 
     #[command(flatten)]
@@ -40,80 +41,85 @@ pub(super) struct ObjectArgs {
 }
 
 impl ObjectArgs {
-    /// Which cluster they are sent to.
+    /// Returns the connection options of the cluster.
     pub(super) fn connect(&self, sources: &SourceMap) -> ConnectOptions {
         self.target.schema.connect.options(sources)
     }
 
-    /// Whether objects are chosen by labels.
+    /// Returns true if a label selector is given.
     pub(super) fn is_selective(&self) -> bool {
         !self.selector.is_empty()
     }
 
     /// Builds the target or reads the manifests.
     pub(super) fn load(&self, sources: &SourceMap) -> std::result::Result<Vec<Resource>, Failure> {
-        self.load_judged(None, sources)
+        self.load_validated(None, sources)
     }
 
-    /// The same; nothing where a server would refuse something.
-    pub(super) fn load_judged(
+    /// Builds the target or reads the manifests, and validates the objects if a validation is given.
+    ///
+    /// # Errors
+    /// As [`ObjectArgs::load`], and an object is invalid.
+    pub(super) fn load_validated(
         &self,
         validation: Option<&Validation<'_>>,
         sources: &SourceMap,
     ) -> std::result::Result<Vec<Resource>, Failure> {
         if self.filename.is_empty() && self.select.is_empty() {
-            let message = "name a TARGET to build, such as overlays/prod, or manifests with --filename";
+            let message = "no objects given: use a TARGET to build, such as overlays/prod, or --filename";
             return Err(Failure::Usage(message.into()));
         }
-        let chosen = ChosenObjects { labels: LabelSelector::parse(&self.selector)?, validation };
+        let filter = ObjectFilter { labels: LabelSelector::parse(&self.selector)?, validation };
         let mut resources = if self.filename.is_empty() {
-            self.built(&chosen, sources)?
+            self.build(&filter, sources)?
         } else {
-            self.manifests(&chosen, sources)?
+            self.manifests(&filter, sources)?
         };
         let all = resources.len();
-        resources.retain(|resource| chosen.has(resource));
+        resources.retain(|resource| filter.matches(resource));
         match (resources.is_empty(), all) {
             (false, _) => Ok(resources),
-            (true, 0) => Err(Diagnostic::error(Code::NoMatch, "there are no objects").into()),
+            (true, 0) => Err(Diagnostic::error(Code::NoMatch, "no objects found").into()),
             (true, all) => {
-                let message = format!("none of {all} objects has the labels `{}`", self.selector);
-                Err(Diagnostic::error(Code::NoMatch, message).help("look at --selector").into())
+                let message = format!("none of {all} objects matches the selector `{}`", self.selector);
+                Err(Diagnostic::error(Code::NoMatch, message).help("check --selector").into())
             }
         }
     }
 
-    /// Has what a server said of its schemas forgotten: it says something else by now.
+    /// Removes the cached schemas of a server, which are out of date.
     pub(super) fn forget_schemas(&self, server: &ServerId) {
         if let Some(cache) = SchemaCache::open(self.target.cache()) {
             cache.forget(server);
         }
     }
 
-    /// What the targets are built to.
-    fn built(
+    /// Builds the targets.
+    fn build(
         &self,
-        chosen: &ChosenObjects<'_>,
+        filter: &ObjectFilter<'_>,
         sources: &SourceMap,
     ) -> std::result::Result<Vec<Resource>, Failure> {
         let selection = self.select.select(self.target.bases(), sources)?;
         let builder = self.target.builder(
-            histories_for(chosen.validation),
+            histories_for(filter.validation),
             sources,
             &selection.targets,
-            ClusterUse::Needed,
+            ClusterUse::Required,
         )?;
         let (mut resources, mut problems) = (Vec::new(), Vec::new());
         for target in &selection.targets {
-            let named = |problems: Vec<Diagnostic>| of_target(problems, target, selection.targets.len());
+            let named = |problems: Vec<Diagnostic>| with_target(problems, target, selection.targets.len());
             match selection.build(&builder, target) {
                 Ok(built) => {
-                    let (guesses, warnings): (Vec<_>, Vec<_>) =
-                        built.warnings.into_iter().partition(|told| is_plain(target) && is_guess(told));
-                    problems.extend(named(guesses.into_iter().map(refused).collect()));
-                    render::print_before(&named(warnings), sources)?;
-                    match chosen.judge(&builder, target, &built.resources) {
-                        Ok(found) => render::print_before(&named(found), sources)?,
+                    let (without_schema, warnings): (Vec<_>, Vec<_>) = built
+                        .warnings
+                        .into_iter()
+                        .partition(|one| is_plain(target) && is_without_schema(one));
+                    problems.extend(named(without_schema.into_iter().map(schema_required).collect()));
+                    render::print_or_reject(&named(warnings), sources)?;
+                    match filter.validate(&builder, target, &built.resources) {
+                        Ok(found) => render::print_or_reject(&named(found), sources)?,
                         Err(found) => problems.extend(named(found)),
                     }
                     resources.extend(built.resources);
@@ -121,14 +127,14 @@ impl ObjectArgs {
                 Err(problem) => problems.extend(named(vec![problem])),
             }
         }
-        render::print_before(&builder.take_warnings(), sources)?;
+        render::print_or_reject(&builder.take_warnings(), sources)?;
         render::print_schema_sources(&builder.schema_sources());
         if problems.is_empty() { Ok(resources) } else { Err(Failure::Problems(problems)) }
     }
 
     fn manifests(
         &self,
-        chosen: &ChosenObjects<'_>,
+        filter: &ObjectFilter<'_>,
         sources: &SourceMap,
     ) -> std::result::Result<Vec<Resource>, Failure> {
         let schema = Schema::embedded();
@@ -145,15 +151,15 @@ impl ObjectArgs {
                 resources.push(resource);
             }
         }
-        if chosen.validation.is_some() {
-            let builder = self.target.builder(Histories::Dropped, sources, &[], ClusterUse::Needed)?;
-            let found = chosen.judge(&builder, Path::new("."), &resources)?;
-            render::print_before(&found, sources)?;
+        if filter.validation.is_some() {
+            let builder = self.target.builder(Histories::Dropped, sources, &[], ClusterUse::Required)?;
+            let found = filter.validate(&builder, Path::new("."), &resources)?;
+            render::print_or_reject(&found, sources)?;
         }
         Ok(resources)
     }
 
-    /// What a path stands for: of a directory the files with the names of manifests, sorted.
+    /// Returns the inputs of a path. For a directory these are its manifest files, sorted.
     fn inputs(&self, path: &Path) -> Result<Vec<Input>> {
         if path == Path::new("-") {
             return Ok(vec![Input::Stdin]);
@@ -177,7 +183,7 @@ impl ObjectArgs {
                 FileKind::File => files.push(Input::InDirectory(path.join(walked.path))),
                 FileKind::Other => {
                     let message = format!("{} is {NO_FILE}", path.join(walked.path).display());
-                    return Err(Diagnostic::error(Code::Io, message).help("take it out of the directory"));
+                    return Err(Diagnostic::error(Code::Io, message).help("remove it from the directory"));
                 }
                 FileKind::Directory | FileKind::Link => {}
             }
@@ -186,7 +192,8 @@ impl ObjectArgs {
     }
 }
 
-/// Whether a target is merged by schemas alone: kustomize replaces what it has no schema of, and so do kustomizations.
+/// Returns true for a plain overlay, whose lists are merged by schema only. In kustomizations,
+/// lists without a schema are replaced, as in kustomize.
 fn is_plain(target: &Path) -> bool {
     !is_stream(target)
         && !Builder::is_remote(target)
@@ -194,25 +201,26 @@ fn is_plain(target: &Path) -> bool {
         && !has_kustomization(target)
 }
 
-/// Whether a list was replaced since nobody knows how it is merged.
-fn is_guess(warning: &Diagnostic) -> bool {
+/// Returns true for the warning that a list was replaced because its schema is unknown.
+fn is_without_schema(warning: &Diagnostic) -> bool {
     warning.code() == Code::NoSchema
 }
 
-/// What goes to a cluster, or is shown as what would, is not merged by guess.
-fn refused(guess: Diagnostic) -> Diagnostic {
-    guess.into_error().help(
-        "name a cluster that has the CRD, add the CRD to the base, give its schema by `--schema FILE`, or write it down \
-         with `kubectl smp lock --schemas cluster`",
+/// Turns the warning about a missing schema into an error: objects for a cluster are never merged
+/// without one.
+fn schema_required(warning: Diagnostic) -> Diagnostic {
+    warning.into_error().help(
+        "use a cluster that has the CRD, add the CRD to the base, use `--schema FILE`, or pin the schema with \
+         `kubectl smp lock --schemas cluster`",
     )
 }
 
-/// Where manifests come from.
+/// A source of manifests.
 #[derive(Debug, Clone)]
 enum Input {
     Url(String),
     Stdin,
-    /// What the user names, which may be a pipe.
+    /// A file that the user names, which may be a pipe.
     Named(PathBuf),
     /// A file in a directory that the user names.
     InDirectory(PathBuf),
@@ -230,36 +238,37 @@ fn read(input: &Input, remotes: &Remotes, sources: &SourceMap) -> Result<SourceI
     Ok(sources.add(name, text))
 }
 
-/// Which of the objects are used, and what judges those.
-struct ChosenObjects<'o> {
+/// Selects objects by labels and validates the selected ones.
+struct ObjectFilter<'o> {
     labels: LabelSelector,
     validation: Option<&'o Validation<'o>>,
 }
 
-impl ChosenObjects<'_> {
-    fn has(&self, resource: &Resource) -> bool {
+impl ObjectFilter<'_> {
+    fn matches(&self, resource: &Resource) -> bool {
         let own: BTreeMap<&str, &str> = resource.labels().collect();
         self.labels.matches(|name| own.get(name).copied())
     }
 
-    /// What there is to say of those that are used.
-    fn judge<'r>(
+    /// Validates the selected objects. Returns warnings and notes, or errors if an object is invalid.
+    fn validate<'r>(
         &self,
         builder: &Builder,
         target: &Path,
         all: impl IntoIterator<Item = &'r Resource> + Clone,
     ) -> std::result::Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let Some(validation) = self.validation else { return Ok(Vec::new()) };
-        let chosen = all.clone().into_iter().filter(|resource| self.has(resource));
-        let mut found = validation.judge(builder, target, all, chosen);
-        validation.once(match &mut found {
+        let selected = all.clone().into_iter().filter(|resource| self.matches(resource));
+        let mut found = validation.validate(builder, target, all, selected);
+        validation.deduplicate(match &mut found {
             Ok(found) | Err(found) => found,
         });
         found
     }
 }
 
-/// A list of one kind, such as a ConfigMapList, whose items say what they are: servers leave that out.
+/// Adds `apiVersion` and `kind` to the items of a typed list such as ConfigMapList, in which
+/// servers omit them.
 fn with_kinds_of_items(mut list: Node) -> Node {
     let text = |field: &str| list.get(field).and_then(Node::as_str).unwrap_or_default().to_string();
     let (version, kind) = (text("apiVersion"), text("kind"));

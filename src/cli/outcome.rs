@@ -1,22 +1,22 @@
-//! What comes of a command: an exit status, or why it did not succeed.
+//! The outcome of a command: an exit status or a failure.
 
 use std::io;
 use std::process::ExitCode;
 
-use super::{ending, render};
+use super::{render, signals};
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::source::SourceMap;
 
-/// Why a command did not succeed.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// Problems with places, to be shown on stderr.
+    /// Problems to print on stderr.
     Problems(Vec<Diagnostic>),
-    /// Arguments that do not fit together.
+    /// An invalid combination of arguments.
     Usage(String),
-    /// What tells the command how to work makes no sense, and has a place.
-    WrongUse(Diagnostic),
-    /// What was to be printed could not be.
+    /// An invalid argument or configuration with a source location.
+    UsageAt(Diagnostic),
+    /// Standard output could not be written.
     Stdout(io::Error),
     /// Anything else.
     Other(anyhow::Error),
@@ -24,9 +24,10 @@ pub(super) enum Failure {
 
 #[cfg(feature = "cluster")]
 impl Failure {
-    /// What is wrong with words of the command line that a server was asked about, or with the server.
-    pub(super) fn of_words(problem: Diagnostic) -> Self {
-        if problem.code() == Code::Usage { Self::WrongUse(problem) } else { problem.into() }
+    /// Creates the failure for a problem that a server reports: a usage error if an argument is
+    /// invalid.
+    pub(super) fn from_server(problem: Diagnostic) -> Self {
+        if problem.code() == Code::Usage { Self::UsageAt(problem) } else { problem.into() }
     }
 }
 
@@ -48,19 +49,19 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
-/// All else that can fail says so with a problem.
+/// Converts errors of standard output. All other I/O reports a [`Diagnostic`].
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Stdout(error)
     }
 }
 
-/// The exit status for arguments that make no command, as clap has it.
+/// The exit status of an invalid command line, as in clap.
 const USAGE: u8 = 2;
 
 pub(super) type Outcome = Result<ExitCode, Failure>;
 
-/// Says on stderr why a command did not succeed.
+/// Prints a failure on stderr and returns the exit status.
 pub(super) fn report(failure: &Failure, sources: &SourceMap) -> ExitCode {
     match failure {
         Failure::Problems(problems) => render::print(problems, sources),
@@ -68,14 +69,14 @@ pub(super) fn report(failure: &Failure, sources: &SourceMap) -> ExitCode {
             render::print(&[Diagnostic::error(Code::Usage, message)], sources);
             return ExitCode::from(USAGE);
         }
-        Failure::WrongUse(problem) => {
+        Failure::UsageAt(problem) => {
             render::print(std::slice::from_ref(problem), sources);
             return ExitCode::from(USAGE);
         }
-        // Whoever reads our output has seen enough, as in `kubectl smp build | head`, and the shell is told.
-        Failure::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => ending::by_broken_pipe(),
+        // The reader closed the pipe, as in `kubectl smp build | head`.
+        Failure::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => signals::exit_by_broken_pipe(),
         Failure::Stdout(error) => {
-            let message = format!("standard output cannot be written: {error}");
+            let message = format!("cannot write to standard output: {error}");
             render::print(&[Diagnostic::error(Code::Io, message)], sources);
         }
         Failure::Other(error) => {

@@ -1,4 +1,4 @@
-//! What the commands on packages share: where they write, and by which schema they merge.
+//! Flags and schema lookup that the commands on packages share.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::document::{read_stdin, stdin_twice};
+use super::document::{read_stdin, stdin_used_twice};
 pub(super) use super::report::print;
 use super::report::{ReportTo, json_report};
 use super::target::SchemaArgs;
@@ -23,44 +23,47 @@ use smp_text::source::{Reading, SourceMap};
 /// The exit status of a merge with conflicts, under `--in-place` or `--exit-code`.
 const WITH_CONFLICTS: u8 = 3;
 
-/// Where the result goes, and what is told of it.
+/// The flags for the result and the report.
 #[derive(Debug, Args)]
 pub(super) struct WriteArgs {
-    /// Write the manifests to a file instead of printing them
+    /// Write the manifests to a file instead of standard output
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["in_place", "output_dir"])]
     output: Option<PathBuf>,
 
-    /// Write the whole result, all files of it, to a directory that is new or empty
+    /// Write all files of the result to a new or empty directory
     #[arg(long, value_name = "DIR", conflicts_with = "in_place")]
     output_dir: Option<PathBuf>,
 
-    /// Change the files themselves: all of them, or none when something fails. Exit status 3 when there were conflicts
+    /// Update the files in place; the exit status is 3 if there were conflicts
+    ///
+    /// Either all files are updated, or none if an error occurs.
     #[arg(long)]
     in_place: bool,
 
-    /// Form of the report, which goes to stdout where the result does not, else to stderr
-    #[arg(long, value_enum, default_value_t = ReportForm::Text)]
-    report: ReportForm,
+    /// Format of the report, printed to stderr if the result goes to stdout
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    report: ReportFormat,
 
-    /// Exit with status 3 when there were conflicts, also without --in-place
+    /// Exit with status 3 if there were conflicts, also without --in-place
     #[arg(long)]
     exit_code: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ReportForm {
-    /// For people
+enum ReportFormat {
+    /// Human-readable text
     Text,
-    /// For programs: one line of JSON
+    /// A single line of JSON
     Json,
 }
 
 impl WriteArgs {
-    /// Refuses places for the result that cannot be meant. The inputs are directories or files, dest the last one.
+    /// Rejects inputs and outputs that do not go together. `inputs` are files or directories, with dest
+    /// as the last.
     pub(super) fn check(&self, inputs: &[&Path]) -> std::result::Result<(), Failure> {
         let stdin = |input: &&&Path| **input == Path::new("-");
         if inputs.iter().filter(stdin).count() > 1 {
-            return Err(stdin_twice());
+            return Err(stdin_used_twice());
         }
         if self.in_place && inputs.last().is_some_and(|dest| stdin(&dest)) {
             return Err(Failure::Usage("standard input cannot be changed in place".into()));
@@ -72,7 +75,7 @@ impl WriteArgs {
         {
             let (dest, directory) = (dest.display(), directory.display());
             return usage(format!(
-                "{dest} is a file, and {directory} is a directory: name a directory as dest"
+                "cannot merge the directory {directory} into the file {dest}: use a directory as dest"
             ));
         }
         if let Some(path) = &self.output {
@@ -82,22 +85,24 @@ impl WriteArgs {
             }
             if path.extension().is_none() && path.components().count() == 1 && !DiskTree.has(path) {
                 return usage(format!(
-                    "-o takes a file: to write to one that is called {name}, say ./{name}"
+                    "`--output` takes a file: use ./{name} to write to a file of that name"
                 ));
             }
         }
         match inputs.iter().find(|input| self.output_dir.as_ref().is_some_and(|out| is_below(out, input))) {
-            Some(input) => usage(format!("--output-dir is inside of {}, which is merged", input.display())),
+            Some(input) => {
+                usage(format!("--output-dir is inside the input {}: use another directory", input.display()))
+            }
             None => Ok(()),
         }
     }
 
-    /// Ends what a stopped program began to change, before the files are read.
+    /// Finishes or rolls back an interrupted write before the files are read.
     pub(super) fn recover(&self, target: &Path) -> Result<()> {
         if self.in_place { recover_target(target) } else { Ok(()) }
     }
 
-    /// Writes or prints the result, and says what changed.
+    /// Writes or prints the result and the report.
     pub(super) fn write(
         &self,
         target: &Path,
@@ -105,32 +110,34 @@ impl WriteArgs {
         written: ConflictWriting,
         sources: &SourceMap,
     ) -> Outcome {
-        render::refuse(&changed.warnings)?;
-        render::refuse(&changed.conflicts.iter().map(|one| one.diagnostic(written)).collect::<Vec<_>>())?;
+        render::reject_if_strict(&changed.warnings)?;
+        render::reject_if_strict(
+            &changed.conflicts.iter().map(|one| one.diagnostic(written)).collect::<Vec<_>>(),
+        )?;
         if self.in_place {
             write_files(target, &changed.files)?;
         } else if let Some(path) = &self.output {
             replace_file(path, changed.stream().as_bytes())?;
         } else if let Some(directory) = &self.output_dir {
-            must_be_empty(directory)?;
+            check_empty(directory)?;
             write_copy(&changed.files, directory)?;
         } else {
             print(&changed.stream())?;
         }
         self.report(changed, written, sources)?;
-        let is_told = (self.exit_code || self.in_place) && !changed.conflicts.is_empty();
-        Ok(if is_told { ExitCode::from(WITH_CONFLICTS) } else { ExitCode::SUCCESS })
+        let is_status_3 = (self.exit_code || self.in_place) && !changed.conflicts.is_empty();
+        Ok(if is_status_3 { ExitCode::from(WITH_CONFLICTS) } else { ExitCode::SUCCESS })
     }
 
-    /// Whether the report says where each part of the result comes from.
+    /// Returns whether the report lists the origin of each part of the result.
     pub(super) fn origins(&self) -> OriginKeeping {
         match self.report {
-            ReportForm::Text => OriginKeeping::Dropped,
-            ReportForm::Json => OriginKeeping::Kept,
+            ReportFormat::Text => OriginKeeping::Dropped,
+            ReportFormat::Json => OriginKeeping::Kept,
         }
     }
 
-    /// Says what changed, or would change.
+    /// Prints what changed or would change.
     pub(super) fn report(
         &self,
         changed: &ChangedPackage,
@@ -143,15 +150,15 @@ impl WriteArgs {
             None if !has_whole => ReportTo::Stderr,
             _ => ReportTo::Stdout,
         };
-        let others = if has_whole { None } else { Some("not printed, since it is no manifest") };
+        let others = if has_whole { None } else { Some("not printed, because it is not a manifest") };
         let text = match self.report {
-            ReportForm::Text => return to.tell(changed, written, others, sources),
-            ReportForm::Json => json_report(changed, written, sources).map_err(anyhow::Error::from)? + "\n",
+            ReportFormat::Text => return to.print(changed, written, others, sources),
+            ReportFormat::Json => json_report(changed, written, sources).map_err(anyhow::Error::from)? + "\n",
         };
         match to {
             ReportTo::Stdout => print(&text),
             ReportTo::Stderr => {
-                // When stderr is closed there is nobody left to tell.
+                // A closed stderr cannot be reported anywhere.
                 let _ = io::stderr().lock().write_all(text.as_bytes());
                 Ok(())
             }
@@ -167,7 +174,7 @@ pub(super) fn read_input(path: &Path, reading: Reading, sources: &SourceMap) -> 
     Package::read_everything(path, reading, sources)
 }
 
-/// Whether a path, of which the end need not be there, is a directory or below it.
+/// Returns true if a path, which may not exist yet, is the directory or below it.
 fn is_below(path: &Path, directory: &Path) -> bool {
     let real = |path: &Path| DiskTree.locate(Path::new(""), path).map(Located::into_path).ok();
     let Some(directory) = real(directory).filter(|real| DiskTree.is_directory(real)) else { return false };
@@ -176,35 +183,44 @@ fn is_below(path: &Path, directory: &Path) -> bool {
     nearest.is_some_and(|path| path.starts_with(directory))
 }
 
-/// A result that is mixed with other files would not be one.
-fn must_be_empty(directory: &Path) -> Result<()> {
+/// Checks that a directory has no entries: the result must not be mixed with other files.
+fn check_empty(directory: &Path) -> Result<()> {
     let has_entries = DiskTree.list(directory).is_ok_and(|entries| !entries.is_empty());
     if !has_entries {
         return Ok(());
     }
     Err(Diagnostic::error(Code::Io, format!("{} is not empty", directory.display()))
-        .help("name a new directory, or use --in-place to change dest itself"))
+        .help("use a new directory, or --in-place to update dest"))
 }
 
-/// The schema for the manifests of packages: the one that was asked for, then the CRDs among them, those of the
-/// first package before the others, then what else there is. What is odd about it is said.
+/// Resolves the schema for the manifests of packages and prints the warnings.
+///
+/// The schema of `--schema FILE` comes first, then the CRDs of the packages (those of the first
+/// package before the others), then all other sources.
 ///
 /// # Errors
-/// A chosen source does not answer; `--strict` refuses what is odd.
-pub(super) fn schema_of(packages: &[&Package], args: &SchemaArgs, sources: &SourceMap) -> Result<Schema> {
-    let Warned { value: schema, warnings } = looked_up(packages, args, sources)?;
-    render::print_before(&warnings, sources).map_err(|refused| {
+/// The selected source does not respond, or there are warnings under `--strict`.
+pub(super) fn resolve_and_report_schema(
+    packages: &[&Package],
+    args: &SchemaArgs,
+    sources: &SourceMap,
+) -> Result<Schema> {
+    let Warned { value: schema, warnings } = resolve_schema(packages, args, sources)?;
+    render::print_or_reject(&warnings, sources).map_err(|rejected| {
         let mut problems = Problems::default();
-        for problem in refused {
+        for problem in rejected {
             problems.add(problem.into_error());
         }
-        problems.or(()).err().unwrap_or_else(|| Diagnostic::error(Code::Summary, "refused by --strict"))
+        problems
+            .or(())
+            .err()
+            .unwrap_or_else(|| Diagnostic::error(Code::Summary, "warnings are errors because of --strict"))
     })?;
     Ok(schema)
 }
 
-/// As [`schema_of`], and says nothing.
-pub(super) fn looked_up(
+/// Resolves the schema like [`resolve_and_report_schema`], and returns the warnings.
+pub(super) fn resolve_schema(
     packages: &[&Package],
     args: &SchemaArgs,
     sources: &SourceMap,
@@ -212,7 +228,7 @@ pub(super) fn looked_up(
     let file = args.file(sources)?;
     let mut chain = args.chain_with(file.clone(), ChainUse::Manifests, sources)?;
     let mut own = Schema::none();
-    // Each goes before those that are there.
+    // Each package is added before the previous ones.
     packages.iter().rev().for_each(|package| package.add_types(&mut own));
     own.push_back("kustomization", kustomization_files());
     let kinds = packages.iter().flat_map(|package| package.kinds());

@@ -1,4 +1,4 @@
-//! `kubectl smp patch`: patches without a cluster.
+//! `kubectl smp patch`: patch manifests in files, without a cluster.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,8 +7,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use smol_str::SmolStr;
 
-use super::document::{documents_of, read_documents, read_stdin, stdin_twice};
-use super::package::{print, schema_of};
+use super::document::{parse_text, read_documents, read_stdin, stdin_used_twice};
+use super::package::{print, resolve_and_report_schema};
 use super::report::print_changes;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
@@ -46,41 +46,43 @@ pub(super) struct PatchArgs {
     #[arg(long = "type", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
-    /// Rules of strategic merges; without it the API server's
+    /// Merge rules of strategic merge patches [default: apiserver]
     #[arg(long, value_enum)]
     dialect: Option<PatchDialect>,
 
-    /// Output format; without it the text of the file, changed where the patch changes it
+    /// Output format; by default, the comments and layout of the file are kept
     #[arg(short, long, value_enum, conflicts_with = "in_place")]
     output: Option<PatchOutput>,
 
-    /// Change the files instead of printing them
+    /// Update the files instead of printing them
     ///
-    /// All of them, or none when something fails. What a patch with `$patch: delete` deletes is told; a file of which no
-    /// manifest is left is removed.
+    /// Either all files are updated, or none if an error occurs. Manifests deleted by `$patch: delete`
+    /// are listed, and a file without remaining manifests is removed.
     #[arg(long)]
     in_place: bool,
 
-    /// Patch documents of this kind alone, such as Deployment, deploy or deployments.apps
+    /// Only patch documents of this kind, such as Deployment, deploy or deployments.apps
     #[arg(long, value_name = "KIND[.GROUP]", conflicts_with = "all")]
     kind: Option<SmolStr>,
 
-    /// Patch documents of this name alone, such as web or deploy/web
+    /// Only patch documents with this name, such as web or deploy/web
     #[arg(long, value_name = "[KIND/]NAME", conflicts_with = "all")]
     name: Option<SmolStr>,
 
-    /// Patch documents with these labels alone
-    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "all")]
+    /// Only patch documents that match this label selector
+    #[arg(short = 'l', long, value_name = "SELECTOR", conflicts_with = "all")]
     selector: Option<String>,
 
-    /// Patch all documents, kustomizations and those without a kind, too, as far as the patch does not name others
+    /// Patch all documents, including kustomizations and documents without a kind
+    ///
+    /// A patch that names an object is still only applied to that object.
     #[arg(long)]
     all: bool,
 
     #[command(flatten)]
     schema: SchemaArgs,
 
-    /// Definition that describes documents without a kind
+    /// Schema definition for documents without a kind
     #[arg(long, value_name = "NAME")]
     schema_type: Option<String>,
 }
@@ -95,11 +97,11 @@ pub(super) fn patch_type() -> impl TypedValueParser<Value = PatchType> {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum PatchDialect {
-    /// As the API server
+    /// Like the API server
     Apiserver,
-    /// By list map keys with their defaults, sets, atomic lists and maps
+    /// By list type and list map keys of the schema
     Overlay,
-    /// As kustomize
+    /// Like kustomize
     Kustomize,
 }
 
@@ -119,7 +121,7 @@ pub(super) enum PatchOutput {
     Json,
 }
 
-/// Patches all documents that the patch is for, or changes nothing.
+/// Patches all matching documents, or changes nothing if an error occurs.
 pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     args.check()?;
     if args.in_place {
@@ -127,18 +129,18 @@ pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
     }
     let package = read_package(args, sources)?;
     let patches = read_patches(args, sources)
-        .and_then(|nodes| Patches::new(nodes, args.patch_type).map_err(|error| in_last_text(error, sources)));
+        .and_then(|nodes| Patches::new(nodes, args.patch_type).map_err(|error| at_patch(error, sources)));
     let patches = patches.map_err(|error| {
-        keep_secret(&error, &package, sources);
-        with_flags(error, args.patch_type)
+        hide_secret_values(&error, &package, sources);
+        with_flag_help(error, args.patch_type)
     })?;
     for problem in package.definition_problems() {
         render::print(&[problem.clone().into_warning()], sources);
     }
-    let schema = schema_of(&[&package], &args.schema, sources)?;
+    let schema = resolve_and_report_schema(&[&package], &args.schema, sources)?;
     let changed = patch_package(&package, &patches, &schema, &args.options()?);
-    let changed = changed.map_err(|error| with_flags(error, args.patch_type))?;
-    render::print_before(&changed.warnings, sources)?;
+    let changed = changed.map_err(|error| with_flag_help(error, args.patch_type))?;
+    render::print_or_reject(&changed.warnings, sources)?;
     match args.output {
         _ if args.in_place => {
             write_files(&args.filename, &changed.files)?;
@@ -154,22 +156,25 @@ pub(super) fn run(args: &PatchArgs, sources: &SourceMap) -> Outcome {
         }
     }
     for file in changed.files.iter().filter(|file| file.is_changed && file.content.is_none()) {
-        let what = if args.in_place { "the file was removed" } else { "the file would be removed" };
-        render::print_change(&format!("{}: {what}, no manifest is left in it", file.path.display()));
+        let what = if args.in_place { "file removed" } else { "file would be removed" };
+        render::print_change(&format!("{}: {what}, because it has no manifests left", file.path.display()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 impl PatchArgs {
+    /// Rejects invalid combinations of flags.
+    ///
     /// # Errors
-    /// A selector that says nothing, as of a variable that is not set; a dialect of what has none.
+    /// A selector is empty, for example from an unset variable, or a flag does not apply to the patch
+    /// type.
     fn check(&self) -> std::result::Result<(), Failure> {
         if self.dialect.is_some() && self.patch_type != PatchType::Strategic {
-            return Err(dialect_of_no_strategic());
+            return Err(dialect_requires_strategic());
         }
         let stdin = Path::new("-");
         if self.filename == stdin && self.patch_file.as_deref() == Some(stdin) {
-            return Err(stdin_twice());
+            return Err(stdin_used_twice());
         }
         let given = [
             ("--kind", self.kind.as_deref()),
@@ -177,15 +182,19 @@ impl PatchArgs {
             ("--selector", self.selector.as_deref()),
         ];
         if self.kind.is_some() && self.object().is_some() {
-            return Err(Failure::Usage("--name KIND/NAME names the kind: leave out --kind".into()));
+            return Err(Failure::Usage(
+                "--name KIND/NAME cannot be used with --kind: keep one of them".into(),
+            ));
         }
         match given.into_iter().find(|(_, value)| value.is_some_and(|value| value.trim().is_empty())) {
-            Some((flag, _)) => Err(Failure::Usage(format!("{flag} is empty: use --all for all documents"))),
+            Some((flag, _)) => {
+                Err(Failure::Usage(format!("{flag} is empty: use --all to patch all documents")))
+            }
             None => Ok(()),
         }
     }
 
-    /// What `--name` names, if it names a kind, too.
+    /// Returns the object that `--name KIND/NAME` names, or `None` for a name without a kind.
     fn object(&self) -> Option<ObjectWords<'_>> {
         self.name.as_deref().and_then(ObjectWords::parse)
     }
@@ -212,16 +221,17 @@ impl PatchArgs {
     }
 }
 
-/// Whether the user says by what kinds merge that the API server does not have.
+/// Returns true if the user names the schema for kinds that are not built in.
 fn names_schema(schema: &SchemaArgs, schema_type: Option<&str>) -> bool {
     matches!(schema.schema, SchemaChoice::File(_)) || schema_type.is_some()
 }
 
-/// Whether the API server takes a strategic patch for an object, or the user names a schema for it.
+/// Checks that the API server supports strategic merge patches for an object, or that the user
+/// names a schema for it.
 ///
 /// # Errors
-/// Neither.
-pub(super) fn check_servers_kind(
+/// The kind is not built in, and no schema is named.
+pub(super) fn check_strategic_kind(
     object: &Node,
     schema: &SchemaArgs,
     schema_type: Option<&str>,
@@ -229,37 +239,37 @@ pub(super) fn check_servers_kind(
     if names_schema(schema, schema_type) {
         return Ok(());
     }
-    check_built_in(object).map_err(|error| with_flags(error, PatchType::Strategic))
+    check_built_in(object).map_err(|error| with_flag_help(error, PatchType::Strategic))
 }
 
-/// The same error with the flags that lead out of it, where there are any.
-fn with_flags(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
-    error.map_each(|error| with_own_flags(error, patch_type))
+/// Adds the flags that resolve an error to its help.
+fn with_flag_help(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
+    error.map_each(|error| with_own_flag_help(error, patch_type))
 }
 
-fn with_own_flags(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
+fn with_own_flag_help(error: Diagnostic, patch_type: PatchType) -> Diagnostic {
     match error.code() {
         Code::NoSchema => error.help(
-            "use --type=merge, which the server takes for any kind, or --dialect=overlay; --schema FILE (with \
-             --schema-type for documents without a kind) names a schema to merge by",
+            "use --type=merge, which works for any kind, --dialect=overlay, or --schema FILE (with --schema-type \
+             for documents without a kind)",
         ),
         Code::WrongType if patch_type != PatchType::Json && error.resource_name().is_none() => {
-            error.help("for a JSON patch, a list of operations, say --type=json")
+            error.help("use --type=json for a JSON patch (a list of operations)")
         }
-        // That of a manifest is about entries of a list.
+        // In a manifest, this error is about list entries, which flags do not select.
         Code::Ambiguous if error.resource_name().is_none() => error.help(
-            "say which are meant: by apiVersion, kind and name in the patch, or by --kind, --name, -l or --all",
+            "select documents with apiVersion, kind and name in the patch, or with --kind, --name, -l or --all",
         ),
         _ => error,
     }
 }
 
-/// JSON patches and JSON merge patches have but one meaning.
-pub(super) fn dialect_of_no_strategic() -> Failure {
-    Failure::Usage("`--dialect` is for strategic merge patches: leave it out, or use --type=strategic".into())
+/// Returns the error for `--dialect` with a JSON patch or JSON merge patch.
+pub(super) fn dialect_requires_strategic() -> Failure {
+    Failure::Usage("`--dialect` requires a strategic merge patch: remove it, or use --type=strategic".into())
 }
 
-/// Says which manifests a patch deletes: they are missing in what is printed.
+/// Prints the manifests that a patch deletes, because they are missing in the output.
 fn print_removed(changed: &ChangedPackage) {
     let removed = changed.changes.iter().filter(|change| change.kind == ChangeKind::Removed);
     removed.for_each(|change| render::print_change(&change.to_string()));
@@ -269,20 +279,21 @@ fn read_patches(args: &PatchArgs, sources: &SourceMap) -> Result<Vec<Node>> {
     let options = ParseOptions::kubectl().of_patch();
     match (&args.patch_file, &args.patch) {
         (Some(path), _) => read_documents(path, options, sources),
-        (None, text) => documents_of("--patch", text.clone().unwrap_or_default(), options, sources),
+        (None, text) => parse_text("--patch", text.clone().unwrap_or_default(), options, sources),
     }
 }
 
-/// An error of a patch that has no place, as it is empty, with the start of the patch, which was read last.
-fn in_last_text(error: Diagnostic, sources: &SourceMap) -> Diagnostic {
+/// Adds the start of the patch as location to an error without one, such as that of an empty patch.
+/// The patch is the last text that was read.
+fn at_patch(error: Diagnostic, sources: &SourceMap) -> Diagnostic {
     match sources.outer_texts().last() {
         Some(last) if error.labels().is_empty() => error.at(Span::new(*last, 0, 0)),
         _ => error,
     }
 }
 
-/// What is wrong with a patch shows nothing of it where it may be for a Secret.
-fn keep_secret(error: &Diagnostic, package: &Package, sources: &SourceMap) {
+/// Hides the excerpt of a patch in its errors if it may be for a Secret.
+fn hide_secret_values(error: &Diagnostic, package: &Package, sources: &SourceMap) {
     if package.has_secrets() {
         error.labels().iter().for_each(|label| sources.keep_secret(label.span.source));
     }
@@ -306,7 +317,7 @@ fn print_canonical(
     let mut documents = Vec::new();
     for file in &changed.files {
         let text = file.text().unwrap_or_default().to_string();
-        documents.extend(documents_of(
+        documents.extend(parse_text(
             &file.path.display().to_string(),
             text,
             ParseOptions::kubectl(),

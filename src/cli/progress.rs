@@ -1,4 +1,4 @@
-//! What is under way, on a terminal: lines that are written anew as it goes on.
+//! Progress lines that are redrawn on a terminal.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{Duration, SystemTime};
@@ -6,13 +6,13 @@ use std::time::{Duration, SystemTime};
 use super::render;
 use smp_text::diagnostic::escaped;
 
-/// How many lines are shown at a time; the rest are counted.
-const LINES: usize = 20;
+/// The maximum number of lines. Further lines are only counted.
+const MAX_LINES: usize = 20;
 
-/// How wide a terminal is taken to be that does not say so.
-const WIDTH: usize = 80;
+/// The assumed width of a terminal if COLUMNS is not set.
+const DEFAULT_WIDTH: usize = 80;
 
-/// Lines on stderr, where that is a terminal that people look at.
+/// Progress lines on stderr if it is an interactive terminal.
 #[derive(Debug)]
 pub(super) struct LiveLines {
     is_live: bool,
@@ -22,28 +22,28 @@ pub(super) struct LiveLines {
 
 impl LiveLines {
     pub(super) fn new() -> Self {
-        let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(WIDTH);
-        let is_live = io::stderr().is_terminal() && render::is_for_people() && !render::is_quiet();
+        let width = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_WIDTH);
+        let is_live = io::stderr().is_terminal() && render::is_text() && !render::is_quiet();
         Self { is_live, drawn: 0, width }
     }
 
-    /// Whether lines are shown at all.
+    /// Returns true if progress lines are shown.
     pub(super) fn is_live(&self) -> bool {
         self.is_live
     }
 
-    /// Shows lines in place of those that were shown.
+    /// Replaces the shown lines.
     pub(super) fn show(&mut self, lines: &[String]) {
         if self.is_live {
-            let text = drawing(lines, self.width);
+            let text = format_lines(lines, self.width);
             self.clear();
             self.drawn = text.lines().count();
-            // A terminal that is gone has nobody who looks at it.
+            // A closed terminal is not an error.
             let _ = io::stderr().write_all(text.as_bytes());
         }
     }
 
-    /// Takes away what was shown, so that something else can be said.
+    /// Erases the shown lines, so that other output can follow.
     pub(super) fn clear(&mut self) {
         if self.drawn > 0 {
             let _ = write!(io::stderr(), "\x1b[{}A\x1b[J", self.drawn);
@@ -58,9 +58,9 @@ impl Drop for LiveLines {
     }
 }
 
-/// The lines as they are shown: each fits into one of the terminal.
-fn drawing(lines: &[String], width: usize) -> String {
-    let more = lines.len().saturating_sub(LINES);
+/// Formats lines, each truncated to the width of the terminal.
+fn format_lines(lines: &[String], width: usize) -> String {
+    let more = lines.len().saturating_sub(MAX_LINES);
     let mut text = String::new();
     for line in &lines[..lines.len() - more] {
         text.extend(escaped(line).chars().take(width.saturating_sub(1)));
@@ -72,8 +72,8 @@ fn drawing(lines: &[String], width: usize) -> String {
     text
 }
 
-/// A time as people say it: `12s`, `3m10s`, `5h2m`, `3d4h`.
-pub(super) fn span(time: Duration) -> String {
+/// Formats a duration as kubectl does: `12s`, `3m10s`, `5h2m`, `3d4h`.
+pub(super) fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs();
     let two = |big: u64, unit: &str, small: u64, below: &str| match small {
         0 => format!("{big}{unit}"),
@@ -87,9 +87,9 @@ pub(super) fn span(time: Duration) -> String {
     }
 }
 
-/// How long ago something was. The clocks of two machines may differ.
-pub(super) fn ago(time: SystemTime) -> String {
-    format!("{} ago", span(SystemTime::now().duration_since(time).unwrap_or_default()))
+/// Formats the age of a time. A time in the future, by the clock of another machine, counts as now.
+pub(super) fn format_age(time: SystemTime) -> String {
+    format!("{} ago", format_duration(SystemTime::now().duration_since(time).unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_short() {
+    fn durations_have_at_most_two_units() {
         let table = [
             (0, "0s"),
             (59, "59s"),
@@ -108,15 +108,15 @@ mod tests {
             (273_600, "3d4h"),
         ];
         for (seconds, want) in table {
-            assert_eq!(span(Duration::from_secs(seconds)), want);
+            assert_eq!(format_duration(Duration::from_secs(seconds)), want);
         }
     }
 
     #[test]
-    fn lines_fit_and_steer_nothing() {
+    fn lines_are_truncated_and_control_sequences_escaped() {
         let lines: Vec<String> = (0..30).map(|i| format!("{i} \x1b[2Jabcdefghij")).collect();
-        let text = drawing(&lines, 12);
-        assert_eq!(text.lines().count(), LINES + 1);
+        let text = format_lines(&lines, 12);
+        assert_eq!(text.lines().count(), MAX_LINES + 1);
         assert!(text.starts_with("0 \\x1b[2Jab\n") && text.ends_with("and 10 more lines\n"), "{text}");
     }
 }

@@ -1,13 +1,13 @@
-//! The flags of `apply` and `diff` for ApplySets, and what is said of pruning.
+//! The flags of `apply` and `diff` for ApplySets, and the messages about pruning.
 
 use std::fmt::Write as _;
 
 use clap::Args;
 
-use super::form::{Words, one_of};
-use super::live::{CASCADES, held, name, named, still_there, waiting};
+use super::format::{Choices, one_of};
+use super::live::{CASCADES, list_names, qualified_name, still_exists, waiting_lines, with_blockers};
 use super::progress::LiveLines;
-use super::report::print_line_or_note;
+use super::report::print_line_deferring_errors;
 use super::{Failure, render};
 use smp_cluster::{
     self, ApplySetEvent, ApplySetOptions, ApplySetTooling, Cascade, KeptObject, LeftSet, Object,
@@ -16,93 +16,95 @@ use smp_cluster::{
 use smp_text::diagnostic::{Code, Diagnostic, by_count, counted};
 use smp_text::source::SourceMap;
 
-/// The tools that a set can say that it is kept by.
-pub(super) const TOOLS: Words<ApplySetTooling> = &[
-    ("kubectl", "kubectl/v1.36: kubectl and kubectl-smp can both work on the set", ApplySetTooling::Kubectl),
-    ("smp", "kubectl-smp and its version: kubectl leaves the set alone", ApplySetTooling::Smp),
+/// The possible values of the tooling annotation of an ApplySet.
+pub(super) const TOOLS: Choices<ApplySetTooling> = &[
+    (
+        "kubectl",
+        "kubectl/v1.36: both kubectl and kubectl-smp can change the ApplySet",
+        ApplySetTooling::Kubectl,
+    ),
+    ("smp", "kubectl-smp and its version: kubectl refuses to change the ApplySet", ApplySetTooling::Smp),
 ];
 
-/// The name of a parent.
+/// Parses the parent of an ApplySet.
 pub(super) fn parent_name(text: &str) -> Result<String, String> {
-    smp_cluster::check_parent_name(text).map(|()| text.to_string()).map_err(|problem| said(&problem))
+    smp_cluster::check_parent_name(text).map(|()| text.to_string()).map_err(|problem| one_line(&problem))
 }
 
-/// A kind whose objects may hold others.
-fn holding_kind(word: &str) -> Result<String, String> {
-    smp_cluster::check_holding_kind(word).map(|()| word.to_string()).map_err(|problem| said(&problem))
+/// Parses a kind whose objects are not pruned while they contain others.
+fn protected_kind(word: &str) -> Result<String, String> {
+    smp_cluster::check_holding_kind(word).map(|()| word.to_string()).map_err(|problem| one_line(&problem))
 }
 
-/// A problem in a line.
-fn said(problem: &Diagnostic) -> String {
+/// Formats a problem with its help as one line.
+fn one_line(problem: &Diagnostic) -> String {
     let help = problem.help_text().map(|help| format!(": {help}"));
     format!("{}{}", problem.message(), help.unwrap_or_default())
 }
 
-/// Which set is meant.
+/// The ApplySet flags.
 #[derive(Debug, Args)]
 pub(super) struct SetArgs {
-    /// Parent of the ApplySet that all of it is: [RESOURCE[.GROUP]/]NAME
+    /// Parent of the ApplySet: [RESOURCE[.GROUP]/]NAME (a Secret by default)
     ///
-    /// Without a resource it is a Secret. It is in the namespace that --namespace names, and is made where it is missing.
+    /// The parent is in the namespace of --namespace. It is created if it does not exist.
     #[arg(long, value_name = "PARENT", value_parser = parent_name)]
     applyset: Option<String>,
 
-    /// Tool that the set says it is kept by; others leave it alone
+    /// Tool named in the tooling annotation; other tools refuse to change the ApplySet
     #[arg(long, value_parser = one_of(TOOLS), value_name = "TOOL", default_value = "kubectl", hide_short_help = true)]
     applyset_tooling: ApplySetTooling,
 
-    /// Kinds whose objects are pruned even when they still hold others: Namespace, CustomResourceDefinition,
-    /// PersistentVolumeClaim, PersistentVolume
-    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = holding_kind, hide_short_help = true)]
-    prune_holding: Vec<String>,
+    /// Kinds to prune even if they still contain objects or data
+    ///
+    /// Possible kinds: Namespace, CustomResourceDefinition, PersistentVolumeClaim and PersistentVolume.
+    #[arg(long, alias = "prune-holding", value_name = "KIND", value_delimiter = ',', value_parser = protected_kind, hide_short_help = true)]
+    prune_nonempty: Vec<String>,
 }
 
-/// Whether and how is pruned.
+/// The prune flags.
 #[derive(Debug, Args)]
 pub(super) struct PruneArgs {
-    /// Delete what was applied with the set before and is left out now
+    /// Delete objects of the ApplySet that are no longer applied
     ///
-    /// Nothing is deleted unless all was applied.
+    /// Nothing is deleted unless all objects were applied.
     #[arg(long, hide_default_value = true, hide_possible_values = true, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune: bool,
 
-    /// Only show what would be pruned; the rest is applied
+    /// Only preview the pruning; all objects are applied
     #[arg(hide_short_help = true, long, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value = "false", value_name = "BOOL")]
     prune_dry_run: bool,
 
     #[command(flatten)]
     set: SetArgs,
 
-    /// What becomes of objects that pruned ones own
-    #[arg(long, value_parser = one_of(CASCADES), value_name = "HOW", default_value = "background", hide_short_help = true)]
+    /// Deletion propagation to dependents of pruned objects
+    #[arg(long, value_parser = one_of(CASCADES), value_name = "POLICY", default_value = "background", hide_short_help = true)]
     cascade: Cascade,
 }
 
 impl SetArgs {
-    /// The set, if one is named.
+    /// Returns the options of the ApplySet if one is given.
     pub(super) fn options(&self, is_selective: bool) -> Result<Option<ApplySetOptions>, Failure> {
         let Some(parent) = self.applyset.as_ref() else {
-            if self.prune_holding.is_empty() {
+            if self.prune_nonempty.is_empty() {
                 return Ok(None);
             }
-            return Err(Failure::Usage(
-                "`--prune-holding` says what --prune does: give --applyset, too".into(),
-            ));
+            return Err(Failure::Usage("`--prune-nonempty` requires --applyset".into()));
         };
         if is_selective {
-            let message = "`--selector` chooses a part of the objects, and what is not in an ApplySet any more is \
-                           pruned: give one of the two";
+            let message = "`--selector` cannot be used with `--applyset`: objects that are not selected would be pruned";
             return Err(Failure::Usage(message.into()));
         }
         let mut options = ApplySetOptions::new(parent.as_str());
         options.tooling = self.applyset_tooling;
-        options.prune.holding.clone_from(&self.prune_holding);
+        options.prune.holding.clone_from(&self.prune_nonempty);
         Ok(Some(options))
     }
 }
 
 impl PruneArgs {
-    /// The set to apply and prune, if one is named.
+    /// Returns the options of the ApplySet to apply and prune if one is given.
     pub(super) fn options(
         &self,
         is_selective: bool,
@@ -112,20 +114,18 @@ impl PruneArgs {
         let set = self.set.options(is_selective)?;
         match (&set, prunes) {
             (None, true) => {
-                let message = "`--prune` needs to know what was applied together before: name the set with \
-                               --applyset=NAME and --namespace, the first time, too";
+                let message = "`--prune` requires an ApplySet: use --applyset=NAME and --namespace, also for the first apply";
                 Err(Failure::Usage(message.into()))
             }
             (Some(_), false) => {
-                let message = "`--applyset` goes with --prune, or with --prune-dry-run to only show what would be \
-                               deleted";
+                let message = "`--applyset` requires --prune, or --prune-dry-run to preview the pruning";
                 Err(Failure::Usage(message.into()))
             }
-            _ => Ok(set.map(|set| ApplySetOptions { prune: self.how(&set), parallel, ..set })),
+            _ => Ok(set.map(|set| ApplySetOptions { prune: self.prune_options(&set), parallel, ..set })),
         }
     }
 
-    fn how(&self, set: &ApplySetOptions) -> PruneOptions {
+    fn prune_options(&self, set: &ApplySetOptions) -> PruneOptions {
         PruneOptions {
             mode: if self.prune_dry_run { PruneMode::Show } else { PruneMode::Delete },
             holding: set.prune.holding.clone(),
@@ -135,51 +135,50 @@ impl PruneArgs {
     }
 }
 
-/// Says what happens to a set as it happens, and on a terminal what is waited for.
-pub(super) struct SetTeller<'t> {
-    pruned: Option<&'t str>,
+/// Prints the events of an ApplySet, and progress lines on a terminal.
+pub(super) struct ApplySetOutput<'t> {
+    pruned_status: Option<&'t str>,
     sources: &'t SourceMap,
     progress: LiveLines,
 }
 
-impl<'t> SetTeller<'t> {
-    /// `pruned` is what a line says of an object that was pruned, as for [`say`].
-    pub(super) fn new(pruned: Option<&'t str>, sources: &'t SourceMap) -> Self {
-        Self { pruned, sources, progress: LiveLines::new() }
+impl<'t> ApplySetOutput<'t> {
+    /// Creates an output. `pruned_status` is printed for pruned objects, as for [`print_event`].
+    pub(super) fn new(pruned_status: Option<&'t str>, sources: &'t SourceMap) -> Self {
+        Self { pruned_status, sources, progress: LiveLines::new() }
     }
 
-    pub(super) fn tell(&mut self, event: &ApplySetEvent<'_>) {
+    pub(super) fn report(&mut self, event: &ApplySetEvent<'_>) {
         if let ApplySetEvent::Waiting(remaining) = event {
-            self.progress.show(&waiting(remaining));
+            self.progress.show(&waiting_lines(remaining));
         } else {
             self.progress.clear();
-            say(event, self.pruned, self.sources);
+            print_event(event, self.pruned_status, self.sources);
         }
     }
 }
 
-/// Says what happens to a set as it happens. `pruned` is what a line says of an object that was pruned; without it
-/// there are no such lines.
-pub(super) fn say(event: &ApplySetEvent<'_>, pruned: Option<&str>, sources: &SourceMap) {
+/// Prints an event of an ApplySet. Pruned objects are only printed if `pruned_status` is given.
+pub(super) fn print_event(event: &ApplySetEvent<'_>, pruned_status: Option<&str>, sources: &SourceMap) {
     let line = match event {
-        ApplySetEvent::Pruned(object) => pruned.map(|done| format!("{object} {done}")),
+        ApplySetEvent::Pruned(object) => pruned_status.map(|status| format!("{object} {status}")),
         ApplySetEvent::Adopted(object) => Some(format!("{object} adopted")),
         ApplySetEvent::Orphaned(object) => Some(format!("{object} orphaned")),
         ApplySetEvent::Kept(kept) => {
-            render::print(&[stays(kept)], sources);
+            render::print(&[not_pruned_warning(kept)], sources);
             None
         }
         ApplySetEvent::Failed(failure) => {
-            render::print(&[failed(failure)], sources);
+            render::print(&[failure_at_object(failure)], sources);
             None
         }
         ApplySetEvent::Ending(one) => {
-            render::print(&[ending(one)], sources);
+            render::print(&[still_deleting(one)], sources);
             None
         }
         ApplySetEvent::Remaining(one) => {
-            let problem = Diagnostic::error(Code::NotReady, still_there(one));
-            render::print(&[held(one, problem).help(IN_THE_SET)], sources);
+            let problem = Diagnostic::error(Code::NotReady, still_exists(one));
+            render::print(&[with_blockers(one, problem).help(STAYS_MEMBER)], sources);
             None
         }
         ApplySetEvent::Warning(text) => {
@@ -193,51 +192,57 @@ pub(super) fn say(event: &ApplySetEvent<'_>, pruned: Option<&str>, sources: &Sou
         _ => None,
     };
     if let Some(line) = line {
-        print_line_or_note(&line);
+        print_line_deferring_errors(&line);
     }
 }
 
-/// What becomes of objects that are not gone yet.
-const IN_THE_SET: &str = "it stays a member of the set until it is gone, which the next apply looks at again";
+/// The help for objects whose deletion is not complete.
+const STAYS_MEMBER: &str = "the object stays a member of the ApplySet; the next apply checks it again";
 
-fn ending(one: &RemainingObject) -> Diagnostic {
-    held(one, Diagnostic::warning(Code::ApplySet, still_there(one))).help(IN_THE_SET)
+fn still_deleting(one: &RemainingObject) -> Diagnostic {
+    with_blockers(one, Diagnostic::warning(Code::ApplySet, still_exists(one))).help(STAYS_MEMBER)
 }
 
-fn stays(kept: &KeptObject) -> Diagnostic {
+fn not_pruned_warning(kept: &KeptObject) -> Diagnostic {
     let problem =
         Diagnostic::warning(Code::ApplySet, format!("{} is not pruned: {}", kept.object, kept.reason));
     match &kept.way_out {
-        Some(way_out) => problem.note("it stays a member of the set").help(way_out),
+        Some(way_out) => problem.note("the object stays a member of the ApplySet").help(way_out),
         None => problem,
     }
 }
 
-fn failed(failure: &ObjectFailure) -> Diagnostic {
-    failure.problem.clone().note(format!("at {}", failure.object))
+fn failure_at_object(failure: &ObjectFailure) -> Diagnostic {
+    failure.problem.clone().note(format!("for {}", failure.object))
 }
 
-/// The warning for objects that are no longer members of another set. The set is named by its parent if that is known.
-pub(super) fn left(LeftSet { id, parent, objects, .. }: &LeftSet) -> Diagnostic {
-    let set = parent.as_ref().map_or_else(|| format!("whose id is {id}"), name);
+/// Returns the warning for objects that an apply removed from another ApplySet. The ApplySet is
+/// named by its parent, or by its id if the parent is unknown.
+pub(super) fn left_set_warning(LeftSet { id, parent, objects, .. }: &LeftSet) -> Diagnostic {
+    let set = parent.as_ref().map_or_else(|| format!("with the id {id}"), qualified_name);
     let what = match objects.as_slice() {
-        [one] => format!("{} leaves", name(one)),
-        many => format!("{} objects leave", many.len()),
+        [one] => format!("{} was", qualified_name(one)),
+        many => format!("{} objects were", many.len()),
     };
-    let problem =
-        Diagnostic::warning(Code::ApplySet, format!("{what} the ApplySet {set}: applied without it"));
+    let problem = Diagnostic::warning(
+        Code::ApplySet,
+        format!("{what} removed from the ApplySet {set} by an apply without `--applyset`"),
+    );
     let problem = match objects.as_slice() {
         [_] => problem,
-        many => problem.note(named(many, Object::to_string)),
+        many => problem.note(list_names(many, Object::to_string)),
     };
-    problem.help("apply all of the set with --prune and --applyset, or take its objects in again with `kubectl smp applyset adopt`")
+    problem.help(
+        "apply the whole ApplySet with --prune and --applyset, or add the objects again with `kubectl smp applyset \
+         adopt`",
+    )
 }
 
-/// `, 2 pruned, 1 not pruned`; empty when there is nothing to say.
-pub(super) fn counts(summary: &PruneSummary, done: &str) -> String {
+/// Formats the counts of pruned objects: `, 2 pruned, 1 not pruned`. Empty if all counts are zero.
+pub(super) fn counts(summary: &PruneSummary, pruned_status: &str) -> String {
     let mut text = String::new();
     let all = [
-        (summary.pruned.len(), done),
+        (summary.pruned.len(), pruned_status),
         (summary.ending.len(), "still being deleted"),
         (summary.kept.len(), "not pruned"),
     ];
@@ -247,14 +252,16 @@ pub(super) fn counts(summary: &PruneSummary, done: &str) -> String {
     text
 }
 
-/// Why pruning did not come to its end. `done` is what is said of objects that were pruned.
-pub(super) fn not_pruned(summary: &PruneSummary, done: &str) -> Diagnostic {
+/// Returns the error for an incomplete pruning.
+pub(super) fn not_pruned(summary: &PruneSummary, pruned_status: &str) -> Diagnostic {
     let left = summary.failures.len() + summary.skipped.len() + summary.remaining.len();
     let (objects, were) = (counted(left, "object"), by_count(left, "was", "were"));
-    let mut problem =
-        Diagnostic::error(Code::Summary, format!("all was applied; {objects} {were} not {done}"));
+    let mut problem = Diagnostic::error(
+        Code::Summary,
+        format!("all objects were applied; {objects} {were} not {pruned_status}"),
+    );
     if !summary.skipped.is_empty() {
-        problem = problem.note(format!("not tried: {}", named(&summary.skipped, Object::to_string)));
+        problem = problem.note(format!("not attempted: {}", list_names(&summary.skipped, Object::to_string)));
     }
-    problem.help("apply again: they are members of the set until they are gone")
+    problem.help("apply again: the objects stay members of the ApplySet until they are deleted")
 }

@@ -1,4 +1,4 @@
-//! `kubectl smp recover`: ends changes to a directory that a stopped program began.
+//! `kubectl smp recover`: finish or roll back an interrupted write.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -10,10 +10,10 @@ use super::report::print_line;
 use smp_files::{Recovery, Waiting, recover};
 use smp_text::diagnostic::counted;
 
-/// End the changes to a directory that a stopped program began: all are made, or taken back.
+/// Finish or roll back an interrupted write.
 #[derive(Debug, Args)]
 pub(super) struct RecoverArgs {
-    /// The directory that was changed with --in-place or --output-dir
+    /// Directory that was written with --in-place or --output-dir
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }
@@ -21,10 +21,10 @@ pub(super) struct RecoverArgs {
 pub(super) fn run(args: &RecoverArgs) -> Outcome {
     let shown = args.directory.display();
     let done = match recover(&args.directory, Waiting::Never)? {
-        Recovery::Nothing => "there is nothing to recover".to_string(),
-        Recovery::Dropped => "nothing is changed in part; what was left of it is removed".to_string(),
-        Recovery::Finished(count) => format!("the changes of {} are made", counted(count, "file")),
-        Recovery::TakenBack(count) => format!("the changes of {} are taken back", counted(count, "file")),
+        Recovery::Nothing => "nothing to recover".to_string(),
+        Recovery::Dropped => "no file was partially written; temporary files were removed".to_string(),
+        Recovery::Finished(count) => format!("finished the write of {}", counted(count, "file")),
+        Recovery::TakenBack(count) => format!("rolled back the write of {}", counted(count, "file")),
     };
     print_line(&format!("{shown}: {done}"))?;
     Ok(ExitCode::SUCCESS)

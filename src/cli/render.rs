@@ -1,6 +1,6 @@
-//! What is said on stderr, and how: in which form, how much, each warning once.
+//! Prints messages on stderr: in the selected format, and each warning once.
 //!
-//! As a logger, this is one for the whole process: whatever a command does, it says things in one way.
+//! Like a logger, the state is global to the process.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,41 +17,41 @@ use smp_text::diagnostic::{
 };
 use smp_text::source::SourceMap;
 
-/// How messages are said; taken by all commands.
+/// The message flags, which all commands inherit.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Message options")]
 pub(super) struct MessageArgs {
-    /// Form of the messages on stderr
-    #[arg(long, global = true, value_enum, value_name = "FORM", default_value_t, hide_short_help = true)]
-    message_format: MessageForm,
+    /// Format of messages on stderr
+    #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value_t, hide_short_help = true)]
+    message_format: MessageFormatArg,
 
-    /// Say nothing but errors
+    /// Only print errors
     #[arg(short, long, global = true, hide_short_help = true)]
     quiet: bool,
 
-    /// Take warnings for errors
+    /// Treat warnings as errors
     #[arg(long, global = true, hide_short_help = true)]
     strict: bool,
 
-    /// When to use colours; also NO_COLOR and FORCE_COLOR
+    /// Use of colors; `auto` respects NO_COLOR and FORCE_COLOR
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_short_help = true)]
     color: ColorArg,
 
-    /// Say more on stderr about what is done
+    /// Print more messages about the progress
     #[arg(short, long, global = true, conflicts_with = "quiet", hide_short_help = true)]
     verbose: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-enum MessageForm {
-    /// Paragraphs with excerpts
+enum MessageFormatArg {
+    /// Messages with excerpts of the files
     #[default]
     Text,
-    /// A line for each: file:line:column: warning[code]: message
+    /// One line per message: file:line:column: warning[code]: message
     Short,
-    /// A JSON object a line
+    /// One JSON object per line
     Json,
-    /// Commands of GitHub's workflows, which show messages beside the lines
+    /// GitHub Actions workflow commands, shown as annotations
     Github,
 }
 
@@ -63,8 +63,8 @@ enum ColorArg {
     Never,
 }
 
-impl MessageForm {
-    fn is_for_people(self) -> bool {
+impl MessageFormatArg {
+    fn is_text(self) -> bool {
         matches!(self, Self::Text | Self::Short)
     }
 
@@ -79,8 +79,9 @@ impl MessageForm {
 }
 
 impl MessageArgs {
-    /// What of the flags can be seen in a command line that is wrong: its mistake is told in the form that it asks for.
-    pub(super) fn of_any_line(words: &[OsString]) -> Self {
+    /// Scans any command line, even an invalid one, for the message format and color, so that its
+    /// errors are printed with them.
+    pub(super) fn scan(words: &[OsString]) -> Self {
         let mut args = Self::default();
         let words: Vec<&str> = words.iter().map(|word| word.to_str().unwrap_or_default()).collect();
         for (i, word) in words.iter().take_while(|word| **word != "--").enumerate() {
@@ -90,7 +91,7 @@ impl MessageArgs {
             };
             match name {
                 "--message-format" => {
-                    args.message_format = MessageForm::from_str(value, true).unwrap_or_default();
+                    args.message_format = MessageFormatArg::from_str(value, true).unwrap_or_default();
                 }
                 "--color" => args.color = ColorArg::from_str(value, true).unwrap_or_default(),
                 _ => {}
@@ -99,12 +100,12 @@ impl MessageArgs {
         args
     }
 
-    /// From now on messages are said as these flags say.
-    pub(super) fn take_effect(self) {
-        *speaker() = Speaker { args: self, ..Speaker::default() };
+    /// Applies the flags to all following messages.
+    pub(super) fn install(self) {
+        *printer() = MessagePrinter { args: self, ..MessagePrinter::default() };
     }
 
-    /// How clap shall colour help and mistakes.
+    /// Returns the color choice for clap's help and errors.
     pub(super) fn clap_coloring(self) -> clap::ColorChoice {
         match self.color {
             ColorArg::Always => clap::ColorChoice::Always,
@@ -116,64 +117,65 @@ impl MessageArgs {
     fn coloring(self, out: &impl IsTerminal) -> Coloring {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_forced = is_set("FORCE_COLOR") && std::env::var_os("FORCE_COLOR").is_some_and(|v| v != "0");
-        let has = match self.color {
+        let is_colored = match self.color {
             ColorArg::Always => true,
             ColorArg::Never => false,
             ColorArg::Auto if is_set("NO_COLOR") => false,
             ColorArg::Auto => is_forced || out.is_terminal(),
         };
-        if has { Coloring::Ansi } else { Coloring::Plain }
+        if is_colored { Coloring::Ansi } else { Coloring::Plain }
     }
 }
 
-/// What was said so far, and how.
+/// The settings for messages and the messages printed so far.
 #[derive(Debug, Default)]
-struct Speaker {
+struct MessagePrinter {
     args: MessageArgs,
-    /// Warnings by what they say of which place.
-    told: FxHashSet<(Code, String, Option<String>)>,
+    /// The code, message and location of all warnings so far.
+    printed: FxHashSet<(Code, String, Option<String>)>,
     warnings: usize,
     repeated: usize,
-    /// Errors that would be warnings.
-    refused: usize,
-    /// Whether something could not be written to stderr.
+    /// The number of warnings that `--strict` turned into errors.
+    rejected: usize,
+    /// True if a message could not be written to stderr.
     unwritten: bool,
 }
 
-static SPEAKER: LazyLock<Mutex<Speaker>> = LazyLock::new(Mutex::default);
+static PRINTER: LazyLock<Mutex<MessagePrinter>> = LazyLock::new(Mutex::default);
 
-fn speaker() -> MutexGuard<'static, Speaker> {
-    SPEAKER.lock().unwrap_or_else(PoisonError::into_inner)
+fn printer() -> MutexGuard<'static, MessagePrinter> {
+    PRINTER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Speaker {
-    /// Writes a line to stderr. A failure can be reported nowhere but by the exit status.
+impl MessagePrinter {
+    /// Writes a line to stderr. A failure is only reported by the exit status.
     fn write(&mut self, line: &str) {
         self.unwritten |= writeln!(io::stderr(), "{line}").is_err();
     }
 
-    /// A problem as it is to be said; none when it is not.
-    fn heard(&mut self, problem: &Diagnostic, sources: &SourceMap) -> Option<Diagnostic> {
+    /// Returns the problem to print: `None` for repeated and suppressed ones, an error for a warning
+    /// under `--strict`.
+    fn filter(&mut self, problem: &Diagnostic, sources: &SourceMap) -> Option<Diagnostic> {
         match problem.severity() {
             Severity::Error => Some(problem.clone()),
             Severity::Note => {
-                // Several targets may merge by one schema.
+                // Several targets may use the same schema.
                 let is_new = problem.code() != Code::SchemaSource
-                    || self.told.insert((problem.code(), problem.message().to_string(), None));
+                    || self.printed.insert((problem.code(), problem.message().to_string(), None));
                 (is_new && !self.args.quiet).then(|| problem.clone())
             }
             Severity::Warning => {
-                let place = problem.labels().first().and_then(|label| sources.describe(label.span));
-                let (place, message) = match place {
-                    Some(place) => (Some(place), problem.message().to_string()),
+                let location = problem.labels().first().and_then(|label| sources.describe(label.span));
+                let (location, message) = match location {
+                    Some(location) => (Some(location), problem.message().to_string()),
                     None => (None, problem.to_string()),
                 };
-                if !self.told.insert((problem.code(), message, place)) {
+                if !self.printed.insert((problem.code(), message, location)) {
                     self.repeated += 1;
                     return None;
                 }
                 if self.args.strict {
-                    self.refused += 1;
+                    self.rejected += 1;
                     return Some(problem.clone().into_error());
                 }
                 self.warnings += 1;
@@ -182,167 +184,164 @@ impl Speaker {
         }
     }
 
-    /// What to say of all warnings at the end, if it is worth saying.
+    /// Returns the summary of all warnings, if there are at least two.
     fn summary(&self) -> Option<Diagnostic> {
-        let said = self.warnings + self.refused;
-        if said + self.repeated < 2 || self.args.quiet {
+        let count = self.warnings + self.rejected;
+        if count + self.repeated < 2 || self.args.quiet {
             return None;
         }
-        let warnings = counted(said, "warning");
-        let again = match self.repeated {
+        let warnings = counted(count, "warning");
+        let duplicates = match self.repeated {
             0 => String::new(),
-            1 => "; one more said the same of the same place".to_string(),
-            more => format!("; {more} more said the same of the same places"),
+            1 => "; 1 duplicate was not shown".to_string(),
+            more => format!("; {more} duplicates were not shown"),
         };
         Some(if self.args.strict {
-            Diagnostic::error(Code::Summary, format!("{warnings}, refused by --strict{again}"))
+            Diagnostic::error(
+                Code::Summary,
+                format!("{warnings} treated as errors because of --strict{duplicates}"),
+            )
         } else {
-            Diagnostic::warning(Code::Summary, format!("{warnings}{again}"))
+            Diagnostic::warning(Code::Summary, format!("{warnings}{duplicates}"))
         })
     }
 }
 
-/// Says what is wrong, or worth knowing, on stderr.
+/// Prints problems on stderr.
 pub(super) fn print(problems: &[Diagnostic], sources: &SourceMap) {
-    let mut speaker = speaker();
+    let mut printer = printer();
     let each = problems.iter().flat_map(each);
-    let shown: Vec<Diagnostic> = each.filter_map(|problem| speaker.heard(problem, sources)).collect();
-    for text in renderer(sources, speaker.args, &io::stderr()).render_all(&shown) {
-        speaker.write(&text);
+    let shown: Vec<Diagnostic> = each.filter_map(|problem| printer.filter(problem, sources)).collect();
+    for text in renderer(sources, printer.args, &io::stderr()).render_all(&shown) {
+        printer.write(&text);
     }
 }
 
-/// A problem and those that came with it.
+/// Iterates over a problem and its attached problems.
 fn each(problem: &Diagnostic) -> impl Iterator<Item = &Diagnostic> {
     std::iter::once(problem).chain(problem.others())
 }
 
-/// Says warnings before something is done; under `--strict` it is not done.
+/// Prints warnings before an action; under `--strict`, they prevent the action.
 ///
 /// # Errors
-/// There are some, and they are refused.
-pub(super) fn print_before(warnings: &[Diagnostic], sources: &SourceMap) -> Result<(), Vec<Diagnostic>> {
-    refuse(warnings)?;
+/// There are warnings, and `--strict` is given.
+pub(super) fn print_or_reject(warnings: &[Diagnostic], sources: &SourceMap) -> Result<(), Vec<Diagnostic>> {
+    reject_if_strict(warnings)?;
     print(warnings, sources);
     Ok(())
 }
 
-/// Says nothing of warnings yet.
+/// Checks warnings without printing them.
 ///
 /// # Errors
-/// There are some, and `--strict` refuses them.
-pub(super) fn refuse(warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
-    let is_strict = speaker().args.strict;
+/// There are warnings, and `--strict` is given.
+pub(super) fn reject_if_strict(warnings: &[Diagnostic]) -> Result<(), Vec<Diagnostic>> {
+    let is_strict = printer().args.strict;
     if is_strict && warnings.iter().any(|problem| problem.severity() == Severity::Warning) {
         return Err(warnings.to_vec());
     }
     Ok(())
 }
 
-/// Whether there were warnings that `--strict` refuses, or messages that could not be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
-    None,
-    Some,
-}
-
-/// Says what all warnings come to.
-pub(super) fn print_summary() -> Refused {
-    let summary = speaker().summary();
-    let mut speaker = speaker();
-    if let Some(summary) = summary.filter(|_| speaker.args.message_format.is_for_people()) {
+/// Prints the summary of all warnings. Returns true if the program must fail: there were warnings
+/// under `--strict`, or a message could not be written.
+pub(super) fn print_summary() -> bool {
+    let summary = printer().summary();
+    let mut printer = printer();
+    if let Some(summary) = summary.filter(|_| printer.args.message_format.is_text()) {
         let sources = SourceMap::default();
-        let text = renderer(&sources, speaker.args, &io::stderr()).render(&summary);
-        speaker.write(&text);
+        let text = renderer(&sources, printer.args, &io::stderr()).render(&summary);
+        printer.write(&text);
     }
-    if speaker.refused > 0 || speaker.unwritten { Refused::Some } else { Refused::None }
+    printer.rejected > 0 || printer.unwritten
 }
 
-/// Says which source answered for the schema of which kind, to those who ask for it and to programs.
+/// Prints the schema source of each kind with `--verbose` and in JSON.
 pub(super) fn print_schema_sources(answers: &BTreeMap<Gvk, String>) {
-    let args = speaker().args;
-    if args.verbose || args.message_format == MessageForm::Json {
-        let told = |(gvk, source): (&Gvk, &String)| {
-            Diagnostic::info(Code::SchemaSource, format!("the schema of {gvk} is from: {source}"))
+    let args = printer().args;
+    if args.verbose || args.message_format == MessageFormatArg::Json {
+        let note = |(gvk, source): (&Gvk, &String)| {
+            Diagnostic::info(Code::SchemaSource, format!("schema of {gvk}: {source}"))
         };
-        print(&answers.iter().map(told).collect::<Vec<_>>(), &SourceMap::default());
+        print(&answers.iter().map(note).collect::<Vec<_>>(), &SourceMap::default());
     }
 }
 
-/// Says something that only those want to know who ask for it.
+/// Prints a note if `--verbose` is given.
 pub(super) fn print_if_verbose(message: &str) {
-    let is_verbose = speaker().args.verbose;
+    let is_verbose = printer().args.verbose;
     if is_verbose {
         print_note(message);
     }
 }
 
-/// Says what is worth knowing and no problem.
+/// Prints a note.
 pub(super) fn print_note(message: &str) {
     print(&[Diagnostic::info(Code::Summary, message)], &SourceMap::default());
 }
 
-/// Says how a command ended.
-pub(super) fn print_plain(severity: Severity, message: &str) {
-    let ended = match severity {
+/// Prints the result of a command.
+pub(super) fn print_conclusion(severity: Severity, message: &str) {
+    let problem = match severity {
         Severity::Error => Diagnostic::error(Code::Summary, message),
         Severity::Warning => Diagnostic::warning(Code::Summary, message),
         Severity::Note => Diagnostic::info(Code::Summary, message),
     };
-    print(&[ended], &SourceMap::default());
+    print(&[problem], &SourceMap::default());
 }
 
-/// Whether messages are read by people, and not by programs.
+/// Returns true if messages are human-readable text.
 #[cfg(feature = "cluster")]
-pub(super) fn is_for_people() -> bool {
-    speaker().args.message_format.is_for_people()
+pub(super) fn is_text() -> bool {
+    printer().args.message_format.is_text()
 }
 
-/// Whether nothing but errors is said.
+/// Returns true if only errors are printed.
 #[cfg(feature = "cluster")]
 pub(super) fn is_quiet() -> bool {
-    speaker().args.quiet
+    printer().args.quiet
 }
 
-/// Says a line of what changed.
+/// Prints a line about a change.
 pub(super) fn print_change(line: &str) {
-    let args = speaker().args;
+    let args = printer().args;
     match args.message_format {
         _ if args.quiet => {}
-        MessageForm::Text | MessageForm::Short => speaker().write(&escaped_line(line)),
-        MessageForm::Json | MessageForm::Github => print_note(line),
+        MessageFormatArg::Text | MessageFormatArg::Short => printer().write(&escaped_line(line)),
+        MessageFormatArg::Json | MessageFormatArg::Github => print_note(line),
     }
 }
 
-/// A problem as it is shown at a place that may be a terminal; counted as said.
-pub(super) fn shown(problem: &Diagnostic, sources: &SourceMap, out: &impl IsTerminal) -> Option<String> {
-    let mut speaker = speaker();
-    let problem = speaker.heard(problem, sources)?;
-    Some(renderer(sources, speaker.args, out).render(&problem))
+/// Renders a problem for an output and records it as printed.
+pub(super) fn render(problem: &Diagnostic, sources: &SourceMap, out: &impl IsTerminal) -> Option<String> {
+    let mut printer = printer();
+    let problem = printer.filter(problem, sources)?;
+    Some(renderer(sources, printer.args, out).render(&problem))
 }
 
-/// Whether warnings are taken for errors.
+/// Returns true if warnings are errors.
 pub(super) fn is_strict() -> bool {
-    speaker().args.strict
+    printer().args.strict
 }
 
-/// The colours of what is written there.
+/// Returns the coloring of an output.
 pub(super) fn coloring(out: &impl IsTerminal) -> Coloring {
-    speaker().args.coloring(out)
+    printer().args.coloring(out)
 }
 
-/// Whether what is written there is shown in colour.
+/// Returns true if an output is colored.
 #[cfg(feature = "cluster")]
-pub(super) fn has_colour(out: &impl IsTerminal) -> bool {
+pub(super) fn has_color(out: &impl IsTerminal) -> bool {
     coloring(out) == Coloring::Ansi
 }
 
-/// What says where things stand as the user sees it.
-pub(super) fn place_names(sources: &SourceMap) -> MessageRenderer<'_> {
-    seen_from_here(MessageRenderer::new(sources, MessageFormat::Short))
+/// Returns a renderer for source locations relative to the working directory.
+pub(super) fn location_renderer(sources: &SourceMap) -> MessageRenderer<'_> {
+    relative_to_working_directory(MessageRenderer::new(sources, MessageFormat::Short))
 }
 
-fn seen_from_here(renderer: MessageRenderer<'_>) -> MessageRenderer<'_> {
+fn relative_to_working_directory(renderer: MessageRenderer<'_>) -> MessageRenderer<'_> {
     match DiskTree.working_directory() {
         Ok(here) => renderer.relative_to(here),
         Err(_) => renderer,
@@ -351,5 +350,5 @@ fn seen_from_here(renderer: MessageRenderer<'_>) -> MessageRenderer<'_> {
 
 fn renderer<'s>(sources: &'s SourceMap, args: MessageArgs, out: &impl IsTerminal) -> MessageRenderer<'s> {
     let renderer = MessageRenderer::new(sources, args.message_format.format()).coloring(args.coloring(out));
-    seen_from_here(renderer)
+    relative_to_working_directory(renderer)
 }

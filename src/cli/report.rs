@@ -1,4 +1,4 @@
-//! What a merge changed and what was in conflict, for people and for programs.
+//! Reports of merges as text and JSON, and printing on standard output.
 
 use std::io::{self, BufWriter, Write as _};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ use smp_overlay::package::{
 use smp_text::diagnostic::{counted, escaped_json, escaped_line};
 use smp_text::source::{SourceMap, Span};
 
-/// Where a report goes.
+/// The output stream of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReportTo {
     Stdout,
@@ -22,8 +22,8 @@ pub(super) enum ReportTo {
 }
 
 impl ReportTo {
-    /// Tells people what was in conflict, and each change on a line.
-    pub(super) fn tell(
+    /// Prints the conflicts, and one line per change.
+    pub(super) fn print(
         self,
         changed: &ChangedPackage,
         written: ConflictWriting,
@@ -31,7 +31,7 @@ impl ReportTo {
         sources: &SourceMap,
     ) -> Result<(), Failure> {
         let conflicts: Vec<_> = changed.conflicts.iter().map(|one| one.diagnostic(written)).collect();
-        let lines = changes(changed, written, others);
+        let lines = change_lines(changed, written, others);
         match self {
             Self::Stderr => {
                 render::print(&conflicts, sources);
@@ -42,7 +42,8 @@ impl ReportTo {
             }
             Self::Stdout => {
                 let mut out = String::new();
-                let conflicts = conflicts.iter().filter_map(|one| render::shown(one, sources, &io::stdout()));
+                let conflicts =
+                    conflicts.iter().filter_map(|one| render::render(one, sources, &io::stdout()));
                 for line in conflicts.chain(lines.iter().map(|line| escaped_line(line).into_owned())) {
                     out.push_str(&line);
                     out.push('\n');
@@ -53,7 +54,7 @@ impl ReportTo {
     }
 }
 
-/// Prints a text on standard output.
+/// Prints text on standard output.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
@@ -61,30 +62,32 @@ pub(super) fn print(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a line on standard output, in which nothing steers a terminal or is a command for a CI system.
+/// Prints a line on standard output. Terminal control sequences and CI workflow commands are
+/// escaped.
 pub(super) fn print_line(line: &str) -> io::Result<()> {
     writeln!(io::stdout(), "{}", escaped_line(line))
 }
 
-/// Why a line could not be printed while there was other work to do.
-static UNPRINTED: Mutex<Option<io::Error>> = Mutex::new(None);
+/// The first error of [`print_line_deferring_errors`].
+static PRINT_ERROR: Mutex<Option<io::Error>> = Mutex::new(None);
 
-/// Prints a line as [`print_line`] does. A failure does not stop the work: the command reports it at its end.
+/// Prints a line like [`print_line`]. An error does not stop the command, which reports it at its
+/// end.
 #[cfg(feature = "cluster")]
-pub(super) fn print_line_or_note(line: &str) {
-    let mut unprinted = UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if unprinted.is_none() {
-        *unprinted = print_line(line).err();
+pub(super) fn print_line_deferring_errors(line: &str) {
+    let mut error = PRINT_ERROR.lock().unwrap_or_else(PoisonError::into_inner);
+    if error.is_none() {
+        *error = print_line(line).err();
     }
 }
 
-/// Writes what is still buffered for standard output.
+/// Flushes standard output.
 ///
 /// # Errors
-/// This, or a line before it, could not be written.
+/// Standard output, or an earlier line, could not be written.
 pub(super) fn finish_printing() -> io::Result<()> {
-    let unprinted = UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner).take();
-    unprinted.map_or_else(|| io::stdout().flush(), Err)
+    let error = PRINT_ERROR.lock().unwrap_or_else(PoisonError::into_inner).take();
+    error.map_or_else(|| io::stdout().flush(), Err)
 }
 
 /// Prints a value as JSON on standard output.
@@ -95,30 +98,31 @@ pub(super) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 
 /// Prints the parts of a long text on standard output.
 pub(super) fn print_parts(parts: &[String]) -> Result<(), Failure> {
-    let mut stdout = BufWriter::with_capacity(PRINTED_AT_ONCE, io::stdout().lock());
+    let mut stdout = BufWriter::with_capacity(BUFFER_SIZE, io::stdout().lock());
     parts.iter().try_for_each(|part| stdout.write_all(part.as_bytes()))?;
     stdout.flush()?;
     Ok(())
 }
 
-/// How many bytes are written in one go.
-const PRINTED_AT_ONCE: usize = 1 << 16;
+/// The size of the write buffer in bytes.
+const BUFFER_SIZE: usize = 1 << 16;
 
-/// A line for each change. `others` says what became of files that are no manifests, where they need that.
-fn changes(changed: &ChangedPackage, written: ConflictWriting, others: Option<&str>) -> Vec<String> {
+/// Formats one line per change. `others` is the status of files that are not manifests, if they are
+/// listed.
+fn change_lines(changed: &ChangedPackage, written: ConflictWriting, others: Option<&str>) -> Vec<String> {
     let mut lines: Vec<_> = changed.changes.iter().map(ToString::to_string).collect();
-    let no_manifests = changed.files.iter().filter(|file| file.role == FileRole::Other);
+    let other_files = changed.files.iter().filter(|file| file.role == FileRole::Other);
     if let Some(others) = others {
-        let told = no_manifests.filter(|file| file.content.is_some());
-        lines.extend(told.map(|file| format!("{}: {others}", file.path.display())));
+        let listed = other_files.filter(|file| file.content.is_some());
+        lines.extend(listed.map(|file| format!("{}: {others}", file.path.display())));
     }
-    lines.extend(changed.left_alone.iter().map(|path| format!("{}: left alone", path.display())));
+    lines.extend(changed.left_alone.iter().map(|path| format!("{}: not changed", path.display())));
     let nothing = if written == ConflictWriting::Nothing { ": nothing was written" } else { "" };
     lines.push(format!("{}{nothing}", summary(changed)));
     lines
 }
 
-/// Says what changed on stderr, each change on a line, so that it mixes with no output.
+/// Prints one line per change on stderr.
 pub(super) fn print_changes(changed: &ChangedPackage) {
     changed.changes.iter().for_each(|change| render::print_change(&change.to_string()));
     let entries = match changed.removed_entries {
@@ -142,17 +146,18 @@ fn summary(changed: &ChangedPackage) -> String {
     }
 }
 
-/// A report for programs; nothing is in it that could not be in any.
+/// The JSON report of a merge.
 #[derive(Serialize)]
 struct JsonReport<'c> {
     changed: Vec<JsonChange<'c>>,
     conflicts: Vec<JsonConflict<'c>>,
-    /// Of three-way merges.
+    /// Only in reports of three-way merges.
     #[serde(skip_serializing_if = "Option::is_none")]
     origins: Option<Vec<JsonOrigin<'c>>>,
 }
 
-/// A part of the result that is not as the original has it, and who changed it without being in conflict.
+/// A part of the result that differs from the original without a conflict, and the side that
+/// changed it.
 #[derive(Serialize)]
 struct JsonOrigin<'c> {
     file: String,
@@ -160,14 +165,14 @@ struct JsonOrigin<'c> {
     field: Option<String>,
     pointer: Option<&'c str>,
     side: &'static str,
-    original: Option<JsonSpot>,
-    updated: Option<JsonSpot>,
-    dest: Option<JsonSpot>,
+    original: Option<JsonLocation>,
+    updated: Option<JsonLocation>,
+    dest: Option<JsonLocation>,
 }
 
-/// A place without what stands there.
+/// A source location.
 #[derive(Serialize)]
-struct JsonSpot {
+struct JsonLocation {
     file: String,
     line: usize,
     column: usize,
@@ -186,20 +191,20 @@ struct JsonChange<'c> {
 struct JsonConflict<'c> {
     resource: Option<&'c str>,
     field: Option<String>,
-    original: Option<JsonPlace<'c>>,
-    updated: Option<JsonPlace<'c>>,
-    dest: Option<JsonPlace<'c>>,
-    taken: Option<&'static str>,
+    original: Option<JsonLocatedValue<'c>>,
+    updated: Option<JsonLocatedValue<'c>>,
+    dest: Option<JsonLocatedValue<'c>>,
+    resolution: Option<&'static str>,
 }
 
 #[derive(Serialize)]
-struct JsonPlace<'c> {
+struct JsonLocatedValue<'c> {
     #[serde(flatten)]
-    spot: JsonSpot,
+    location: JsonLocation,
     value: &'c Value,
 }
 
-/// For programs: one line.
+/// Formats the report as a single line of JSON.
 pub(super) fn json_report(
     changed: &ChangedPackage,
     written: ConflictWriting,
@@ -222,23 +227,23 @@ pub(super) fn json_report(
 }
 
 fn json_origin<'c>(origin: &'c ChangeOrigin, sources: &SourceMap) -> JsonOrigin<'c> {
-    let spot = |span: Option<Span>| json_spot(span?, sources);
+    let location = |span: Option<Span>| json_location(span?, sources);
     JsonOrigin {
         file: origin.path.display().to_string(),
         resource: origin.resource.as_deref(),
         field: origin.field.as_ref().map(|(field, _)| field.to_string()),
         pointer: origin.field.as_ref().map(|(_, pointer)| pointer.as_str()),
         side: origin.side.name(),
-        original: spot(origin.original),
-        updated: spot(origin.updated),
-        dest: spot(origin.dest),
+        original: location(origin.original),
+        updated: location(origin.updated),
+        dest: location(origin.dest),
     }
 }
 
-fn json_spot(span: Span, sources: &SourceMap) -> Option<JsonSpot> {
+fn json_location(span: Span, sources: &SourceMap) -> Option<JsonLocation> {
     let source = sources.get(span.source)?;
     let (line, column) = source.line_column(span.start);
-    Some(JsonSpot { file: source.name().display().to_string(), line, column })
+    Some(JsonLocation { file: source.name().display().to_string(), line, column })
 }
 
 fn json_conflict<'c>(
@@ -246,11 +251,11 @@ fn json_conflict<'c>(
     written: ConflictWriting,
     sources: &SourceMap,
 ) -> JsonConflict<'c> {
-    let place = |place: &'c Option<ConflictPlace>| {
+    let located = |place: &'c Option<ConflictPlace>| {
         let ConflictPlace { span, value, .. } = place.as_ref()?;
-        Some(JsonPlace { spot: json_spot(*span, sources)?, value })
+        Some(JsonLocatedValue { location: json_location(*span, sources)?, value })
     };
-    let taken = match (written, conflict.taken) {
+    let resolution = match (written, conflict.taken) {
         (ConflictWriting::Chosen, ConflictSide::Updated) => Some("updated"),
         (ConflictWriting::Chosen, ConflictSide::Dest) => Some("dest"),
         (ConflictWriting::Marked, _) => Some("markers"),
@@ -259,9 +264,9 @@ fn json_conflict<'c>(
     JsonConflict {
         resource: conflict.resource.as_deref(),
         field: conflict.field.as_ref().map(ToString::to_string),
-        original: place(&conflict.original),
-        updated: place(&conflict.updated),
-        dest: place(&conflict.dest),
-        taken,
+        original: located(&conflict.original),
+        updated: located(&conflict.updated),
+        dest: located(&conflict.dest),
+        resolution,
     }
 }

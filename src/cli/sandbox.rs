@@ -1,4 +1,5 @@
-//! `--sandbox`: what a build fetches is fetched first, then the system keeps it to its own files.
+//! `--sandbox`: fetches all remote references first, then restricts file access of the build with
+//! Landlock.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +11,13 @@ use smp_files::{Closed, Sandbox};
 use smp_overlay::overlay::Builder;
 use smp_overlay::schema_chain::cache::SchemaCache;
 
-/// Whether a build is put into a sandbox.
+/// The sandbox flag.
 #[derive(Debug, Args)]
 pub(super) struct SandboxArgs {
-    /// Let the system refuse all files that the targets do not lead to (Linux): auto does so for remote targets,
-    /// unless programs may run or the schema comes from a cluster
+    /// Restrict file access to the files of the targets (Linux only)
+    ///
+    /// `auto` uses a sandbox for remote targets, unless programs may run or the schema comes from a
+    /// cluster.
     #[arg(
         long,
         value_enum,
@@ -35,22 +38,22 @@ enum SandboxArg {
     Off,
 }
 
-/// How a build is kept to its own files.
+/// The sandboxing of a build.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Confinement {
-    /// It is not.
+    /// No sandbox.
     None,
-    /// By a sandbox where the system has them.
+    /// A sandbox if the system supports it.
     WherePossible,
-    /// By a sandbox, or it is not done.
+    /// A sandbox, or an error.
     Required,
 }
 
 impl SandboxArgs {
-    /// What they mean for targets.
+    /// Resolves the flag for targets.
     ///
     /// # Errors
-    /// A sandbox was asked for and does not go with other arguments.
+    /// `--sandbox` cannot be used with another flag.
     pub(super) fn confinement(&self, args: &TargetArgs, targets: &[PathBuf]) -> Result<Confinement, Failure> {
         let wanted = match self.sandbox {
             SandboxArg::On => Confinement::Required,
@@ -59,38 +62,37 @@ impl SandboxArgs {
         };
         let Some(flag) = args.needs_programs().or_else(|| args.needs_cluster()) else { return Ok(wanted) };
         if wanted == Confinement::Required {
-            return Err(Failure::Usage(format!(
-                "{flag} needs more than a sandbox allows: leave out --sandbox"
-            )));
+            return Err(Failure::Usage(format!("{flag} cannot be used with --sandbox: remove one of them")));
         }
-        render::print_note(&format!("no sandbox: {flag} needs more than one allows"));
+        render::print_note(&format!("not using a sandbox because of {flag}"));
         Ok(Confinement::None)
     }
 }
 
-/// Whether a target is fetched. Where local directories may read what is outside of them, auto leaves it.
+/// Returns true if `auto` uses a sandbox: a target is remote, and no local directory may read files
+/// outside of it.
 fn fetches(args: &TargetArgs, targets: &[PathBuf]) -> bool {
     let mut all = targets.iter().chain(args.bases());
     targets.iter().any(|target| Builder::is_remote(target))
         && (!args.lifts_restrictions() || all.all(|directory| Builder::is_remote(directory)))
 }
 
-/// A build that may be put into a sandbox.
+/// A build that may run in a sandbox.
 pub(super) struct SandboxedBuild<'b> {
     pub builder: &'b Builder,
     pub args: &'b TargetArgs,
     pub targets: &'b [PathBuf],
 }
 
-/// As much as the first thread of a process usually has.
+/// The stack size of the sandboxed thread: that of the main thread on most systems.
 const STACK: usize = 8 << 20;
 
 impl SandboxedBuild<'_> {
-    /// Does the work, inside a sandbox if there is to be one, behind the fetching of what the targets need. Only
-    /// a thread of its own is inside: what comes of the work can be written afterwards.
+    /// Runs `work`, in a sandbox if required, after fetching all remote references of the targets. Only
+    /// a separate thread is sandboxed, so that the main thread can write the result.
     ///
     /// # Errors
-    /// Those of the work, and when a sandbox is required and cannot be had.
+    /// `work` fails, or a required sandbox is not available.
     pub(super) fn run<T: Send>(
         &self,
         confinement: Confinement,
@@ -100,7 +102,7 @@ impl SandboxedBuild<'_> {
             return work();
         }
         let sandbox = self.sandbox(self.builder.fetch_all(self.targets));
-        // What the system tells of the processors that may be used lies in files.
+        // Reads files (cgroups), so it must run outside of the sandbox.
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let inside = || {
             self.close(&sandbox, confinement, threads)?;
@@ -108,29 +110,29 @@ impl SandboxedBuild<'_> {
         };
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, inside);
-            let thread = thread.map_err(|error| anyhow::anyhow!("no thread can be started: {error}"))?;
+            let thread = thread.map_err(|error| anyhow::anyhow!("cannot start a thread: {error}"))?;
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
-    /// Closes the sandbox around this thread and the workers, which it starts.
+    /// Sandboxes this thread and the worker threads, which it starts.
     fn close(&self, sandbox: &Sandbox, confinement: Confinement, threads: usize) -> Result<(), Failure> {
-        let why = match sandbox.close() {
-            Ok(Closed::Not) => "this system has no Landlock".to_string(),
-            Err(error) => format!("the sandbox cannot be closed: {error}"),
+        let reason = match sandbox.close() {
+            Ok(Closed::Not) => "this system does not support Landlock".to_string(),
+            Err(error) => format!("cannot create the sandbox: {error}"),
             Ok(closed) => {
                 start_threads(threads);
                 self.builder.run_no_programs();
-                let partly = ", as far as this kernel can close it";
+                let partly = " (only partially supported by this kernel)";
                 let how = if closed == Closed::Fully { "" } else { partly };
                 render::print_if_verbose(&format!("building in a sandbox{how}"));
                 return Ok(());
             }
         };
         if confinement == Confinement::Required {
-            return Err(anyhow::anyhow!("{why}: leave out --sandbox to build without").into());
+            return Err(anyhow::anyhow!("{reason}: remove --sandbox to build without a sandbox").into());
         }
-        render::print_if_verbose(&format!("no sandbox: {why}"));
+        render::print_if_verbose(&format!("not using a sandbox: {reason}"));
         Ok(())
     }
 
@@ -141,10 +143,10 @@ impl SandboxedBuild<'_> {
     }
 }
 
-/// Starts as many threads as would be started outside.
+/// Starts the same number of worker threads as without a sandbox.
 fn start_threads(number: usize) {
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
-        // They cannot have been started before, and otherwise they are started when they are needed.
+        // Cannot fail here: the pool is not started yet. Otherwise rayon would start it on first use.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(number).build_global();
     }
 }

@@ -1,4 +1,4 @@
-//! `kubectl smp schema`: look at merge schemas, and compile them.
+//! `kubectl smp schema`: inspect, fetch, compile and lint merge schemas.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::form::ReportFormat;
+use super::format::ReportFormat;
 use super::report::{print_json, print_line};
 use super::target::SchemaArgs;
 use super::{Outcome, render};
@@ -19,7 +19,7 @@ use smp_text::source::SourceMap;
 #[cfg(feature = "cluster")]
 use smp_text::yaml::suggestion;
 
-/// Look at merge schemas, and compile them.
+/// Inspect, fetch, compile and lint merge schemas.
 #[derive(Debug, Args)]
 pub(super) struct SchemaCommand {
     #[command(subcommand)]
@@ -27,24 +27,30 @@ pub(super) struct SchemaCommand {
 }
 
 #[derive(Debug, Subcommand)]
-#[allow(clippy::large_enum_variant, reason = "there is one of it in a run")]
+#[allow(clippy::large_enum_variant, reason = "only one value exists in a run")]
 enum SchemaSubcommand {
-    /// List the kinds whose schemas are known, and who knows them
+    /// List known kinds and the source of each schema
     List(ListArgs),
-    /// Show what is known of a kind or a field: type, list type, keys, patch strategy, and who says so
+    /// Show the merge schema of a kind or field
+    ///
+    /// Prints the type, list type, merge keys, patch strategy and the source of the schema.
     Show(ShowArgs),
-    /// Bring the schemas that the cluster has now into the cache, for builds without it
+    /// Fetch schemas from the cluster into the cache
+    ///
+    /// Later builds use them without a connection to the cluster.
     #[cfg(feature = "cluster")]
     Fetch(FetchArgs),
-    /// Compile OpenAPI documents and CRDs, the newest first, into a schema for --schema FILE
+    /// Compile OpenAPI documents and CRDs into a schema file
+    ///
+    /// Use the file with --schema FILE. Definitions of earlier documents win over later ones.
     Compile(CompileArgs),
-    /// Check the merge directives of OpenAPI documents and CRDs: keys, and how clients merge by them
+    /// Lint the merge directives of OpenAPI documents and CRDs
     Lint(LintArgs),
 }
 
 #[derive(Debug, Args)]
 struct ListArgs {
-    /// Only kinds that are called so: a kind, its plural or a short name
+    /// Only list these kinds, by kind, plural or short name
     #[arg(value_name = "KIND")]
     kinds: Vec<String>,
 
@@ -59,7 +65,7 @@ struct ListArgs {
 #[cfg(feature = "cluster")]
 #[derive(Debug, Args)]
 struct FetchArgs {
-    /// Kinds to fetch, such as widgets or widget.example.com; without any, all that the cluster has
+    /// Kinds to fetch, such as widgets or widget.example.com [default: all]
     #[arg(value_name = "KIND")]
     kinds: Vec<String>,
 
@@ -80,7 +86,7 @@ struct ShowArgs {
     #[arg(value_name = "KIND[.FIELD...]")]
     path: String,
 
-    /// API version of the kind, such as apps/v1; needed for kinds that only the cluster knows
+    /// API version of the kind, such as apps/v1; required for kinds that only the cluster has
     #[arg(long, value_name = "GROUP/VERSION")]
     api_version: Option<String>,
 
@@ -94,11 +100,11 @@ struct ShowArgs {
 
 #[derive(Debug, Args)]
 struct CompileArgs {
-    /// OpenAPI v2 or v3 documents, JSON schemas, CRDs or compiled schemas, the newest first
+    /// OpenAPI v2 or v3 documents, JSON schemas, CRDs or compiled schemas, newest first
     #[arg(value_name = "SOURCE", required = true)]
     documents: Vec<PathBuf>,
 
-    /// The file to write
+    /// File to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
@@ -118,22 +124,23 @@ fn show_path(args: &ShowArgs, sources: &SourceMap) -> Outcome {
     args.schema.check_no_namespace()?;
     let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
     let mut path = args.path.clone();
-    // A kind that nobody at hand knows is asked for by its full name.
+    // A kind that no local source has is looked up by its full name.
     let (word, rest) = path.split_at(path.find(['.', '[']).unwrap_or(path.len()));
-    let is_at_hand = show::describe(&chain.resolve([])?, &path, args.api_version.as_deref()).is_ok();
-    if !is_at_hand {
-        let is_meant = |(_, kind): &(String, NamedKind)| {
+    let is_local = show::describe(&chain.resolve([])?, &path, args.api_version.as_deref()).is_ok();
+    if !is_local {
+        let is_requested = |(_, kind): &(String, NamedKind)| {
             let version = args.api_version.as_ref();
             kind.is_called(word) && version.is_none_or(|version| kind.gvk.api_version() == *version)
         };
-        let meant: Vec<Gvk> = chain.kinds()?.into_iter().filter(is_meant).map(|(_, kind)| kind.gvk).collect();
-        chain.resolve(&meant)?;
-        if let Some(gvk) = meant.first() {
+        let requested: Vec<Gvk> =
+            chain.kinds()?.into_iter().filter(is_requested).map(|(_, kind)| kind.gvk).collect();
+        chain.resolve(&requested)?;
+        if let Some(gvk) = requested.first() {
             path = format!("{}{rest}", gvk.kind.to_lowercase());
         }
     }
     let schema = chain.resolve([])?;
-    render::print_before(&chain.take_warnings(), sources)?;
+    render::print_or_reject(&chain.take_warnings(), sources)?;
     let description = show::describe(&schema, &path, args.api_version.as_deref())?;
     let mut stdout = io::stdout();
     match args.output {
@@ -161,9 +168,9 @@ struct ListedKind {
 fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
     args.schema.check_no_namespace()?;
     let mut chain = args.schema.chain(sources, ChainUse::Manifests)?;
-    let is_meant =
+    let is_requested =
         |kind: &NamedKind| args.kinds.is_empty() || args.kinds.iter().any(|word| kind.is_called(word));
-    let kinds = chain.kinds()?.into_iter().filter(|(_, kind)| is_meant(kind));
+    let kinds = chain.kinds()?.into_iter().filter(|(_, kind)| is_requested(kind));
     let listed = |(source, kind): (String, NamedKind)| ListedKind {
         api_version: kind.gvk.api_version().to_string(),
         kind: kind.gvk.kind.to_string(),
@@ -172,11 +179,11 @@ fn list_kinds(args: &ListArgs, sources: &SourceMap) -> Outcome {
         source,
     };
     let kinds: Vec<_> = kinds.map(listed).collect();
-    render::print_before(&chain.take_warnings(), sources)?;
+    render::print_or_reject(&chain.take_warnings(), sources)?;
     if kinds.is_empty() {
-        let message = format!("no kind is called {}", args.kinds.join(" or "));
+        let message = format!("unknown kind {}", args.kinds.join(" or "));
         return Err(Diagnostic::error(Code::NoMatch, message)
-            .help("`kubectl smp schema list` has all; custom resources need a cluster, a cache or --schema FILE")
+            .help("`kubectl smp schema list` lists all; custom resources need a cluster, a cache or --schema FILE")
             .into());
     }
     let mut stdout = io::stdout().lock();
@@ -205,13 +212,13 @@ fn fetch(args: &FetchArgs, sources: &SourceMap) -> Outcome {
 
     args.schema.check_no_namespace()?;
     if args.schema.offline {
-        return Err(Diagnostic::error(Code::Usage, "schemas cannot be fetched offline")
-            .help("leave --offline out")
+        return Err(Diagnostic::error(Code::Usage, "cannot fetch schemas offline")
+            .help("remove --offline")
             .into());
     }
     let cache = SchemaCache::open(args.schema.cache.root());
     let live = LiveSchema::new(args.schema.connect.options(sources), cache);
-    // That is also what tells the cache how kinds are called.
+    // This also stores the names of the kinds in the cache.
     let kinds = live.kinds()?;
     let versions = if args.kinds.is_empty() {
         live.group_versions()?
@@ -238,22 +245,22 @@ fn fetch(args: &FetchArgs, sources: &SourceMap) -> Outcome {
     if problems.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(problems.into()) }
 }
 
-/// The group-versions of kinds, by what they are called: a kind, a plural or a short name, with or without the group.
+/// Returns the group-versions of kinds named by kind, plural or short name, with or without the
+/// group.
 #[cfg(feature = "cluster")]
 fn versions_of(words: &[String], kinds: &[NamedKind]) -> Result<std::collections::BTreeSet<String>> {
     let mut versions = std::collections::BTreeSet::new();
     for word in words {
         let (name, group) = word.split_once('.').unwrap_or((word, ""));
-        let is_meant =
+        let is_requested =
             |kind: &&NamedKind| kind.is_called(name) && (group.is_empty() || kind.gvk.group == group);
-        let mut meant = kinds.iter().filter(is_meant).peekable();
-        if meant.peek().is_none() {
+        let mut requested = kinds.iter().filter(is_requested).peekable();
+        if requested.peek().is_none() {
             let known: Vec<&str> = kinds.iter().map(|kind| kind.gvk.kind.as_str()).collect();
-            let error =
-                Diagnostic::error(Code::NoMatch, format!("the cluster has no kind that is called `{word}`"));
+            let error = Diagnostic::error(Code::NoMatch, format!("the cluster has no kind `{word}`"));
             return Err(suggestion(name, &known).into_iter().fold(error, Diagnostic::help));
         }
-        versions.extend(meant.map(|kind| kind.gvk.api_version().to_string()));
+        versions.extend(requested.map(|kind| kind.gvk.api_version().to_string()));
     }
     Ok(versions)
 }
@@ -269,25 +276,25 @@ fn compile_files(args: &CompileArgs, sources: &SourceMap) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the output is what compiling may write over: a schema that was compiled before, or nothing.
+/// Checks that the output may be overwritten: it does not exist, is empty, or is a compiled schema.
 ///
 /// # Errors
-/// A source; another file.
+/// The output is one of the sources or another file.
 fn check_output(args: &CompileArgs) -> Result<()> {
     let real = |path: &Path| DiskTree.locate(Path::new(""), path).ok();
     let output = real(&args.output).filter(|found| found.kind() == FileKind::File);
     let Some(output) = output else { return Ok(()) };
-    let help = "name another file after --output, such as kinds.smpschema";
+    let help = "use another file for --output, such as kinds.smpschema";
     let is_source = |path: &&PathBuf| real(path).is_some_and(|found| found.path() == output.path());
     if let Some(source) = args.documents.iter().find(is_source) {
-        let message = format!("{} is a source, and would be overwritten", source.display());
+        let message = format!("{} is a source and would be overwritten", source.display());
         return Err(Diagnostic::error(Code::Usage, message).help(help));
     }
     let bytes = read_bytes(output.path())?;
     if bytes.is_empty() || is_compiled(&bytes) {
         return Ok(());
     }
-    let message = format!("{} is there already, and is no compiled schema", args.output.display());
+    let message = format!("{} already exists and is not a compiled schema", args.output.display());
     Err(Diagnostic::error(Code::Usage, message).help(help))
 }
 
@@ -299,17 +306,18 @@ fn model(path: &Path, sources: &SourceMap) -> Result<Model> {
     read_model(path, read_bytes(path)?, sources)
 }
 
-/// What is wrong in a document, if it can be read.
+/// Lints a document.
 fn findings_of(path: &Path, sources: &SourceMap) -> Result<Vec<Diagnostic>> {
     let bytes = read_bytes(path)?;
     if is_compiled(&bytes) {
-        let message = format!("{} is a compiled schema, which cannot be linted", path.display());
-        return Err(Diagnostic::error(Code::InvalidValue, message).help("lint what it was compiled from"));
+        let message = format!("cannot lint the compiled schema {}", path.display());
+        return Err(Diagnostic::error(Code::InvalidValue, message)
+            .help("lint the documents that it was compiled from"));
     }
     Ok(lint(&read_model(path, bytes, sources)?))
 }
 
-/// Fails when there are errors. Each document is checked alone, and all are.
+/// Lints each document separately. Fails if there are errors.
 fn lint_files(args: &LintArgs, sources: &SourceMap) -> Outcome {
     let mut status = ExitCode::SUCCESS;
     for path in &args.documents {

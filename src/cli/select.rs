@@ -1,4 +1,4 @@
-//! Which targets a command is about: those that are named, those below a directory, standard input.
+//! The selection of targets: named ones, all below a directory, or standard input.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,56 +14,57 @@ use smp_overlay::overlay::{Builder, Built, SearchedTargets, TargetSearch};
 use smp_text::diagnostic::{Diagnostic, Result, Severity};
 use smp_text::source::{SourceMap, is_kustomization};
 
-/// Which targets.
+/// The flags that select targets.
 #[derive(Debug)]
 pub(super) struct SelectArgs {
-    /// Those that are named, in the order of the command line.
+    /// The named targets in the order of the command line.
     named: Vec<PathBuf>,
-    words: SelectWords,
+    flags: SelectFlags,
 }
 
-/// The words for targets.
+/// The flags as clap parses them.
 #[derive(Debug, Args)]
-struct SelectWords {
-    /// Targets: directories, kustomization files, manifests, or - for a stream of manifests; taken in
-    /// this order
+struct SelectFlags {
+    /// Directories, kustomization files or manifests to build, or - for manifests on standard input
     #[arg(value_name = "TARGET")]
     targets: Vec<PathBuf>,
 
-    /// Directory to build, as kubectl has it; any other TARGET, too
+    /// Directory to build, same as TARGET (as in kubectl)
     #[arg(short = 'k', long, value_name = "DIR")]
     kustomize: Vec<PathBuf>,
 
-    /// Build all targets in the directories and below: each that has a kustomization (but for Components), or
-    /// manifests and a base; files stand for themselves
+    /// Build all targets in the directories and their subdirectories
+    ///
+    /// A target is a directory with a kustomization that is not a Component, or with manifests and a
+    /// base.
     #[arg(short = 'R', long)]
     recursive: bool,
 
-    /// With --recursive: only targets that no other one uses
+    /// Only build targets that no other target uses; requires --recursive
     #[arg(long, requires = "recursive", hide_short_help = true)]
     leaves: bool,
 }
 
 impl Args for SelectArgs {
     fn augment_args(command: clap::Command) -> clap::Command {
-        SelectWords::augment_args(command)
+        SelectFlags::augment_args(command)
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
-        SelectWords::augment_args_for_update(command)
+        SelectFlags::augment_args_for_update(command)
     }
 }
 
 impl FromArgMatches for SelectArgs {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
-        let words = SelectWords::from_arg_matches(matches)?;
+        let flags = SelectFlags::from_arg_matches(matches)?;
         let mut named = Vec::new();
-        for (id, paths) in [("targets", &words.targets), ("kustomize", &words.kustomize)] {
-            let places = matches.indices_of(id).into_iter().flatten();
-            named.extend(places.zip(paths.iter().cloned()));
+        for (id, paths) in [("targets", &flags.targets), ("kustomize", &flags.kustomize)] {
+            let positions = matches.indices_of(id).into_iter().flatten();
+            named.extend(positions.zip(paths.iter().cloned()));
         }
-        named.sort_by_key(|(place, _)| *place);
-        Ok(Self { named: named.into_iter().map(|(_, path)| path).collect(), words })
+        named.sort_by_key(|(position, _)| *position);
+        Ok(Self { named: named.into_iter().map(|(_, path)| path).collect(), flags })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), clap::Error> {
@@ -72,31 +73,32 @@ impl FromArgMatches for SelectArgs {
     }
 }
 
-/// Targets that were chosen.
+/// The selected targets.
 pub(super) struct Selection {
-    /// `-` for standard input.
+    /// The paths of the targets; `-` for standard input.
     pub targets: Vec<PathBuf>,
-    /// What came by standard input, if that is one of them.
+    /// The content of standard input, if it is a target.
     stream: Option<String>,
 }
 
 impl SelectArgs {
-    /// Whether nothing is named.
+    /// Returns true if no target is named.
     #[cfg(feature = "cluster")]
     pub(super) fn is_empty(&self) -> bool {
         self.named.is_empty()
     }
 
-    /// Whether directories are searched.
+    /// Returns true if directories are searched recursively.
     #[cfg(feature = "cluster")]
     pub(super) fn is_recursive(&self) -> bool {
-        self.words.recursive
+        self.flags.recursive
     }
 
-    /// The targets; without any the working directory.
+    /// Returns the selected targets; by default, the working directory.
     ///
     /// # Errors
-    /// A directory cannot be searched, or has none; standard input cannot be read; bases for a kustomization that is named.
+    /// A directory cannot be searched or contains no target, standard input cannot be read, or bases
+    /// are given for a kustomization.
     pub(super) fn select(
         &self,
         bases: &[PathBuf],
@@ -108,18 +110,18 @@ impl SelectArgs {
         }
         let streams = named.iter().filter(|target| is_stream(target)).count();
         if streams > 1 {
-            return Err(Failure::Usage("standard input can be read only once: keep one `-`".into()));
+            return Err(Failure::Usage("standard input can be read only once: use a single `-`".into()));
         }
         let stream = if streams == 1 { Some(read_stdin()?) } else { None };
-        if !self.words.recursive {
+        if !self.flags.recursive {
             named.iter().try_for_each(|target| check_bases(bases, target))?;
             return Ok(Selection { targets: named, stream });
         }
-        let wanted = if self.words.leaves { SearchedTargets::Leaves } else { SearchedTargets::All };
+        let wanted = if self.flags.leaves { SearchedTargets::Leaves } else { SearchedTargets::All };
         let search = TargetSearch::new(Arc::new(DiskTree), sources.clone(), bases.to_vec())?;
         let mut targets = Vec::new();
         for directory in named {
-            // A file stands for itself, as without the flag.
+            // A file is a target itself, as without --recursive.
             let is_file = || DiskTree.kind(&directory).is_ok_and(|kind| kind == FileKind::File);
             if is_stream(&directory) || Builder::is_remote(&directory) || is_file() {
                 check_bases(bases, &directory)?;
@@ -132,7 +134,7 @@ impl SelectArgs {
     }
 }
 
-/// Whether a target is standard input.
+/// Returns true if a target is standard input.
 pub(super) fn is_stream(target: &Path) -> bool {
     target == Path::new("-")
 }
@@ -144,14 +146,14 @@ fn check_bases(bases: &[PathBuf], target: &Path) -> std::result::Result<(), Fail
         return Ok(());
     }
     Err(Failure::Usage(format!(
-        "`--base` names the base of a plain directory, and {} is a kustomization, which names its bases under `resources`: \
-         leave `--base` out, or add the base there",
+        "`--base` cannot be used with a kustomization ({}), which lists its bases under `resources`: remove the \
+         flag, or add the base there",
         target.display()
     )))
 }
 
-/// Problems of one of several targets, which they then name.
-pub(super) fn of_target(
+/// Adds the target to problems if there are several targets.
+pub(super) fn with_target(
     problems: impl IntoIterator<Item = Diagnostic>,
     target: &Path,
     count: usize,
@@ -159,31 +161,32 @@ pub(super) fn of_target(
     problems.into_iter().map(|one| if count == 1 { one } else { one.target(target) }).collect()
 }
 
-/// The exit status of a command on `all` targets. If there are several, prints which failed.
-pub(super) fn ended(failed: &[&PathBuf], all: usize) -> ExitCode {
+/// Returns the exit status of a command on `all` targets. If there are several, prints the failed
+/// ones.
+pub(super) fn exit_status(failed: &[&PathBuf], all: usize) -> ExitCode {
     if failed.is_empty() {
         return ExitCode::SUCCESS;
     }
     if all > 1 {
         let names: Vec<_> = failed.iter().map(|target| target.display().to_string()).collect();
         let message = format!("{} of {all} targets failed: {}", failed.len(), names.join(", "));
-        render::print_plain(Severity::Error, &message);
+        render::print_conclusion(Severity::Error, &message);
     }
     ExitCode::FAILURE
 }
 
 impl Selection {
-    /// One target.
+    /// Selects a single target.
     ///
     /// # Errors
-    /// Standard input cannot be read; bases for a kustomization.
-    pub(super) fn of(target: &Path, bases: &[PathBuf]) -> std::result::Result<Self, Failure> {
+    /// Standard input cannot be read, or bases are given for a kustomization.
+    pub(super) fn single(target: &Path, bases: &[PathBuf]) -> std::result::Result<Self, Failure> {
         check_bases(bases, target)?;
         let stream = if is_stream(target) { Some(read_stdin()?) } else { None };
         Ok(Self { targets: vec![target.to_path_buf()], stream })
     }
 
-    /// The objects of a target that is manifests alone; none for any other.
+    /// Returns the objects of a target that consists only of manifests, or `None` for any other target.
     ///
     /// # Errors
     /// As [`Builder::manifests`].

@@ -1,4 +1,4 @@
-//! Arguments that all commands on overlays share: the target, the dialect, the schema.
+//! Flags that all commands on overlays share: bases, dialect and schema.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, ValueEnum};
 
 use super::Failure;
 use super::cache::CacheArgs;
-use super::form::{Words, one_of};
+use super::format::{Choices, one_of};
 use super::kustomize::KustomizeArgs;
 use smp_files::{DiskTree, FileTree};
 use smp_merge::merge::{Exceptions, Rules};
@@ -24,18 +24,18 @@ use smp_text::diagnostic::Code;
 use smp_text::diagnostic::{Diagnostic, unreadable};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
-/// What to build and how.
+/// The build flags.
 #[derive(Debug, Args)]
 pub(super) struct TargetArgs {
-    /// Base of a plain directory; may be given several times, later ones are merged over earlier ones
+    /// Base of a plain overlay directory (repeatable; later bases are merged over earlier ones)
     #[arg(long, value_name = "DIR")]
     base: Vec<PathBuf>,
 
-    /// Rules of merging
+    /// Merge rules
     #[arg(long, value_enum, default_value_t = DialectArg::Auto)]
     dialect: DialectArg,
 
-    /// Whether files outside the directory of a kustomization may be read
+    /// LoadRestrictionsNone allows kustomizations to read files outside their directory
     #[arg(
         long = "load-restrictor",
         value_parser = one_of(RESTRICTORS),
@@ -46,15 +46,15 @@ pub(super) struct TargetArgs {
     )]
     restrict_loads: bool,
 
-    /// Order of the resources: sorted by kind (legacy) or as loaded (none)
+    /// Resource order: sorted by kind (legacy) or as loaded (none)
     #[arg(long, value_parser = one_of(ORDERS), hide_short_help = true)]
     reorder: Option<Reorder>,
 
-    /// Lock file to go by, instead of the nearest smp.lock in the target's directory and those above
+    /// Lock file, instead of the nearest smp.lock in the target's directory or a parent
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub lock_file: Option<PathBuf>,
 
-    /// Fail when the lock file lacks something that is fetched
+    /// Fail if the lock file does not pin a remote reference or schema
     #[arg(long, hide_short_help = true)]
     pub locked: bool,
 
@@ -65,14 +65,14 @@ pub(super) struct TargetArgs {
     kustomize: KustomizeArgs,
 }
 
-/// Where merge schemas come from.
+/// The schema flags.
 #[derive(Debug, Clone, Args)]
 pub(super) struct SchemaArgs {
-    /// Where merge schemas come from: auto, embedded, cache, cluster, or a file
+    /// Source of merge schemas: auto, embedded, cache, cluster, or a file
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
     pub schema: SchemaChoice,
 
-    /// Never use the network
+    /// Disable network access
     #[arg(long, hide_short_help = true)]
     pub offline: bool,
 
@@ -85,12 +85,13 @@ pub(super) struct SchemaArgs {
 }
 
 impl SchemaArgs {
-    /// The chain of sources; for kustomizations it asks cache and cluster only when they were chosen.
+    /// Returns the chain of schema sources. For kustomizations, cache and cluster are used only if they
+    /// are selected.
     pub(super) fn chain(&self, sources: &SourceMap, used: ChainUse) -> Result<SchemaChain, Diagnostic> {
         self.chain_with(self.file(sources)?, used, sources)
     }
 
-    /// The same over the schema of [`SchemaArgs::file`].
+    /// Returns the chain of sources that starts with the schema of [`SchemaArgs::file`].
     pub(super) fn chain_with(
         &self,
         file: Option<Arc<TypeGraph>>,
@@ -100,22 +101,26 @@ impl SchemaArgs {
         self.chain_over(file, used, &ClusterLink::Live(OnFailure::PassOver), sources)
     }
 
-    /// Refuses a namespace where nothing is sent to a cluster.
+    /// Rejects `--namespace` for a command that sends nothing to a cluster.
     #[cfg_attr(
         not(feature = "cluster"),
-        expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "there is no such flag then")
+        expect(
+            clippy::unused_self,
+            clippy::unnecessary_wraps,
+            reason = "the flag needs the feature `cluster`"
+        )
     )]
     pub(super) fn check_no_namespace(&self) -> Result<(), Failure> {
         #[cfg(feature = "cluster")]
         if self.connect.namespace().is_some() {
-            let message =
-                "`--namespace` says where objects go that are sent to a cluster, and this command sends none";
+            let message = "`--namespace` has no effect on this command, which sends no objects to a cluster";
             return Err(Failure::Usage(message.into()));
         }
         Ok(())
     }
 
-    /// The schema in the chosen file, if one was chosen. It may be a pipe, which can be read only once.
+    /// Reads the schema of `--schema FILE`, if it is given. The file may be a pipe, which can be read
+    /// only once.
     pub(super) fn file(&self, sources: &SourceMap) -> Result<Option<Arc<TypeGraph>>, Diagnostic> {
         self.file_in(&DiskTree, sources)
     }
@@ -148,7 +153,7 @@ impl SchemaArgs {
         SchemaChain::new(&self.schema, links)
     }
 
-    /// Adds the cluster, which is not asked before a kind needs it.
+    /// Adds the cluster, which is contacted only when a kind needs it.
     #[cfg(feature = "cluster")]
     fn with_cluster(
         &self,
@@ -159,91 +164,97 @@ impl SchemaArgs {
         use smp_cluster::LiveSchema;
         use smp_merge::schema::SchemaSource;
         let auto = self.schema == SchemaChoice::Auto;
-        let may_ask = matches!(self.schema, SchemaChoice::Auto | SchemaChoice::Cache | SchemaChoice::Cluster);
-        let asks = may_ask && !(auto && links.hermetic);
+        let may_use = matches!(self.schema, SchemaChoice::Auto | SchemaChoice::Cache | SchemaChoice::Cluster);
+        let uses_cluster = may_use && !(auto && links.hermetic);
         let options = self.connect.options(sources);
-        if !asks && !options.names_something() {
+        if !uses_cluster && !options.names_something() {
             return Ok(links);
         }
         let server = match cluster {
             ClusterLink::Live(_) => options.server_id(),
-            ClusterLink::Outside(server) => server.clone(),
+            ClusterLink::Forbidden(server) => server.clone(),
         };
-        let has_none = server.as_ref().is_err_and(|error| error.code() == Code::Remote);
+        let is_unconfigured = server.as_ref().is_err_and(|error| error.code() == Code::Remote);
         if let Err(error) = &server
-            && !has_none
+            && !is_unconfigured
             && (options.names_something() || !auto)
         {
             return Err(error.clone());
         }
-        if !asks {
+        if !uses_cluster {
             return Ok(links);
         }
-        if auto && has_none {
-            // No cluster is configured: that is no news to those who have none. Where one was meant, what
-            // another one said does not stand in for it.
+        if auto && is_unconfigured {
+            // Without a configured cluster, the cache is used silently. If a kubeconfig was named but is
+            // missing, cached schemas of another cluster must not be used instead.
             let cache = links.cache.filter(|_| !options.lacks_kubeconfig());
             return Ok(Links { cache, ..links });
         }
         let (live, on_failure): (Box<dyn SchemaSource>, _) = match cluster {
             ClusterLink::Live(on_failure) => {
                 let live = LiveSchema::new(options, links.cache.clone());
-                // What must not be wrong may take some seconds. A build that asks the cluster only where nothing else
-                // knows a kind (`--schema auto`) goes on without an answer, with a warning, and does not wait for one.
+                // A required schema may take some seconds. With `--schema auto`, the build uses the cluster only for
+                // unknown kinds; it continues with a warning instead of waiting for a slow server.
                 let live = if *on_failure == OnFailure::Fail { live.awaiting_changes() } else { live };
                 (Box::new(live), *on_failure)
             }
-            ClusterLink::Outside(_) => (Box::new(ClusterOutside), OnFailure::PassOver),
+            ClusterLink::Forbidden(_) => (Box::new(ForbiddenCluster), OnFailure::PassOver),
         };
-        // Which records are those of a server that nobody can name?
-        let cache = links.cache.filter(|_| server.is_ok() || has_none);
+        // Cache records cannot be attributed to a server with an unknown id.
+        let cache = links.cache.filter(|_| server.is_ok() || is_unconfigured);
         Ok(Links { server: server.ok(), live: Some(live), cache, on_failure, ..links })
     }
 }
 
-/// Whether builds may ask the cluster for schemas.
+/// The use of the cluster as a schema source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClusterUse {
-    /// Where a kind needs it.
-    Asked,
-    /// Where a kind needs it, and without its answer nothing is done.
+    /// The cluster is used for kinds that no other source has.
+    Optional,
+    /// As `Optional`, and the command fails if the cluster does not respond.
     #[cfg(feature = "cluster")]
-    Needed,
-    /// Where a kind needs it, a warning says that it is not asked.
-    Refused,
+    Required,
+    /// The cluster is not used; a kind that needs it causes a warning.
+    Forbidden,
 }
 
-/// The cluster's place in a chain.
+/// The cluster in a chain of schema sources.
 enum ClusterLink {
-    /// It is asked; without an answer it is as said.
-    Live(#[cfg_attr(not(feature = "cluster"), expect(dead_code, reason = "nobody is asked"))] OnFailure),
-    /// It is not asked. Which server it is was found before a sandbox was closed.
+    /// The cluster is used, with the given behavior on failure.
+    Live(
+        #[cfg_attr(
+            not(feature = "cluster"),
+            expect(dead_code, reason = "only used with the feature `cluster`")
+        )]
+        OnFailure,
+    ),
+    /// The cluster is not used. The server id was resolved before the sandbox was closed.
     #[cfg(feature = "cluster")]
-    Outside(Result<ServerId, Diagnostic>),
+    Forbidden(Result<ServerId, Diagnostic>),
 }
 
 fn read_schema_file(path: &Path, tree: &dyn FileTree, sources: &SourceMap) -> Result<TypeGraph, Diagnostic> {
     let bytes = tree.read_stream(path).map_err(|error| {
         unreadable(format_args!("the schema {}", path.display()), &error)
-            .help("name an OpenAPI document, CRDs, or a compiled schema")
+            .help("use an OpenAPI document, CRDs, or a compiled schema")
     })?;
     read_schema(path, bytes, sources)
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum DialectArg {
-    /// Overlay rules for plain directories, kustomize's with the documented exceptions for kustomizations
+    /// `overlay` for plain directories; kustomize's rules with documented exceptions for kustomizations
     Auto,
-    /// For plain directories: merge by all that the schema says, list types and list map keys first
+    /// By list type and list map keys of the schema; for plain directories
     Overlay,
-    /// Exactly as kustomize, bug for bug
+    /// Exactly like kustomize, bug for bug
     Kustomize,
 }
 
 impl DialectArg {
     fn rules(self) -> BuildRules {
         match self {
-            // A base that is a kustomization is built as one, whatever is merged over it.
+            // Kustomization bases keep kustomize's rules, also below a plain overlay.
             Self::Auto | Self::Overlay => BuildRules::default(),
             Self::Kustomize => BuildRules {
                 kustomizations: Exceptions::None,
@@ -253,21 +264,23 @@ impl DialectArg {
     }
 }
 
-/// Whether loads are restricted to the root of a kustomization.
-const RESTRICTORS: Words<bool> =
+/// The load restrictors of kustomize; true restricts loads to the root of a kustomization.
+const RESTRICTORS: Choices<bool> =
     &[("LoadRestrictionsRootOnly", "", true), ("LoadRestrictionsNone", "", false)];
 
-const ORDERS: Words<Reorder> = &[("legacy", "", Reorder::Legacy), ("none", "", Reorder::None)];
+const ORDERS: Choices<Reorder> = &[("legacy", "", Reorder::Legacy), ("none", "", Reorder::None)];
 
 pub(super) fn has_kustomization(target: &Path) -> bool {
     KUSTOMIZATION_FILES.iter().any(|name| DiskTree.has(&target.join(name)))
 }
 
 impl TargetArgs {
-    /// A builder for these arguments whose resources know what made their values, where that is kept.
+    /// Creates a builder for these flags. `histories` selects whether resources record the origin of
+    /// their values.
     ///
     /// # Errors
-    /// As [`Builder::new`], and overlays' rules for a kustomization, which has none.
+    /// As [`Builder::new`], and for flags that cannot be used together, such as `--dialect overlay` for
+    /// a kustomization.
     pub(super) fn builder(
         &self,
         histories: Histories,
@@ -279,7 +292,7 @@ impl TargetArgs {
         self.builder_with(options, sources, targets, cluster)
     }
 
-    /// A builder for these arguments that reads the files of a tree.
+    /// Creates a builder that reads files from a file tree.
     ///
     /// # Errors
     /// As [`TargetArgs::builder`].
@@ -290,18 +303,18 @@ impl TargetArgs {
         targets: &[PathBuf],
     ) -> Result<Builder, Failure> {
         let options = self.options(self.lock()).tree(tree);
-        self.builder_with(options, sources, targets, ClusterUse::Asked)
+        self.builder_with(options, sources, targets, ClusterUse::Optional)
     }
 
     fn lock(&self) -> LockUse {
         self.lock_file.clone().map_or(LockUse::Nearest, LockUse::File)
     }
 
-    /// A builder for these arguments by another lock than they name.
+    /// Creates a builder with another lock file than the flags select.
     ///
     /// # Errors
     /// As [`TargetArgs::builder`].
-    pub(super) fn builder_by(
+    pub(super) fn builder_with_lock(
         &self,
         lock: LockUse,
         sources: &SourceMap,
@@ -322,29 +335,29 @@ impl TargetArgs {
             && let Some(target) = targets.iter().find(|target| has_kustomization(target))
         {
             let message = format!(
-                "`--dialect overlay` is for plain directories, and {} has a kustomization: leave it out, or use \
+                "`--dialect overlay` cannot be used with a kustomization ({}): remove the flag, or use \
                  --dialect=kustomize",
                 target.display()
             );
             return Err(Failure::Usage(message));
         }
         if self.locked && matches!(self.schema.schema, SchemaChoice::Cluster | SchemaChoice::Cache) {
-            let message = "`--locked` takes schemas from the lock file, and `--schema` from elsewhere: leave one of \
-                           them out, or write the schemas down with `kubectl smp lock --schemas cluster`";
+            let message = "`--locked` cannot be used with `--schema cluster` or `--schema cache`: remove one of \
+                           them, or pin the schemas with `kubectl smp lock --schemas cluster`";
             return Err(Failure::Usage(message.into()));
         }
         #[cfg(feature = "cluster")]
-        if cluster != ClusterUse::Needed && self.schema.connect.namespace().is_some() {
-            let message = "`--namespace` says where objects go that are sent to a cluster: what is rendered gets its \
-                           namespace by `namespace:` in a kustomization, or by its manifests";
+        if cluster != ClusterUse::Required && self.schema.connect.namespace().is_some() {
+            let message = "`--namespace` has no effect on built manifests: set `namespace:` in the kustomization \
+                           or the manifests";
             return Err(Failure::Usage(message.into()));
         }
         let (schema, file) = (self.schema.clone(), self.schema.file_in(&*options.tree, sources)?);
         let cluster = match cluster {
             #[cfg(feature = "cluster")]
-            ClusterUse::Refused => ClusterLink::Outside(schema.connect.options(sources).server_id()),
+            ClusterUse::Forbidden => ClusterLink::Forbidden(schema.connect.options(sources).server_id()),
             #[cfg(feature = "cluster")]
-            ClusterUse::Needed => ClusterLink::Live(OnFailure::Fail),
+            ClusterUse::Required => ClusterLink::Live(OnFailure::Fail),
             _ => ClusterLink::Live(OnFailure::PassOver),
         };
         let texts = sources.clone();
@@ -352,17 +365,17 @@ impl TargetArgs {
         Ok(Builder::with_chain(sources.clone(), options, make_chain, Targets::count(targets.len()))?)
     }
 
-    /// The bases that are given.
+    /// Returns the bases that are given.
     pub(super) fn bases(&self) -> &[PathBuf] {
         &self.base
     }
 
-    /// Whether local directories may read what is outside of them.
+    /// Returns true if kustomizations may read files outside of their directories.
     pub(super) fn lifts_restrictions(&self) -> bool {
         !self.restrict_loads
     }
 
-    /// The flag that lets a build run programs, if there is one.
+    /// Returns the flag that allows a build to run programs, if one is given.
     pub(super) fn needs_programs(&self) -> Option<&'static str> {
         let (helm, functions) = (self.kustomize.helm(), self.kustomize.functions());
         let flags = [
@@ -373,12 +386,12 @@ impl TargetArgs {
         flags.into_iter().find_map(|(given, flag)| given.then_some(flag))
     }
 
-    /// The flag that makes a build ask the cluster, if it is given.
+    /// Returns the flag that makes a build use the cluster, if it is given.
     pub(super) fn needs_cluster(&self) -> Option<&'static str> {
         (self.schema.schema == SchemaChoice::Cluster).then_some("--schema cluster")
     }
 
-    /// The directory that all caches are in, if one is given.
+    /// Returns the cache directory, if one is given.
     pub(super) fn cache(&self) -> Option<PathBuf> {
         self.schema.cache.root()
     }
@@ -401,13 +414,13 @@ impl TargetArgs {
     }
 }
 
-/// Stands for the cluster in builds of what was fetched: that does not choose what the user's credentials are
-/// used for.
+/// Replaces the cluster in builds of remote targets: untrusted content must not cause requests with
+/// the user's credentials.
 #[cfg(feature = "cluster")]
-struct ClusterOutside;
+struct ForbiddenCluster;
 
 #[cfg(feature = "cluster")]
-impl smp_merge::schema::SchemaSource for ClusterOutside {
+impl smp_merge::schema::SchemaSource for ForbiddenCluster {
     fn name(&self) -> &'static str {
         "cluster"
     }
@@ -416,8 +429,8 @@ impl smp_merge::schema::SchemaSource for ClusterOutside {
         &self,
         _gvk: &smp_merge::schema::Gvk,
     ) -> std::result::Result<Option<Arc<TypeGraph>>, Diagnostic> {
-        Err(Diagnostic::error(Code::Remote, "builds of fetched directories ask no cluster")
-            .note("with --sandbox=off it is asked"))
+        Err(Diagnostic::error(Code::Remote, "sandboxed builds of remote targets do not use the cluster")
+            .note("use --sandbox=off to allow it"))
     }
 
     fn kinds(&self) -> std::result::Result<Vec<smp_merge::schema::NamedKind>, Diagnostic> {

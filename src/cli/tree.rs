@@ -1,4 +1,4 @@
-//! `kubectl smp tree`: what a target is made of.
+//! `kubectl smp tree`: show the parts of a target.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,55 +13,61 @@ use smp_inspect::explain::{TreeLines, build_tree, tree_to_dot, tree_to_json, tre
 use smp_overlay::overlay::Histories;
 use smp_text::source::SourceMap;
 
-/// Build an overlay and show what it is made of: files, bases, components, patches, generators, transformers, and
-/// which objects each of them made or changed.
+/// Show the bases, patches and generators of an overlay.
 ///
-/// Objects are told by the names that they have at the end. A directory that is used more than once is shown the first time.
+/// Builds the overlay and lists its files, bases, components, patches, generators and transformers,
+/// and the objects that each of them created or changed. Objects are listed with their final names.
+/// A directory that is used several times is expanded only once.
 #[derive(Debug, Args)]
 pub(super) struct TreeArgs {
-    /// Target: a directory, a kustomization file, a manifest, or - for a stream of manifests
+    /// Directory, kustomization file or manifest to build, or - for manifests on standard input
     #[arg(value_name = "TARGET", default_value = ".")]
     path: PathBuf,
 
-    /// Form of the output
+    /// Output format
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value = "text")]
-    output: TreeForm,
+    output: TreeFormat,
 
     #[command(flatten)]
     target: TargetArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TreeForm {
-    /// A line for each part
+enum TreeFormat {
+    /// One line per part
     Text,
-    /// A JSON object with its parts under `children`
+    /// JSON object with nested parts under `children`
     Json,
-    /// A graph for Graphviz
+    /// Graphviz graph
     Dot,
-    /// A flowchart for Mermaid
+    /// Mermaid flowchart
     Mermaid,
 }
 
-/// Shows what a target is made of.
+/// Prints the parts of a target.
 pub(super) fn run(args: &TreeArgs, sources: &SourceMap) -> Outcome {
-    let builder =
-        args.target.builder(Histories::Kept, sources, std::slice::from_ref(&args.path), ClusterUse::Asked)?;
-    let built = Selection::of(&args.path, args.target.bases())?.build(&builder, &args.path)?;
-    render::print_before(&built.warnings, sources)?;
-    let tree = build_tree(&built, sources, &render::place_names(sources));
+    let builder = args.target.builder(
+        Histories::Kept,
+        sources,
+        std::slice::from_ref(&args.path),
+        ClusterUse::Optional,
+    )?;
+    let built = Selection::single(&args.path, args.target.bases())?.build(&builder, &args.path)?;
+    render::print_or_reject(&built.warnings, sources)?;
+    let tree = build_tree(&built, sources, &render::location_renderer(sources));
     let text = match args.output {
-        TreeForm::Text => tree_to_text(&tree, lines(|name| std::env::var(name).ok())),
-        TreeForm::Json => tree_to_json(&tree)?,
-        TreeForm::Dot => tree_to_dot(&tree),
-        TreeForm::Mermaid => tree_to_mermaid(&tree),
+        TreeFormat::Text => tree_to_text(&tree, line_style(|name| std::env::var(name).ok())),
+        TreeFormat::Json => tree_to_json(&tree)?,
+        TreeFormat::Dot => tree_to_dot(&tree),
+        TreeFormat::Mermaid => tree_to_mermaid(&tree),
     };
     print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The lines that can be shown, by what the environment says of characters; where it says nothing, boxes.
-fn lines(variable: impl Fn(&str) -> Option<String>) -> TreeLines {
+/// Selects the line style by the locale and terminal of the environment; by default, box-drawing
+/// characters.
+fn line_style(variable: impl Fn(&str) -> Option<String>) -> TreeLines {
     let given = |name: &&str| variable(name).filter(|value| !value.is_empty());
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(given).unwrap_or_else(|| "UTF-8".into());
     let locale = locale.to_lowercase();
@@ -78,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_those_that_can_be_shown() {
+    fn line_style_follows_locale_and_terminal() {
         let table: [(&[(&str, &str)], TreeLines); 6] = [
             (&[], TreeLines::Box),
             (&[("LANG", "en_US.UTF-8")], TreeLines::Box),
@@ -91,7 +97,7 @@ mod tests {
             let variable = |name: &str| {
                 environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_string())
             };
-            assert_eq!(lines(variable), want, "{environment:?}");
+            assert_eq!(line_style(variable), want, "{environment:?}");
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `--validate`: whether an API server would take what was built, asked here, and before anything is done with it.
+//! `--validate`: validates objects locally as an API server does, before they are printed, written
+//! or sent.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -18,30 +19,30 @@ use smp_text::source::{Reading, SourceMap};
 use smp_text::yaml::Node;
 use smp_validate::{CEL, ValidateOptions, Violation, validate};
 
-/// Whether objects are judged.
+/// The validation flags.
 #[derive(Debug, Args)]
 pub(super) struct ValidateArgs {
-    /// Fail when an API server would refuse an object, before anything is printed, written or compared
+    /// Fail before any output if an API server would reject an object
     #[arg(long)]
     validate: bool,
 
-    /// The release of Kubernetes that objects are for, such as 1.34
-    #[arg(long, value_name = "VERSION", requires = "validate", hide_short_help = true)]
-    kubernetes: Option<KubernetesVersion>,
+    /// Kubernetes version to validate against, such as 1.34; requires --validate
+    #[arg(long, alias = "kubernetes", value_name = "VERSION", requires = "validate", hide_short_help = true)]
+    kubernetes_version: Option<KubernetesVersion>,
 }
 
 impl ValidateArgs {
-    /// What judges objects, if something does.
+    /// Returns the validation if it is enabled.
     pub(super) fn validation<'s>(
         &self,
         unfinished: Unfinished,
         sources: &'s SourceMap,
     ) -> Option<Validation<'s>> {
-        self.validate.then(|| Validation::new(self.kubernetes, unfinished, sources))
+        self.validate.then(|| Validation::new(self.kubernetes_version, unfinished, sources))
     }
 }
 
-/// A release of Kubernetes.
+/// A Kubernetes version.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KubernetesVersion {
     major: u32,
@@ -49,7 +50,7 @@ pub(super) struct KubernetesVersion {
 }
 
 impl KubernetesVersion {
-    /// How objects for it are judged; for none those for the newest one.
+    /// Returns the validation options for a version; by default, the newest known one.
     pub(super) fn options(version: Option<Self>) -> ValidateOptions {
         match version {
             Some(Self { major, minor }) => ValidateOptions::for_kubernetes(major, minor),
@@ -63,25 +64,25 @@ impl FromStr for KubernetesVersion {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let parts: Vec<&str> = text.trim_start_matches('v').split('.').collect();
-        let number = |part: &str| part.parse().map_err(|_| "write it as 1.34".to_string());
+        let number = |part: &str| part.parse().map_err(|_| "use a version such as 1.34".to_string());
         let (major, minor) = match parts.as_slice() {
             [major, minor] | [major, minor, _] => (number(major)?, number(minor)?),
-            _ => return Err("write it as 1.34".into()),
+            _ => return Err("use a version such as 1.34".into()),
         };
         let [oldest, newest] = ValidateOptions::known_releases();
         if (oldest..=newest).contains(&(major, minor)) {
             return Ok(Self { major, minor });
         }
         let shown = |(major, minor): (u32, u32)| format!("{major}.{minor}");
-        Err(format!("the releases from {} to {} are known", shown(oldest), shown(newest)))
+        Err(format!("supported versions are {} to {}", shown(oldest), shown(newest)))
     }
 }
 
-/// The group of admission policies and their bindings, and the kind of the policies.
+/// The API group of admission policies and their bindings, and the kind of the policies.
 const ADMISSION: &str = "admissionregistration.k8s.io";
 const POLICY: &str = "ValidatingAdmissionPolicy";
 
-/// The same with the admission policies that are among objects and other manifests.
+/// Adds the admission policies among objects and other manifests to validation options.
 pub(super) fn with_policies<'r>(
     options: &ValidateOptions,
     objects: &[&'r Resource],
@@ -102,13 +103,13 @@ pub(super) fn with_policies<'r>(
     options.clone()
 }
 
-/// The manifests of a directory, or of a file, with policies.
+/// Reads the manifests of a directory or file with admission policies.
 ///
 /// # Errors
-/// They cannot be read; without the feature `cel` they cannot be asked.
+/// The manifests cannot be read or contain no policy, or the program has no feature `cel`.
 pub(super) fn read_policies(path: &Path, sources: &SourceMap) -> Result<Vec<Node>, Diagnostic> {
     if !cfg!(feature = "cel") {
-        let message = "admission policies are asked only by a program with the feature `cel`";
+        let message = "admission policies require a program built with the feature `cel`";
         return Err(Diagnostic::error(Code::Unsupported, message));
     }
     let package = Package::read(path, Reading::Kubectl, sources)?;
@@ -119,14 +120,14 @@ pub(super) fn read_policies(path: &Path, sources: &SourceMap) -> Result<Vec<Node
     };
     if !manifests.iter().any(is_policy) {
         let what = if manifests.is_empty() { "manifests" } else { POLICY };
-        return Err(Diagnostic::error(Code::NoMatch, format!("{} has no {what}", path.display()))
-            .help("name a directory with policies and bindings"));
+        return Err(Diagnostic::error(Code::NoMatch, format!("{} contains no {what}", path.display()))
+            .help("use a directory with policies and bindings"));
     }
     manifests.iter().filter(|node| is_policy(node)).try_for_each(check_expressions)?;
     Ok(manifests)
 }
 
-/// Checks that an API server can read the expressions of a policy.
+/// Checks that an API server accepts the expressions of a policy.
 fn check_expressions(policy: &Node) -> Result<(), Diagnostic> {
     let found = validate(policy, &Schema::embedded(), &ValidateOptions::default());
     let is_wrong = |violation: &Violation| violation.rule == CEL && violation.severity == Severity::Error;
@@ -135,13 +136,13 @@ fn check_expressions(policy: &Node) -> Result<(), Diagnostic> {
     Err(wrong.into_diagnostic().note(format!("an API server rejects the policy {name}")))
 }
 
-/// Judges objects, those of all targets in one way.
+/// Validates the objects of all targets with the same options.
 #[derive(Debug)]
 pub(super) struct Validation<'s> {
     options: ValidateOptions,
     unfinished: Unfinished,
     sources: &'s SourceMap,
-    /// What was said of kinds that nobody knows.
+    /// The messages about unknown kinds so far.
     unknown: Mutex<FxHashSet<String>>,
 }
 
@@ -155,18 +156,18 @@ impl<'s> Validation<'s> {
         Self { options, unfinished, sources, unknown: Mutex::default() }
     }
 
-    /// Judges resources of a target, by the types that all resources of the target give.
+    /// Validates resources of a target with the types that `all` resources of the target define.
     ///
-    /// Returns what there is to say though a server would take them.
+    /// Returns warnings and notes if all resources are valid.
     ///
     /// # Errors
-    /// What it would refuse, and what else there is to say; the types cannot be read.
-    pub(super) fn judge<'r>(
+    /// A resource is invalid, or the types cannot be read. The errors include all warnings and notes.
+    pub(super) fn validate<'r>(
         &self,
         builder: &Builder,
         target: &Path,
         all: impl IntoIterator<Item = &'r Resource>,
-        judged: impl Iterator<Item = &'r Resource>,
+        validated: impl Iterator<Item = &'r Resource>,
     ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         let directory = if is_stream(target) { Path::new(".") } else { target };
         let mut found = Vec::new();
@@ -176,36 +177,36 @@ impl<'s> Validation<'s> {
         let (schema, sources) = (schema.as_ref(), self.sources);
         let judgement = ObjectJudgement { schema, sources, options: &options, unfinished: self.unfinished };
         let mut unknown = FxHashSet::default();
-        let judged = judged.inspect(|resource| {
+        let validated = validated.inspect(|resource| {
             let gvk = &resource.id().gvk;
             if !is_built_in_group(&gvk.group) && schema.kind(gvk).is_none() && unknown.insert(gvk) {
-                found.push(not_judged(resource));
+                found.push(not_validated(resource));
             }
         });
-        let refused = judgement.of(judged);
-        found.extend(refused);
-        let is_refused = found.iter().any(|problem| problem.severity() == Severity::Error);
-        if is_refused { Err(found) } else { Ok(found) }
+        let invalid = judgement.of(validated);
+        found.extend(invalid);
+        let is_invalid = found.iter().any(|problem| problem.severity() == Severity::Error);
+        if is_invalid { Err(found) } else { Ok(found) }
     }
 
-    /// Leaves out what was said before of kinds that nobody knows. To be asked of one target behind the other.
-    pub(super) fn once(&self, said: &mut Vec<Diagnostic>) {
+    /// Removes messages about unknown kinds that were already returned for another target.
+    pub(super) fn deduplicate(&self, messages: &mut Vec<Diagnostic>) {
         let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
         let is_of_kind =
             |problem: &Diagnostic| problem.severity() == Severity::Note && problem.code() == Code::NoSchema;
-        said.retain(|problem| !is_of_kind(problem) || unknown.insert(problem.message().to_string()));
+        messages.retain(|problem| !is_of_kind(problem) || unknown.insert(problem.message().to_string()));
     }
 }
 
-/// What builds keep of their resources for what judges them, if something does: what made their values.
+/// Returns whether builds record the origin of values, which validation needs for source locations.
 pub(super) fn histories_for(validation: Option<&Validation<'_>>) -> Histories {
     if validation.is_some() { Histories::Kept } else { Histories::Dropped }
 }
 
-/// That nobody knows the kind of a resource.
-fn not_judged(resource: &Resource) -> Diagnostic {
+/// Returns the note that a resource of an unknown kind is not validated.
+fn not_validated(resource: &Resource) -> Diagnostic {
     let gvk = &resource.id().gvk;
-    Diagnostic::info(Code::NoSchema, format!("no schema of {gvk} is known: its objects are not judged"))
+    Diagnostic::info(Code::NoSchema, format!("objects of {gvk} are not validated: no schema is known"))
         .at(resource.node().span().at_start())
-        .help("add the CRD to the build, or give a schema by `--schema`")
+        .help("add the CRD to the build, or use `--schema FILE`")
 }

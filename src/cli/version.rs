@@ -1,4 +1,4 @@
-//! `kubectl smp version`: which program this is, what it was built from, and what it knows.
+//! `kubectl smp version`: the version, build information and supported Kubernetes versions.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use super::Outcome;
 use super::cache::rfc3339;
 use smp_merge::schema::KUBERNETES_VERSIONS;
 
-/// Print the version.
+/// Print the version and build information.
 #[derive(Debug, Args)]
 pub(super) struct VersionArgs {
     /// Output format
@@ -27,40 +27,40 @@ enum VersionFormat {
     Yaml,
 }
 
-/// What `-o json` and `-o yaml` print; programs read it.
+/// The output of `-o json` and `-o yaml`.
 #[derive(Serialize)]
-struct ThisProgram {
+struct BuildInfo {
     version: &'static str,
-    /// Of git; none where the source came without its history, or was built for debugging.
+    /// The git commit; `None` for debug builds and sources without git history.
     commit: Option<&'static str>,
-    /// `SOURCE_DATE_EPOCH`, else when the commit was made: the same source gives the same program.
+    /// `SOURCE_DATE_EPOCH` or the commit date, so that builds are reproducible.
     date: Option<String>,
     target: &'static str,
     features: Vec<&'static str>,
     schema: SchemaRange,
-    kustomize: KustomizeLevel,
+    kustomize: KustomizeVersion,
 }
 
-/// The versions of Kubernetes whose kinds are embedded.
+/// The Kubernetes versions whose schemas are embedded.
 #[derive(Serialize)]
 struct SchemaRange {
     oldest: &'static str,
     newest: &'static str,
 }
 
-/// The kustomize that `build` matches.
+/// The kustomize version that `build` matches.
 #[derive(Serialize)]
-struct KustomizeLevel {
+struct KustomizeVersion {
     release: &'static str,
 }
 
-const OPTIONAL_PARTS: [(&str, bool); 3] = [
+const FEATURES: [(&str, bool); 3] = [
     ("cel", cfg!(feature = "cel")),
     ("cluster", cfg!(feature = "cluster")),
     ("remote", cfg!(feature = "remote")),
 ];
 
-impl ThisProgram {
+impl BuildInfo {
     fn new() -> Self {
         let [oldest, newest] = KUBERNETES_VERSIONS;
         Self {
@@ -68,9 +68,9 @@ impl ThisProgram {
             commit: Some(env!("SMP_BUILD_COMMIT")).filter(|commit| !commit.is_empty()),
             date: env!("SMP_BUILD_DATE").parse().ok().and_then(date),
             target: env!("SMP_BUILD_TARGET"),
-            features: OPTIONAL_PARTS.iter().filter(|(_, is_in)| *is_in).map(|(name, _)| *name).collect(),
+            features: FEATURES.iter().filter(|(_, is_enabled)| *is_enabled).map(|(name, _)| *name).collect(),
             schema: SchemaRange { oldest, newest },
-            kustomize: KustomizeLevel { release: "5.8.3" },
+            kustomize: KustomizeVersion { release: "5.8.3" },
         }
     }
 
@@ -89,33 +89,33 @@ impl ThisProgram {
     }
 }
 
-/// Seconds since 1970 as people write them.
+/// Formats seconds since 1970.
 fn date(seconds: u64) -> Option<String> {
     SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds)).map(rfc3339)
 }
 
 pub(super) fn run(args: &VersionArgs) -> Outcome {
-    let program = ThisProgram::new();
+    let info = BuildInfo::new();
     let text = match args.output {
-        VersionFormat::Text => program.text(),
-        VersionFormat::Json => serde_json::to_string(&program).context("no JSON")? + "\n",
-        VersionFormat::Yaml => serde_yaml::to_string(&program).context("no YAML")?,
+        VersionFormat::Text => info.text(),
+        VersionFormat::Json => serde_json::to_string(&info).context("cannot serialize as JSON")? + "\n",
+        VersionFormat::Yaml => serde_yaml::to_string(&info).context("cannot serialize as YAML")?,
     };
     io::stdout().write_all(text.as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What to say when a command was asked for that only a program with another feature has.
+/// Returns the error for a command that requires the feature `cluster`.
 #[cfg(not(feature = "cluster"))]
-pub(super) fn left_out(error: &clap::Error) -> Option<super::Failure> {
+pub(super) fn missing_feature(error: &clap::Error) -> Option<super::Failure> {
     use clap::error::{ContextKind, ContextValue};
 
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let is_known = matches!(name.as_str(), "apply" | "delete" | "diff" | "wait");
+    let is_known = matches!(name.as_str(), "apply" | "applyset" | "delete" | "diff" | "wait");
     is_known.then(|| {
         super::Failure::Usage(format!(
-            "this program was built without the feature `cluster`, which `{name}` needs: `cargo install --path .` in \
-             its repository builds it with all"
+            "`{name}` requires the feature `cluster`, which this program was built without: build it with \
+             `cargo install --path .`"
         ))
     })
 }

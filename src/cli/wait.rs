@@ -1,4 +1,4 @@
-//! `kubectl smp wait`, and `--wait` of others: waiting until objects are ready.
+//! `kubectl smp wait`, and `--wait` of other commands: wait until objects are ready.
 
 use std::io;
 use std::process::ExitCode;
@@ -10,13 +10,13 @@ use serde_json::json;
 
 use super::cache::rfc3339;
 use super::connect::duration;
-use super::ending::stop_at_first_signal;
-use super::form::ReportFormat;
-use super::live::name;
+use super::format::ReportFormat;
+use super::live::qualified_name;
 use super::objects::ObjectArgs;
-use super::progress::{LiveLines, ago, span};
+use super::progress::{LiveLines, format_age, format_duration};
 use super::report::print_line;
-use super::{Failure, Outcome, ending, render};
+use super::signals::stop_at_first_signal;
+use super::{Failure, Outcome, render, signals};
 use smp_cluster::{
     Cluster, FAILURE_GRACE, Strictness, WAIT_TIMEOUT, WaitEnd, WaitEvent, WaitOptions, WaitVerdict,
     WaitedObject, check_awaited_kinds, wait_until_ready,
@@ -24,17 +24,17 @@ use smp_cluster::{
 use smp_text::diagnostic::{Code, Diagnostic, by_count, counted, escaped_json};
 use smp_text::source::SourceMap;
 
-/// Build an overlay, or read manifests, and wait until their objects in the cluster are ready.
+/// Wait until the objects of an overlay are ready.
 #[derive(Debug, Args)]
 pub(super) struct WaitArgs {
     #[command(flatten)]
     objects: ObjectArgs,
 
-    /// Wait only for objects of these kinds
+    /// Only wait for objects of these kinds
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = NonEmptyStringValueParser::new())]
     kinds: Vec<String>,
 
-    /// Print each change of a status as a line of JSON; in the end what is not ready, and why
+    /// Print status changes and the result as JSON lines
     #[arg(short, long, value_parser = ["json"], value_name = "FORMAT")]
     output: Option<String>,
 
@@ -42,34 +42,34 @@ pub(super) struct WaitArgs {
     wait: WaitFlags,
 }
 
-/// How to wait.
+/// The wait flags.
 #[derive(Debug, Args)]
 pub(super) struct WaitFlags {
-    /// How long to wait until all objects are ready, 5m if not given; 0 looks once
+    /// Time to wait until all objects are ready; 0 checks once [default: 5m]
     #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
     timeout: Option<Duration>,
 
-    /// Take a custom resource without a status for not ready, until its controller was seen
+    /// Treat custom resources without a status as not ready until their controller is observed
     #[arg(long, hide_short_help = true)]
     strict_wait: bool,
 
-    /// How long images that cannot be pulled, containers that crash and the like are no failure yet, 60s if not given
-    #[arg(long, value_name = "DURATION", value_parser = duration, hide_short_help = true)]
-    failure_grace: Option<Duration>,
+    /// Time before crashing containers, image pull errors and the like are a failure [default: 60s]
+    #[arg(long, alias = "failure-grace", value_name = "DURATION", value_parser = duration, hide_short_help = true)]
+    failure_grace_period: Option<Duration>,
 }
 
 impl WaitFlags {
-    /// How long it is waited.
-    pub(super) fn limit(&self) -> Duration {
+    /// Returns the time to wait.
+    pub(super) fn timeout(&self) -> Duration {
         self.timeout.unwrap_or(WAIT_TIMEOUT)
     }
 
-    /// The name of one that is given.
+    /// Returns the first flag that is given.
     pub(super) fn given(&self) -> Option<&'static str> {
         match self {
             Self { timeout: Some(_), .. } => Some("--timeout"),
             Self { strict_wait: true, .. } => Some("--strict-wait"),
-            Self { failure_grace: Some(_), .. } => Some("--failure-grace"),
+            Self { failure_grace_period: Some(_), .. } => Some("--failure-grace-period"),
             _ => None,
         }
     }
@@ -77,38 +77,38 @@ impl WaitFlags {
     pub(super) fn options(&self, kinds: &[String]) -> WaitOptions {
         WaitOptions {
             kinds: kinds.to_vec(),
-            timeout: self.limit(),
-            failure_grace: self.failure_grace.unwrap_or(FAILURE_GRACE),
+            timeout: self.timeout(),
+            failure_grace: self.failure_grace_period.unwrap_or(FAILURE_GRACE),
             strictness: if self.strict_wait { Strictness::ControllerSeen } else { Strictness::Kstatus },
             stop: Some(stop_at_first_signal()),
         }
     }
 }
 
-/// Waits for the objects, and succeeds when all of them are ready.
+/// Waits for the objects. Succeeds if all of them become ready.
 pub(super) fn run(args: &WaitArgs, sources: &SourceMap) -> Outcome {
     let resources = args.objects.load(sources)?;
     let cluster = Cluster::connect(&args.objects.connect(sources))?;
-    check_awaited_kinds(&cluster, &resources, "--kinds", &args.kinds).map_err(Failure::of_words)?;
+    check_awaited_kinds(&cluster, &resources, "--kinds", &args.kinds).map_err(Failure::from_server)?;
     let options = args.wait.options(&args.kinds);
     let format = if args.output.is_some() { ReportFormat::Json } else { ReportFormat::Text };
     let mut output = WaitOutput::new(format, options.timeout, sources);
-    let mut report = |event: WaitEvent<'_>| output.tell(&event);
+    let mut report = |event: WaitEvent<'_>| output.report(&event);
     let verdict = wait_until_ready(&cluster, &resources, &options, &mut report)?;
     output.progress.clear();
     std::mem::replace(&mut output.printed, Ok(()))?;
     if format == ReportFormat::Json && !verdict.is_ready() {
-        for line in closing_lines(&verdict, options.timeout) {
+        for line in result_lines(&verdict, options.timeout) {
             print_line(&escaped_json(&line.to_string()))?;
         }
     }
-    output.conclude(&verdict);
+    output.finish(&verdict);
     Ok(output.status)
 }
 
 /// Prints the progress and the result of a wait.
 pub(super) struct WaitOutput<'a> {
-    form: ReportFormat,
+    format: ReportFormat,
     timeout: Duration,
     sources: &'a SourceMap,
     progress: LiveLines,
@@ -119,15 +119,15 @@ pub(super) struct WaitOutput<'a> {
 }
 
 impl<'a> WaitOutput<'a> {
-    pub(super) fn new(form: ReportFormat, timeout: Duration, sources: &'a SourceMap) -> Self {
+    pub(super) fn new(format: ReportFormat, timeout: Duration, sources: &'a SourceMap) -> Self {
         let (progress, started, printed) = (LiveLines::new(), None, Ok(()));
-        Self { form, timeout, sources, progress, started, printed, status: ExitCode::SUCCESS }
+        Self { format, timeout, sources, progress, started, printed, status: ExitCode::SUCCESS }
     }
 
-    pub(super) fn tell(&mut self, event: &WaitEvent<'_>) {
+    pub(super) fn report(&mut self, event: &WaitEvent<'_>) {
         let started = *self.started.get_or_insert_with(Instant::now);
         match event {
-            WaitEvent::Changed(object) => match self.form {
+            WaitEvent::Changed(object) => match self.format {
                 ReportFormat::Json if self.printed.is_ok() => {
                     self.printed = print_line(&escaped_json(&json_line(object).to_string()));
                 }
@@ -136,7 +136,8 @@ impl<'a> WaitOutput<'a> {
                 ReportFormat::Text => render::print_change(&line(object)),
             },
             WaitEvent::Waiting(unready) => {
-                let passed = format!("{} of {}", span(started.elapsed()), span(self.timeout));
+                let passed =
+                    format!("{} of {}", format_duration(started.elapsed()), format_duration(self.timeout));
                 let head = format!("waiting for {}, {passed}", counted(unready.len(), "object"));
                 let lines: Vec<String> =
                     std::iter::once(head).chain(unready.iter().flat_map(paragraph)).collect();
@@ -149,19 +150,20 @@ impl<'a> WaitOutput<'a> {
         }
     }
 
-    /// Prints the verdict.
-    pub(super) fn conclude(&mut self, verdict: &WaitVerdict) {
+    /// Prints the result and sets the exit status.
+    pub(super) fn finish(&mut self, verdict: &WaitVerdict) {
         self.progress.clear();
         if verdict.is_ready() {
             let are = by_count(verdict.ready, "is", "are");
             return render::print_note(&format!("{} {are} ready", counted(verdict.ready, "object")));
         }
         render::print(&problems(verdict, self.timeout), self.sources);
-        self.status = if verdict.end == WaitEnd::Stopped { ending::stopped() } else { ExitCode::FAILURE };
+        self.status =
+            if verdict.end == WaitEnd::Stopped { signals::interrupted_status() } else { ExitCode::FAILURE };
     }
 }
 
-/// `InProgress (LessReady): 1 of 2 replicas are ready`
+/// Formats the status of an object: `InProgress (LessReady): 1 of 2 replicas are ready`.
 fn status(object: &WaitedObject) -> String {
     let status = &object.status;
     let reason = if status.reason.is_empty() { String::new() } else { format!(" ({})", status.reason) };
@@ -170,24 +172,25 @@ fn status(object: &WaitedObject) -> String {
 }
 
 fn line(object: &WaitedObject) -> String {
-    format!("{} is {}", name(&object.object), status(object))
+    format!("{} is {}", qualified_name(&object.object), status(object))
 }
 
-/// What else is known of an object that is not ready.
+/// Returns details about an object that is not ready: its age, container restarts, Pod problems and
+/// the last warning event.
 fn details(object: &WaitedObject) -> Vec<String> {
     let kind = &object.object.gvk.kind;
-    let made = object.created.map(|time| format!("the {kind} was created {}", ago(time)));
+    let created = object.created.map(|time| format!("the {kind} was created {}", format_age(time)));
     let restarts = match object.restarts {
         0 => None,
         1 => Some("1 restart of a container".to_string()),
         many => Some(format!("{many} restarts of containers")),
     };
     let warning = object.warning.as_ref().map(|warning| {
-        let time = warning.time.map_or_else(String::new, |time| format!(", {}", ago(time)));
+        let time = warning.time.map_or_else(String::new, |time| format!(", {}", format_age(time)));
         format!("last warning event{time}: {}: {}", warning.reason, warning.message)
     });
     let troubles = object.troubles.iter().map(|trouble| format!("Pod {trouble}"));
-    made.into_iter().chain(restarts).chain(troubles).chain(warning).collect()
+    created.into_iter().chain(restarts).chain(troubles).chain(warning).collect()
 }
 
 fn paragraph(object: &WaitedObject) -> Vec<String> {
@@ -208,67 +211,67 @@ fn json_line(waited: &WaitedObject) -> serde_json::Value {
     })
 }
 
-/// What ends the lines when not all is ready: one for each object that is not, with what else is known of it, and one
-/// for the whole.
-fn closing_lines(verdict: &WaitVerdict, timeout: Duration) -> Vec<serde_json::Value> {
-    let end = match verdict.end {
+/// Returns the last JSON lines if not all objects are ready: one line with details per object that
+/// is not, and a summary.
+fn result_lines(verdict: &WaitVerdict, timeout: Duration) -> Vec<serde_json::Value> {
+    let outcome = match verdict.end {
         WaitEnd::TimedOut => "TimedOut",
-        WaitEnd::Stopped => "Stopped",
+        WaitEnd::Stopped => "Interrupted",
         _ => "Failed",
     };
-    let closing = |object: &WaitedObject, end: &str| {
+    let with_details = |object: &WaitedObject, outcome: &str| {
         let mut line = json_line(object);
         let warning = object.warning.as_ref().map(|warning| {
             json!({"reason": warning.reason, "message": warning.message, "time": warning.time.map(rfc3339)})
         });
-        line["end"] = end.into();
+        line["outcome"] = outcome.into();
         line["created"] = json!(object.created.map(rfc3339));
         line["restarts"] = json!(object.restarts);
-        line["troubles"] = json!(object.troubles);
-        line["warning"] = json!(warning);
+        line["podProblems"] = json!(object.troubles);
+        line["lastWarningEvent"] = json!(warning);
         line
     };
-    let failed = verdict.failed.iter().map(|object| closing(object, "Failed"));
-    // What did not fail itself is only not ready.
+    let failed = verdict.failed.iter().map(|object| with_details(object, "Failed"));
+    // The other objects did not fail themselves.
     let unready = match verdict.end {
-        WaitEnd::TimedOut | WaitEnd::Stopped => end,
+        WaitEnd::TimedOut | WaitEnd::Stopped => outcome,
         _ => "NotReady",
     };
-    let unready = verdict.unready.iter().map(|object| closing(object, unready));
-    let whole = json!({
-        "end": end, "timeoutSeconds": timeout.as_secs(), "ready": verdict.ready,
-        "failed": verdict.failed.len(), "unready": verdict.unready.len(),
+    let unready = verdict.unready.iter().map(|object| with_details(object, unready));
+    let summary = json!({
+        "outcome": outcome, "timeoutSeconds": timeout.as_secs(), "ready": verdict.ready,
+        "failed": verdict.failed.len(), "notReady": verdict.unready.len(),
     });
-    failed.chain(unready).chain([whole]).collect()
+    failed.chain(unready).chain([summary]).collect()
 }
 
-/// What is not ready, and how the wait ended.
+/// Returns the errors for objects that are not ready, and the summary.
 fn problems(verdict: &WaitVerdict, timeout: Duration) -> Vec<Diagnostic> {
-    let told = |object: &WaitedObject, what: &str| {
-        let message = format!("{} {what}: {}", name(&object.object), status(object));
+    let error = |object: &WaitedObject, state: &str| {
+        let message = format!("{} {state}: {}", qualified_name(&object.object), status(object));
         let problem = Diagnostic::error(Code::NotReady, message);
         let problem = object.rule.into_iter().fold(problem, Diagnostic::at);
         details(object).into_iter().fold(problem, Diagnostic::note)
     };
-    let failed = verdict.failed.iter().map(|object| told(object, "does not get ready"));
-    let unready = verdict.unready.iter().map(|object| told(object, "is not ready"));
+    let failed = verdict.failed.iter().map(|object| error(object, "failed"));
+    let unready = verdict.unready.iter().map(|object| error(object, "is not ready"));
     let mut problems: Vec<Diagnostic> = failed.chain(unready).collect();
-    let left = problems.len();
+    let not_ready = problems.len();
     let end = match verdict.end {
         WaitEnd::TimedOut if timeout.is_zero() => String::new(),
-        WaitEnd::TimedOut => format!(" after {}", span(timeout)),
-        WaitEnd::Stopped => ", and are waited for no longer".to_string(),
-        _ => ", and it makes no sense to wait longer".to_string(),
+        WaitEnd::TimedOut => format!(" after {}", format_duration(timeout)),
+        WaitEnd::Stopped => " (interrupted)".to_string(),
+        _ => " because of failed objects".to_string(),
     };
-    let message = format!("{left} of {} objects are not ready{end}", left + verdict.ready);
+    let message = format!("{not_ready} of {} objects are not ready{end}", not_ready + verdict.ready);
     problems.push(Diagnostic::error(Code::Summary, message));
     problems
 }
 
-/// Says what does not fit together.
-pub(super) fn unused(flags: &WaitFlags) -> Result<(), Failure> {
+/// Rejects wait flags without `--wait`.
+pub(super) fn reject_without_wait(flags: &WaitFlags) -> Result<(), Failure> {
     match flags.given() {
-        Some(flag) => Err(Failure::Usage(format!("{flag} only means something with --wait"))),
+        Some(flag) => Err(Failure::Usage(format!("{flag} requires --wait"))),
         None => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! One file for each resource.
+//! Output directories with one file per resource.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use smol_str::SmolStr;
 
-use crate::cli::form::OutputForm;
+use crate::cli::format::OutputFormat;
 use smp_files::{
     DiskTree, Expected, FileChange, FileStamp, FileTree as _, change_files, end_unfinished, hex,
 };
@@ -16,69 +16,70 @@ use smp_overlay::resource::{ResId, Resource, ResourceSet};
 use smp_text::diagnostic::{Code, Diagnostic, Result, unreadable};
 use smp_text::yaml;
 
-/// The list of what was written, for the next run.
+/// The file that lists the files of the last run.
 const WRITTEN: &str = ".kubectl-smp-files";
 
-/// What becomes of files that an earlier run wrote and this one does not.
+/// The handling of files that an earlier run wrote and this one does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stale {
-    /// Nothing is known of earlier runs.
-    Unknown,
-    /// They stay, and a later run may remove them.
-    Stay,
-    /// They go.
-    Go,
+pub(super) enum StaleFiles {
+    /// The files of earlier runs are not recorded.
+    Untracked,
+    /// They are kept, and a later run may remove them.
+    Keep,
+    /// They are removed.
+    Remove,
 }
 
-/// How the targets share a directory.
+/// The layout of the output of several targets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TargetLayout {
-    /// All files are in it.
+    /// All files are in the directory itself.
     Flat,
-    /// Each target has a directory in it.
+    /// Each target has its own subdirectory.
     ByTarget,
 }
 
-/// A directory that resources are written to: all of them, or none.
+/// A directory to which either all resources are written or none.
 #[derive(Debug)]
 pub(super) struct OutputDirectory {
     path: PathBuf,
-    form: OutputForm,
+    format: OutputFormat,
     layout: TargetLayout,
-    stale: Stale,
+    stale: StaleFiles,
     files: Vec<OutputFile>,
-    /// The files by their names in lower case: many disks do not tell `a` from `A`.
+    /// The index of each file by its lower-case name: many file systems are case-insensitive.
     names: FxHashMap<String, usize>,
 }
 
 #[derive(Debug)]
 struct OutputFile {
-    /// Below the directory.
+    /// The path relative to the directory.
     path: PathBuf,
     text: String,
-    /// What it is of, for messages.
+    /// The origin of the file, for messages.
     target: PathBuf,
     resource: String,
 }
 
-/// The list of what was written.
+/// The list of the files of the last run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenFiles {
     version: u32,
-    /// Paths below the directory, with the SHA-256 of what was written.
+    /// Paths relative to the directory, with the SHA-256 of the written content.
     files: BTreeMap<PathBuf, String>,
 }
 
 /// A file that an earlier run wrote and this one does not.
 struct StaleFile {
-    /// The SHA-256 of what is in it, which is what was written.
+    /// The SHA-256 of the content, which is unchanged since it was written.
     hash: String,
     stamp: FileStamp,
 }
 
 impl WrittenFiles {
-    /// Whether it is one that this program writes: it leads nowhere else, and to nothing hidden.
+    /// Returns true if this program may have written the list: no path leaves the directory or is
+    /// hidden.
     fn is_ours(&self) -> bool {
         let is_name =
             |part| matches!(part, Component::Normal(name) if !name.to_string_lossy().starts_with('.'));
@@ -88,41 +89,41 @@ impl WrittenFiles {
 }
 
 impl OutputDirectory {
-    /// A directory in which all targets put their files.
-    pub(super) fn of_all(path: &Path) -> Self {
-        let (layout, stale) = (TargetLayout::Flat, Stale::Unknown);
+    /// Creates a directory in which the files of all targets are mixed.
+    pub(super) fn flat(path: &Path) -> Self {
+        let (layout, stale) = (TargetLayout::Flat, StaleFiles::Untracked);
         let (files, names) = (Vec::new(), FxHashMap::default());
-        Self { path: path.to_path_buf(), form: OutputForm::Yaml, layout, stale, files, names }
+        Self { path: path.to_path_buf(), format: OutputFormat::Yaml, layout, stale, files, names }
     }
 
-    /// A directory in which each target has one of its own.
+    /// Creates a directory in which each target has its own subdirectory.
     ///
     /// # Errors
-    /// Two targets would have the same.
-    pub(super) fn of_targets(
+    /// Two targets would share a subdirectory.
+    pub(super) fn by_target(
         path: &Path,
-        form: OutputForm,
-        stale: Stale,
+        format: OutputFormat,
+        stale: StaleFiles,
         targets: &[PathBuf],
     ) -> Result<Self> {
-        let mut places: FxHashMap<String, &Path> = FxHashMap::default();
+        let mut directories: FxHashMap<String, &Path> = FxHashMap::default();
         for target in targets {
-            let place = relative(target);
-            if let Some(first) = places.insert(place.to_string_lossy().to_lowercase(), target) {
-                let place = path.join(place);
-                let (first, target, place) = (first.display(), target.display(), place.display());
-                let message = format!("the targets {first} and {target} would both be written to {place}");
+            let own = relative(target);
+            if let Some(first) = directories.insert(own.to_string_lossy().to_lowercase(), target) {
+                let own = path.join(own);
+                let (first, target, own) = (first.display(), target.display(), own.display());
+                let message = format!("the targets {first} and {target} would both be written to {own}");
                 return Err(Diagnostic::error(Code::Ambiguous, message)
                     .help("build one of them with another --output-dir; nothing was written"));
             }
         }
-        Ok(Self { form, layout: TargetLayout::ByTarget, stale, ..Self::of_all(path) })
+        Ok(Self { format, layout: TargetLayout::ByTarget, stale, ..Self::flat(path) })
     }
 
     /// Adds the resources of a target.
     ///
     /// # Errors
-    /// A resource has no name that a file could have, or the one of another.
+    /// The name of a resource is not a valid file name, or another resource has the same file.
     pub(super) fn add(&mut self, target: &Path, resources: &ResourceSet) -> Result<()> {
         let namespaced = resources.iter().map(Resource::id).filter(|id| !id.cluster_scoped);
         let namespaces: BTreeSet<_> = namespaced.map(ResId::effective_namespace).collect();
@@ -133,9 +134,9 @@ impl OutputDirectory {
         for resource in resources {
             let id = resource.id();
             let namespace = (namespaces.len() > 1 && !id.cluster_scoped).then(|| id.effective_namespace());
-            let (suffix, text) = match self.form {
-                OutputForm::Json => ("json", yaml::to_json_pretty(resource.node())),
-                OutputForm::Yaml | OutputForm::Name => ("yaml", yaml::to_yaml(resource.node())),
+            let (suffix, text) = match self.format {
+                OutputFormat::Json => ("json", yaml::to_json_pretty(resource.node())),
+                OutputFormat::Yaml | OutputFormat::Name => ("yaml", yaml::to_yaml(resource.node())),
             };
             let path = below.join(file_name(resource, namespace, suffix)?);
             let (text, target) = (text.map_err(|problem| problem.resource(id))?, target.to_path_buf());
@@ -162,9 +163,9 @@ impl OutputDirectory {
     /// Writes all files.
     ///
     /// # Errors
-    /// One cannot be written, and then none is.
+    /// A file cannot be written; in this case none is written.
     pub(super) fn write(self) -> Result<()> {
-        // It may have written the list of earlier files.
+        // An interrupted write may have changed the list of earlier files: complete it first.
         end_unfinished(&self.path)?;
         let stale = self.stale_files()?;
         let paths: Vec<_> = self.files.iter().map(|file| self.path.join(&file.path)).collect();
@@ -172,8 +173,10 @@ impl OutputDirectory {
         let mut changes: Vec<_> =
             paths.iter().zip(texts).map(|(path, text)| FileChange::new(path, Some(text))).collect();
         let pruned: Vec<_> = match self.stale {
-            Stale::Go => stale.iter().map(|(path, file)| (self.path.join(path), &file.stamp)).collect(),
-            Stale::Stay | Stale::Unknown => Vec::new(),
+            StaleFiles::Remove => {
+                stale.iter().map(|(path, file)| (self.path.join(path), &file.stamp)).collect()
+            }
+            StaleFiles::Keep | StaleFiles::Untracked => Vec::new(),
         };
         changes.extend(pruned.iter().map(|(path, stamp)| FileChange {
             expected: Expected::Read(stamp),
@@ -186,21 +189,21 @@ impl OutputDirectory {
         change_files(&self.path, &changes)
     }
 
-    /// What an earlier run wrote and this one does not, as far as it is still what was written: what somebody
-    /// changed since, or put in its place, is his.
+    /// Returns the unchanged files that an earlier run wrote and this one does not. Files that somebody
+    /// changed or replaced since are not listed and so never removed.
     fn stale_files(&self) -> Result<BTreeMap<PathBuf, StaleFile>> {
         let path = self.path.join(WRITTEN);
-        if self.stale == Stale::Unknown || !DiskTree.has(&path) {
+        if self.stale == StaleFiles::Untracked || !DiskTree.has(&path) {
             return Ok(BTreeMap::new());
         }
         let wrong = |error: &(dyn std::error::Error + 'static)| {
-            unreadable(format_args!("the list of earlier files {}", path.display()), error)
-                .help("remove it, and what is out of date by hand")
+            unreadable(format_args!("the list of written files {}", path.display()), error)
+                .help("remove it, and remove outdated files by hand")
         };
         let text = DiskTree.read(&path).map_err(|error| wrong(&error))?;
         let written: WrittenFiles = serde_json::from_slice(&text).map_err(|error| wrong(&error))?;
         if !written.is_ours() {
-            return Err(wrong(&std::io::Error::other("another program wrote it")));
+            return Err(wrong(&std::io::Error::other("it was not written by kubectl-smp")));
         }
         let own: BTreeSet<_> = self.files.iter().map(|file| &file.path).collect();
         let root = DiskTree.locate(Path::new(""), &self.path).map_err(|error| wrong(&error))?;
@@ -216,17 +219,21 @@ impl OutputDirectory {
         Ok(stale.filter_map(as_written).collect())
     }
 
-    /// The list for the next run; none where none is kept.
+    /// Returns the list for the next run, or `None` if files are not recorded.
     fn list(&self, stale: &BTreeMap<PathBuf, StaleFile>) -> Result<Option<String>> {
         let hashed = |file: &OutputFile| (file.path.clone(), sha256(file.text.as_bytes()));
         let mut files: BTreeMap<_, _> = self.files.iter().map(hashed).collect();
         match self.stale {
-            Stale::Unknown => return Ok(None),
-            Stale::Stay => files.extend(stale.iter().map(|(path, file)| (path.clone(), file.hash.clone()))),
-            Stale::Go => {}
+            StaleFiles::Untracked => return Ok(None),
+            StaleFiles::Keep => {
+                files.extend(stale.iter().map(|(path, file)| (path.clone(), file.hash.clone())))
+            }
+            StaleFiles::Remove => {}
         }
         let text = serde_json::to_string_pretty(&WrittenFiles { version: 1, files });
-        let text = text.map_err(|error| Diagnostic::error(Code::Io, format!("no list of files: {error}")))?;
+        let text = text.map_err(|error| {
+            Diagnostic::error(Code::Io, format!("cannot serialize the list of files: {error}"))
+        })?;
         Ok(Some(text + "\n"))
     }
 }
@@ -235,13 +242,13 @@ fn sha256(text: &[u8]) -> String {
     hex(&Sha256::digest(text))
 }
 
-/// The target's path without what would lead out of the output directory.
+/// Returns the path of the target without components that leave the output directory.
 fn relative(target: &Path) -> PathBuf {
     target.components().filter(|part| matches!(part, Component::Normal(_))).collect()
 }
 
-/// kustomize's name of a resource's file: group, version, kind and name in lower case, behind the
-/// namespace, which is given when the resources are in several.
+/// Returns the file name that kustomize gives to a resource: group, version, kind and name in lower
+/// case. The namespace comes first if the resources are in several.
 fn file_name(resource: &Resource, namespace: Option<&str>, suffix: &str) -> Result<String> {
     let id = resource.id();
     let parts = [&id.gvk.group, &id.gvk.version, &id.gvk.kind].map(SmolStr::as_str);
@@ -249,7 +256,7 @@ fn file_name(resource: &Resource, namespace: Option<&str>, suffix: &str) -> Resu
     let namespace = namespace.map(|namespace| format!("{namespace}_")).unwrap_or_default();
     let name = format!("{namespace}{gvk}_{}.{suffix}", id.name).to_lowercase();
     if name.contains(['/', '\\', '\0']) {
-        return Err(Diagnostic::error(Code::InvalidValue, format!("`{name}` cannot be the name of a file"))
+        return Err(Diagnostic::error(Code::InvalidValue, format!("`{name}` is not a valid file name"))
             .resource(id)
             .at(resource.node().span().at_start()));
     }

@@ -1,4 +1,4 @@
-//! `kubectl smp build`: render overlays.
+//! `kubectl smp build`: build kustomizations and plain overlays.
 
 mod directory;
 mod output;
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use self::output::{OutputArgs, Sink};
 use super::sandbox::{Confinement, SandboxArgs, SandboxedBuild};
-use super::select::{SelectArgs, Selection, ended, of_target};
+use super::select::{SelectArgs, Selection, exit_status, with_target};
 use super::target::{ClusterUse, TargetArgs};
 use super::validation::{ValidateArgs, Validation, histories_for};
 use super::{Failure, Outcome, render};
@@ -19,7 +19,7 @@ use smp_overlay::overlay::{Builder, Built};
 use smp_text::diagnostic::Diagnostic;
 use smp_text::source::SourceMap;
 
-/// Render overlays: kustomizations, or plain directories over a base.
+/// Build kustomizations and plain overlay directories, like `kustomize build`.
 #[derive(Debug, Args)]
 pub(super) struct BuildArgs {
     #[command(flatten)]
@@ -38,32 +38,35 @@ pub(super) struct BuildArgs {
     sandbox: SandboxArgs,
 }
 
-/// Targets built at a time: enough to keep all processors busy, few enough to bound memory.
+/// The number of targets built at a time: enough to keep all processors busy, few enough to limit
+/// memory.
 const WINDOW: usize = 64;
 
-/// Builds all targets. Of several that are printed, one that fails leaves the others, unless objects are judged; files
-/// are written only when none fails, and not by what was in a sandbox.
+/// Builds all targets.
+///
+/// If several targets are printed and one fails, the others are still printed, unless `--validate`
+/// is given. Files are written only if no target fails, and outside of the sandbox.
 pub(super) fn run(args: &BuildArgs, sources: &SourceMap) -> Outcome {
     let selection = args.select.select(args.target.bases(), sources)?;
     let targets = &selection.targets;
     let destination = args.output.destination(targets)?;
     let confinement = args.sandbox.confinement(&args.target, targets)?;
-    let cluster = if confinement == Confinement::None { ClusterUse::Asked } else { ClusterUse::Refused };
-    // Who applies what is rendered sees to what holds a place for others.
+    let cluster = if confinement == Confinement::None { ClusterUse::Optional } else { ClusterUse::Forbidden };
+    // The output may contain placeholders that are filled in before it is applied.
     let validation = args.validate.validation(Unfinished::Spared, sources);
     let histories = histories_for(validation.as_ref());
     let builder = args.target.builder(histories, sources, targets, cluster)?;
     let sandboxed = SandboxedBuild { builder: &builder, args: &args.target, targets };
-    let sink = if validation.is_some() { Sink::held(destination) } else { Sink::new(destination) };
+    let sink = if validation.is_some() { Sink::buffered(destination) } else { Sink::new(destination) };
     let build = TargetRun { selection: &selection, builder: &builder, validation: validation.as_ref() };
     let (sink, failed) = sandboxed.run(confinement, || fill(sink, &build, sources))?;
     if failed.is_empty() || (sink.is_printed() && failed.len() < targets.len()) {
         sink.finish()?;
     }
-    Ok(ended(&failed, targets.len()))
+    Ok(exit_status(&failed, targets.len()))
 }
 
-/// How targets are built.
+/// The settings with which targets are built.
 #[derive(Clone, Copy)]
 struct TargetRun<'b> {
     selection: &'b Selection,
@@ -72,12 +75,12 @@ struct TargetRun<'b> {
 }
 
 impl TargetRun<'_> {
-    /// Builds one of the targets, and judges what comes of it where that is asked for.
+    /// Builds a target, and validates the result if validation is enabled.
     fn build(&self, target: &Path) -> Result<Built, Vec<Diagnostic>> {
         let mut built = self.selection.build(self.builder, target).map_err(|problem| vec![problem])?;
         if let Some(validation) = self.validation {
             let resources = &built.resources;
-            match validation.judge(self.builder, target, resources, resources.iter()) {
+            match validation.validate(self.builder, target, resources, resources.iter()) {
                 Ok(found) => built.warnings.extend(found),
                 Err(found) => return Err([built.warnings, found].concat()),
             }
@@ -87,15 +90,15 @@ impl TargetRun<'_> {
 
     fn build_window(&self, targets: &[PathBuf]) -> Vec<Result<Built, Vec<Diagnostic>>> {
         if let [one] = targets {
-            // Threads are not worth their start for a single small target.
+            // A single target is not worth starting threads.
             return vec![self.build(one)];
         }
         targets.par_iter().map(|target| self.build(target)).collect()
     }
 }
 
-/// Builds all targets into the output; returns those that failed, too. What is wrong with them is printed at the end, where
-/// equal errors of many targets are known to be equal.
+/// Builds all targets into the output and returns the failed ones. Errors are printed at the end,
+/// so that the same error of many targets is printed once.
 fn fill<'b>(
     mut sink: Sink,
     build: &TargetRun<'b>,
@@ -109,7 +112,7 @@ fn fill<'b>(
     Ok((sink, failed.targets))
 }
 
-/// Targets that failed, and why.
+/// The failed targets and their errors.
 #[derive(Debug, Default)]
 struct FailedTargets<'b> {
     targets: Vec<&'b PathBuf>,
@@ -126,18 +129,20 @@ fn fill_windows<'b>(
     let count = selection.targets.len();
     for window in selection.targets.chunks(WINDOW) {
         let built = build.build_window(window);
-        // They belong to no one of many targets.
-        render::print_before(&builder.take_warnings(), sources)?;
+        // These warnings do not belong to a single target.
+        render::print_or_reject(&builder.take_warnings(), sources)?;
         for (target, mut built) in window.iter().zip(built) {
             if let Some(validation) = build.validation {
-                validation.once(built.as_mut().map_or_else(|problems| problems, |built| &mut built.warnings));
+                validation.deduplicate(
+                    built.as_mut().map_or_else(|problems| problems, |built| &mut built.warnings),
+                );
             }
             let added =
                 built.map_err(Failure::from).and_then(|built| add(sink, count, target, built, sources));
             match added {
                 Ok(()) => {}
                 Err(Failure::Problems(problems)) => {
-                    failed.problems.extend(of_target(problems, target, count));
+                    failed.problems.extend(with_target(problems, target, count));
                     failed.targets.push(target);
                 }
                 Err(other) => return Err(other),
@@ -147,7 +152,7 @@ fn fill_windows<'b>(
     Ok(())
 }
 
-/// Adds what was built of one target to the output, its warnings first.
+/// Prints the warnings of a target, then adds its resources to the output.
 fn add(
     sink: &mut Sink,
     count: usize,
@@ -155,10 +160,10 @@ fn add(
     built: Built,
     sources: &SourceMap,
 ) -> Result<(), Failure> {
-    render::print_before(&of_target(unsilenced(built.warnings, sources), target, count), sources)?;
+    render::print_or_reject(&with_target(unsilenced(built.warnings, sources), target, count), sources)?;
     sink.add(target, &built.resources)?;
     if count == 1 {
-        // The program ends: to take a large set apart would only cost time.
+        // The program is about to exit: dropping a large set would only take time.
         std::mem::forget(built.resources);
     }
     Ok(())

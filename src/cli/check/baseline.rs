@@ -1,4 +1,4 @@
-//! Reading and updating baselines: the one that the user names, or those that configurations name.
+//! Reads and updates baselines: the one of `--baseline`, or those that configurations name.
 
 use std::path::{Path, PathBuf};
 
@@ -13,31 +13,32 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, Severity, unreadable};
 
 /// The baselines of a run.
 pub(super) struct KnownFindings<'a> {
-    /// The one that the user names, for all targets.
+    /// The baseline of `--baseline`, for all targets.
     named: Option<(&'a Path, Baseline)>,
     is_updated: bool,
 }
 
-/// The baselines that the configurations of targets name, by target.
+/// The baseline that the configuration of each target names.
 pub(super) type TargetBaselines = FxHashMap<PathBuf, ConfiguredBaseline>;
 
 impl<'a> KnownFindings<'a> {
-    /// Reads the baseline that the user names. One that is updated must be a baseline, or a new or empty file.
+    /// Reads the baseline of `--baseline`. With `--update-baseline`, the file must be a baseline, empty
+    /// or new.
     pub(super) fn new(file: Option<&'a Path>, is_updated: bool) -> std::result::Result<Self, Failure> {
         let read = |file| {
             let baseline =
                 if is_updated { check_replaceable(file).map(|()| Baseline::default()) } else { read(file) };
             baseline.map(|baseline| (file, baseline))
         };
-        let named = file.map(read).transpose().map_err(Failure::WrongUse)?;
+        let named = file.map(read).transpose().map_err(Failure::UsageAt)?;
         Ok(Self { named, is_updated })
     }
 
-    /// The baselines for targets, and where their configurations name them.
+    /// Returns the baselines of targets, and the locations at which configurations name them.
     ///
     /// # Errors
-    /// One that a configuration names cannot be read; there is none to update.
-    pub(super) fn of(&self, found: &[TargetFindings]) -> Result<(TargetBaselines, Baselines)> {
+    /// A baseline that a configuration names cannot be read, or there is no baseline to update.
+    pub(super) fn resolve(&self, found: &[TargetFindings]) -> Result<(TargetBaselines, Baselines)> {
         if let Some((_, baseline)) = &self.named {
             let read =
                 if self.is_updated { Baselines::default() } else { Baselines::common(baseline.clone()) };
@@ -63,7 +64,7 @@ impl<'a> KnownFindings<'a> {
         Ok((files, read_ones))
     }
 
-    /// Writes the findings of a report to their baselines, and takes them out of it.
+    /// Moves the findings of a report to their baselines and writes these.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -74,8 +75,8 @@ impl<'a> KnownFindings<'a> {
         conclusion: &Conclusion<'_>,
     ) -> Result<()> {
         if !report.unbuilt.is_empty() {
-            let message = "the baseline was not updated, since not all targets build";
-            render::print_plain(Severity::Warning, message);
+            let message = "the baseline was not updated, because not all targets build";
+            render::print_conclusion(Severity::Warning, message);
             return Ok(());
         }
         if let Some((file, _)) = &self.named {
@@ -93,7 +94,7 @@ impl<'a> KnownFindings<'a> {
     }
 }
 
-/// The baseline in a file.
+/// Reads a baseline.
 fn read(file: &Path) -> Result<Baseline> {
     let shown = file.display();
     if !DiskTree.has(file) {
@@ -105,7 +106,7 @@ fn read(file: &Path) -> Result<Baseline> {
         .map_err(|error| error.note(format!("in {shown}")))
 }
 
-/// Checks that an update overwrites nothing but a baseline.
+/// Checks that an update only overwrites a baseline.
 fn check_replaceable(file: &Path) -> Result<()> {
     if !DiskTree.has(file) || DiskTree.read_text(file).is_ok_and(|text| text.trim().is_empty()) {
         return Ok(());
@@ -114,18 +115,18 @@ fn check_replaceable(file: &Path) -> Result<()> {
     read(file).map(drop).map_err(explain)
 }
 
-/// Writes those findings to a file that a rule takes for it.
+/// Moves the findings that match a predicate to a baseline file.
 fn write(
     file: &Path,
     report: &mut CheckReport,
     conclusion: &Conclusion<'_>,
-    is_taken: impl Fn(&Diagnostic) -> bool,
+    is_of_file: impl Fn(&Diagnostic) -> bool,
 ) -> Result<()> {
     if DiskTree::is_link(file) && !DiskTree.has(file) {
         let message = format!("the baseline {} is a symlink to a file that does not exist", file.display());
         return Err(Diagnostic::error(Code::Io, message).help("remove the symlink, or create its target"));
     }
-    let known = report.take(is_taken);
+    let known = report.take(is_of_file);
     let findings = known.iter().map(|finding| (finding, conclusion.place(finding)));
     let written = Baseline::of(findings, BaselineHome::of(&DiskTree, file));
     replace_file(file, written.to_json().as_bytes())?;
@@ -133,7 +134,7 @@ fn write(
     Ok(())
 }
 
-/// A configuration may be somebody else's: no symlink may lead to the baseline that it names.
+/// Rejects a configured baseline behind a symlink: the configuration may be untrusted.
 fn check_links(configured: &ConfiguredBaseline) -> Result<()> {
     let real = |path: &Path| {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -141,7 +142,7 @@ fn check_links(configured: &ConfiguredBaseline) -> Result<()> {
     };
     let below = configured.file.strip_prefix(&configured.directory).unwrap_or(&configured.file);
     let above = below.parent().unwrap_or(Path::new(""));
-    // A directory that is not there is reported where the file is read or written.
+    // A missing directory is reported when the file is read or written.
     let is_direct = match (real(&configured.directory), real(&configured.directory.join(above))) {
         (Ok(directory), Ok(parent)) => parent == directory.join(above),
         _ => true,

@@ -1,11 +1,11 @@
-//! Replaces deprecated fields of kustomizations where the output of all targets stays the same.
+//! Replaces deprecated fields of kustomizations if the output of all targets stays the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::{Failure, render};
-use super::mend;
+use super::fix;
 use crate::cli::select::Selection;
 use crate::cli::target::TargetArgs;
 use smp_files::{DiskTree, EditedTree, FileTree, Located, RecordingTree};
@@ -16,14 +16,14 @@ use smp_text::yaml::to_documents;
 
 /// A kustomization with deprecated fields.
 struct OldFile {
-    /// As users see it.
+    /// The path as shown to users.
     shown: PathBuf,
     before: String,
     after: String,
     replaced: usize,
 }
 
-/// What a target is built to, and of which files.
+/// The output of a target and the files that its build read.
 struct BuiltTarget<'s> {
     target: &'s Path,
     output: Option<String>,
@@ -37,7 +37,8 @@ struct Proof<'s> {
     targets: Vec<BuiltTarget<'s>>,
 }
 
-/// Replaces deprecated fields that a report tells of, in all files or in none. Returns how many were.
+/// Replaces the deprecated fields of a report in all files or in none. Returns the number of
+/// replaced fields.
 pub(super) fn replace(
     args: &TargetArgs,
     selection: &Selection,
@@ -73,7 +74,7 @@ pub(super) fn replace(
     write(files, cache)
 }
 
-/// Replaces each field for which the proof holds.
+/// Replaces each field separately if the output stays the same.
 fn one_by_one(files: &mut BTreeMap<PathBuf, OldFile>, proof: &Proof<'_>, fields: &[&str]) {
     for (path, file) in files {
         for field in fields {
@@ -87,7 +88,7 @@ fn one_by_one(files: &mut BTreeMap<PathBuf, OldFile>, proof: &Proof<'_>, fields:
             } else {
                 let shown = file.shown.display();
                 render::print_note(&format!(
-                    "{shown}: `{field}` was not replaced, since the output would not certainly stay the same"
+                    "{shown}: `{field}` was not replaced, because the output might change"
                 ));
             }
         }
@@ -104,10 +105,11 @@ fn write(files: BTreeMap<PathBuf, OldFile>, cache: Option<&Path>) -> Result<usiz
             mended: replaced,
         })
         .collect();
-    Ok(mend::write(&fixed, cache)?)
+    Ok(fix::write(&fixed, cache)?)
 }
 
-/// The kustomizations with deprecated fields, by their real paths. Those that were fetched stay as they are.
+/// Returns the local kustomizations with deprecated fields by their real paths. Fetched ones are
+/// not changed.
 fn old_files(report: &CheckReport, sources: &SourceMap, cache: Option<&Path>) -> BTreeMap<PathBuf, OldFile> {
     let cache = cache.and_then(|cache| DiskTree.locate(Path::new(""), cache).ok());
     let mut files = BTreeMap::new();
@@ -116,8 +118,10 @@ fn old_files(report: &CheckReport, sources: &SourceMap, cache: Option<&Path>) ->
             continue;
         };
         if finding.message().starts_with("`vars`") {
-            let message =
-                format!("{}: `vars` cannot be replaced; write `replacements`", source.name().display());
+            let message = format!(
+                "{}: `vars` cannot be replaced automatically; use `replacements`",
+                source.name().display()
+            );
             render::print_note(&message);
         }
         let Ok(real) = DiskTree.locate(Path::new(""), source.name()).map(Located::into_path) else {
@@ -138,35 +142,36 @@ impl<'s> Proof<'s> {
         let mut proof = Self { args, selection, targets: Vec::new() };
         let built = selection.targets.iter().map(|target| {
             let tree = Arc::new(RecordingTree::new(Arc::new(DiskTree)));
-            let output = proof.built(Arc::clone(&tree) as Arc<dyn FileTree>, target);
+            let output = proof.output(Arc::clone(&tree) as Arc<dyn FileTree>, target);
             BuiltTarget { target, output, files: tree.read_set().files }
         });
         proof.targets = built.collect();
         proof
     }
 
-    /// The output of a target; none where it does not build.
-    fn built(&self, tree: Arc<dyn FileTree>, target: &Path) -> Option<String> {
+    /// Returns the output of a target, or `None` if the build fails.
+    fn output(&self, tree: Arc<dyn FileTree>, target: &Path) -> Option<String> {
         let sources = SourceMap::default();
         let builder = self.args.builder_over(tree, &sources, &[target.to_path_buf()]).ok()?;
         let built = self.selection.build(&builder, target).ok()?;
         to_documents(built.resources.iter().map(smp_overlay::resource::Resource::node)).ok()
     }
 
-    /// Whether the targets that read edited files build, and to the same; each edited file must be read by one.
+    /// Returns true if all targets that read the edited files build to the same output. Each edited
+    /// file must be read by a target.
     fn holds(&self, texts: &BTreeMap<PathBuf, String>) -> bool {
         let is_read = |path: &PathBuf| self.targets.iter().any(|target| target.files.contains(path));
         let tree: Arc<dyn FileTree> = Arc::new(EditedTree::new(Arc::new(DiskTree), texts.clone()));
-        let concerned =
+        let affected =
             self.targets.iter().filter(|target| texts.keys().any(|path| target.files.contains(path)));
         texts.keys().all(is_read)
-            && concerned
+            && affected
                 .into_iter()
-                .all(|one| one.output.is_some() && self.built(Arc::clone(&tree), one.target) == one.output)
+                .all(|one| one.output.is_some() && self.output(Arc::clone(&tree), one.target) == one.output)
     }
 }
 
-/// Says that nothing could be fixed.
+/// Prints that there is nothing to fix.
 pub(super) fn print_nothing_fixed() {
-    render::print_plain(Severity::Note, "no fixable findings");
+    render::print_conclusion(Severity::Note, "no fixable findings");
 }

@@ -1,4 +1,4 @@
-//! What rules are about.
+//! `check --list` and `check --explain`: the documentation of rules.
 
 use std::process::ExitCode;
 
@@ -9,8 +9,8 @@ use smp_inspect::check::{
 };
 use smp_text::diagnostic::Code;
 
-/// Lists all rules by what they are about.
-pub(super) fn list() -> Outcome {
+/// Prints all rules by group.
+pub(super) fn print_list() -> Outcome {
     let codes = RULES.iter().map(|rule| rule.code).chain(message_codes());
     let width = codes.map(|code| code.name().len()).max().unwrap_or_default();
     let mut out = String::new();
@@ -20,31 +20,31 @@ pub(super) fn list() -> Outcome {
             continue;
         }
         let lines = rules.iter().map(|rule| {
-            let off = if rule.standing == RuleStanding::Off { " (off)" } else { "" };
-            format!("  {:width$}  {:7}  {}{off}\n", rule.code.name(), rule.severity.name(), rule.title())
+            let disabled = if rule.standing == RuleStanding::Off { " (disabled)" } else { "" };
+            format!("  {:width$}  {:7}  {}{disabled}\n", rule.code.name(), rule.severity.name(), rule.title())
         });
         out.extend([group.title(), ":\n", &lines.collect::<String>(), "\n"]);
     }
     let messages = message_codes().map(|code| format!("  {:width$}  {}\n", code.name(), code.meaning()));
     out.extend([
-        "Messages of builds, which can be ignored where they are warnings:\n",
+        "Messages of builds (warnings can be disabled with --ignore):\n",
         &messages.collect::<String>(),
     ]);
     print(&out)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says what a code means.
-pub(super) fn one(name: &str) -> Outcome {
+/// Prints the documentation of a code.
+pub(super) fn print_rule(name: &str) -> Outcome {
     let Some(code) = code_named(name) else {
-        let near = nearest_code(name).map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-        return Err(Failure::Usage(format!("no rule is called `{name}`{near}")));
+        let near = nearest_code(name).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+        return Err(Failure::Usage(format!("unknown rule `{name}`{near}")));
     };
     print(&rule_of(code).map_or_else(|| message(code), Rule::page))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What messages have no rule for.
+/// Formats the documentation of a code that is not a rule.
 fn message(code: Code) -> String {
     format!("# {code}\n\n{}\n\n{}\n", code.meaning(), code.remedy())
 }

@@ -1,4 +1,4 @@
-//! The forms in which resources are shown, and flags that take one of some words.
+//! Output formats of resources, and flags that take one of several values.
 
 use std::io::Write;
 
@@ -10,78 +10,78 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::escaped_line;
 use smp_text::yaml;
 
-/// Words of a flag with their values, and a help text for each, which may be empty.
-pub(super) type Words<T> = &'static [(&'static str, &'static str, T)];
+/// The possible values of a flag: name, help text (may be empty) and parsed value.
+pub(super) type Choices<T> = &'static [(&'static str, &'static str, T)];
 
-/// The parser of a flag that takes one of some words.
-pub(super) fn one_of<T: Copy + Send + Sync>(words: Words<T>) -> impl TypedValueParser<Value = T> {
-    let values = words.iter().map(|(word, help, _)| {
+/// Returns the value parser of a flag that takes one of `choices`.
+pub(super) fn one_of<T: Copy + Send + Sync>(choices: Choices<T>) -> impl TypedValueParser<Value = T> {
+    let values = choices.iter().map(|(word, help, _)| {
         let value = PossibleValue::new(*word);
         if help.is_empty() { value } else { value.help(*help) }
     });
     PossibleValuesParser::new(values).try_map(|given| {
-        let found = words.iter().find(|(word, ..)| *word == given);
-        found.map(|(.., value)| *value).ok_or_else(|| format!("`{given}` is not one of the words"))
+        let found = choices.iter().find(|(word, ..)| *word == given);
+        found.map(|(.., value)| *value).ok_or_else(|| format!("`{given}` is not a possible value"))
     })
 }
 
-/// How reports of several commands are shown.
+/// The output format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum ReportFormat {
     Text,
     Json,
 }
 
-/// How resources are shown.
+/// The output format of resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum OutputForm {
-    /// Documents.
+pub(super) enum OutputFormat {
+    /// YAML documents.
     Yaml,
-    /// One object, or a `List` of several.
+    /// A JSON object, or a `List` if there are several resources.
     Json,
-    /// A line for each.
+    /// One `kind/name` per line.
     Name,
 }
 
-impl OutputForm {
-    /// The words for them on the command line.
-    pub(super) const WORDS: [&str; 3] = ["yaml", "json", "name"];
+impl OutputFormat {
+    /// The names of the formats on the command line.
+    pub(super) const NAMES: [&str; 3] = ["yaml", "json", "name"];
 
-    /// The one that a word means.
-    pub(super) fn of(word: &str) -> Option<Self> {
-        Self::from_str(word, false).ok()
+    /// Parses the name of a format.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Self::from_str(name, false).ok()
     }
 }
 
-/// Resources of several targets as one text.
+/// Writes the resources of several targets as one output.
 #[derive(Debug)]
 pub(super) struct Joined<W> {
-    form: OutputForm,
+    format: OutputFormat,
     to: W,
     is_begun: bool,
-    /// JSON objects to print as one list at the end.
+    /// The JSON objects, printed as one list at the end.
     items: Vec<serde_json::Value>,
 }
 
 impl<W: Write> Joined<W> {
-    pub(super) fn new(form: OutputForm, to: W) -> Self {
-        Self { form, to, is_begun: false, items: Vec::new() }
+    pub(super) fn new(format: OutputFormat, to: W) -> Self {
+        Self { format, to, is_begun: false, items: Vec::new() }
     }
 
-    /// Adds the resources of a target: all of them, or none when one cannot be shown.
+    /// Adds the resources of a target. Adds none of them if one cannot be printed.
     pub(super) fn add<'r>(
         &mut self,
         resources: impl IntoIterator<Item = &'r Resource> + Clone,
     ) -> Result<(), Failure> {
-        match self.form {
-            OutputForm::Json => {
+        match self.format {
+            OutputFormat::Json => {
                 for resource in resources.clone() {
-                    // JSON has no infinity, which a value of serde would silently make null.
+                    // JSON has no infinity: serde_json would silently write null.
                     yaml::to_json(resource.node()).map_err(|error| error.resource(resource.id()))?;
                 }
                 self.items.extend(resources.into_iter().map(|resource| resource.node().to_json_value()));
             }
-            OutputForm::Name => {
+            OutputFormat::Name => {
                 let names: String = resources
                     .into_iter()
                     .map(|resource| {
@@ -90,7 +90,7 @@ impl<W: Write> Joined<W> {
                     .collect();
                 self.to.write_all(names.as_bytes())?;
             }
-            OutputForm::Yaml => {
+            OutputFormat::Yaml => {
                 let text = yaml::to_documents(resources.into_iter().map(Resource::node))?;
                 if self.is_begun && !text.is_empty() {
                     self.to.write_all(b"---\n")?;
@@ -102,9 +102,9 @@ impl<W: Write> Joined<W> {
         Ok(())
     }
 
-    /// Adds what can only be said at the end; returns what was written to.
+    /// Writes the pending output and returns the writer.
     pub(super) fn finish(mut self) -> Result<W, Failure> {
-        if self.form == OutputForm::Json {
+        if self.format == OutputFormat::Json {
             let value = if self.items.len() == 1 {
                 self.items.remove(0)
             } else {

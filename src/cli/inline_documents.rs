@@ -1,5 +1,7 @@
-//! Documents among the words of a command line, which may hold anything: what a message may tell of them, and what it
-//! says where one stands for something else.
+//! Documents in command line arguments, such as an inline patch.
+//!
+//! They may contain secrets, so error messages must not show them. A document in place of a path is
+//! reported.
 
 use std::any::TypeId;
 use std::path::{Path, PathBuf};
@@ -12,14 +14,14 @@ use smp_files::{DiskTree, FileTree as _};
 use smp_overlay::schema_chain::SchemaChoice;
 use smp_text::diagnostic::escaped;
 
-/// Stands for a document.
+/// The replacement of a document in messages.
 const DOCUMENT: &str = "***";
 
-/// What to do where a patch stands in the wrong place.
-const FORGOTTEN: &str = "did you forget `-p` before the patch?";
+/// The help for a patch without a flag.
+const MISSING_PATCH_FLAG: &str = "did you forget `-p` before the patch?";
 
-/// A word as a message may tell it.
-pub(super) fn shown(word: &str) -> String {
+/// Returns an argument for messages, with documents redacted and control sequences escaped.
+pub(super) fn redact(word: &str) -> String {
     let (flag, value) = match word.split_once('=') {
         Some((flag, value)) if flag.starts_with("--") => (&word[..=flag.len()], value),
         _ if word.starts_with('-') && !word.starts_with("--") && word.is_char_boundary(2) => word.split_at(2),
@@ -28,7 +30,7 @@ pub(super) fn shown(word: &str) -> String {
     if is_document(value) { format!("{}{DOCUMENT}", escaped(flag)) } else { escaped(word).into_owned() }
 }
 
-/// By its first line: what follows a word may be no part of a document.
+/// Returns true if a text looks like a document by its first line.
 fn is_document(text: &str) -> bool {
     let line = text.trim_start().lines().next().unwrap_or_default();
     line.starts_with(['{', '[', '#'])
@@ -38,30 +40,31 @@ fn is_document(text: &str) -> bool {
         || line == "---"
 }
 
-/// What to do where a patch stands and no flag says that it is one.
-pub(super) fn lack_of_flag(error: &clap::Error, all: &str) -> Option<&'static str> {
+/// Returns the help for a patch that is passed without a flag.
+pub(super) fn missing_patch_flag(error: &clap::Error, all: &str) -> Option<&'static str> {
     let is_document =
         matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(word)) if word == DOCUMENT);
-    let is_forgotten = error.kind() == ErrorKind::UnknownArgument && is_document && all.contains(" patch ");
-    is_forgotten.then_some(FORGOTTEN)
+    let is_missing = error.kind() == ErrorKind::UnknownArgument && is_document && all.contains(" patch ");
+    is_missing.then_some(MISSING_PATCH_FLAG)
 }
 
-/// What is wrong with a command line that has a document where the path of a file belongs, and no such file is there.
-/// Nothing of it is told, since it may be a Secret.
-pub(super) fn document_for_path(command: &clap::Command, matches: &ArgMatches) -> Option<Failure> {
+/// Returns the error for a document in place of a path, if no file has that name. The message does
+/// not show the document, which may be a Secret.
+pub(super) fn document_as_path(command: &clap::Command, matches: &ArgMatches) -> Option<Failure> {
     if let Some((name, below)) = matches.subcommand() {
-        return document_for_path(command.find_subcommand(name)?, below);
+        return document_as_path(command.find_subcommand(name)?, below);
     }
-    let of_paths = [TypeId::of::<PathBuf>(), TypeId::of::<SchemaChoice>()];
-    let takes_paths = |arg: &&clap::Arg| of_paths.iter().any(|of| arg.get_value_parser().type_id() == *of);
+    let path_types = [TypeId::of::<PathBuf>(), TypeId::of::<SchemaChoice>()];
+    let takes_paths =
+        |arg: &&clap::Arg| path_types.iter().any(|path| arg.get_value_parser().type_id() == *path);
     let has_document = |arg: &&clap::Arg| {
         let values = matches.get_raw(arg.get_id().as_str()).into_iter().flatten();
         values.map(Path::new).any(|path| is_document(&path.to_string_lossy()) && !DiskTree.has(path))
     };
     let arg = command.get_arguments().filter(takes_paths).find(has_document)?;
     let takes_patch = command.get_arguments().any(|arg| arg.get_id() == "patch");
-    let help = if takes_patch { FORGOTTEN } else { "write it to a file, and name that" };
+    let help = if takes_patch { MISSING_PATCH_FLAG } else { "write it to a file and use its path" };
     let long = arg.get_long().map(|long| format!("--{long}"));
     let name = long.unwrap_or_else(|| arg.get_value_names().unwrap_or_default().join(" "));
-    Some(Failure::Usage(format!("{name} takes a path, and a document stands there: {help}")))
+    Some(Failure::Usage(format!("{name} takes a path, but got a document: {help}")))
 }

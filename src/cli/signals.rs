@@ -1,4 +1,4 @@
-//! How the program ends when something else ends it: it leaves nothing behind.
+//! Signal handling: removes temporary files when the program is terminated.
 
 #[cfg(feature = "cluster")]
 use std::process::ExitCode;
@@ -12,74 +12,75 @@ use std::time::Duration;
 use super::render;
 use smp_files::end_temporaries;
 
-/// Set by the first signal that would end a command which wants to end in its own way.
+/// Set by the first signal, for commands that stop gracefully.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Set by the second one, when the command still has something to say.
+/// Set by the second signal, for commands that print a summary before they stop.
 static END: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Which signal the first one was.
+/// The number of the first signal.
 #[cfg(feature = "cluster")]
 static FIRST: AtomicU8 = AtomicU8::new(0);
 
-/// The exit status of a command that the first signal ended, as shells have it.
+/// Returns the exit status of an interrupted command as shells report it: 128 plus the signal.
 #[cfg(feature = "cluster")]
-pub(super) fn stopped() -> ExitCode {
+pub(super) fn interrupted_status() -> ExitCode {
     ExitCode::from(128 + FIRST.load(Ordering::Relaxed))
 }
 
-/// Keeps the number of the first signal.
+/// Records the number of the first signal.
 #[cfg(all(unix, feature = "cluster"))]
 fn note_first(signal: i32) {
     let number = u8::try_from(signal).unwrap_or_default();
     let _ = FIRST.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// Nothing ends with the status of a signal in its own way.
+/// Does nothing: only cluster commands stop gracefully.
 #[cfg(all(unix, not(feature = "cluster")))]
 fn note_first(_: i32) {}
 
-/// How long it has for that.
+/// The time to print a summary after the second signal.
 #[cfg(unix)]
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const SUMMARY_TIME: Duration = Duration::from_secs(1);
 
-/// What the first signal sets from now on, instead of ending the program; the second one ends it.
+/// Returns a flag that the first signal sets instead of terminating the program. The second signal
+/// terminates it.
 #[cfg(feature = "cluster")]
 pub(super) fn stop_at_first_signal() -> Arc<AtomicBool> {
     Arc::clone(STOP.get_or_init(Arc::default))
 }
 
-/// What the second signal sets from now on, a moment before it ends the program.
+/// Returns a flag that the second signal sets shortly before the program is terminated.
 #[cfg(feature = "cluster")]
 pub(super) fn stop_at_second_signal() -> Arc<AtomicBool> {
     Arc::clone(END.get_or_init(Arc::default))
 }
 
-/// From now on, signals that end the program do so when what it left for a while is removed.
+/// Installs handlers that remove temporary files before a signal terminates the program.
 #[cfg(unix)]
-pub(super) fn on_signals() {
+pub(super) fn install_handlers() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    // A write beyond `ulimit -f` then fails as one to a full disk does, and what it left is removed.
+    // With SIGXFSZ handled, a write beyond `ulimit -f` is an ordinary error, and the partial file is removed.
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
-    // `nohup` and shells without a terminal have some of them ignored, which stays so.
+    // Signals that `nohup` or a non-interactive shell ignores stay ignored.
     let ignored = ignored_signals();
-    let ending = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-    // Without a handler the program ends at once.
-    let Ok(mut signals) = Signals::new(ending.collect::<Vec<_>>()) else { return };
+    let handled = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+    // Without handlers, signals terminate the program immediately.
+    let Ok(mut signals) = Signals::new(handled.collect::<Vec<_>>()) else { return };
     let watch = move || {
         for signal in signals.forever() {
             note_first(signal);
             if STOP.get().is_some_and(|stop| !stop.swap(true, Ordering::Relaxed)) {
                 render::print_note(
-                    "stopping when what is under way is done, in some seconds at most; once more stops at once",
+                    "stopping after the current step (a few seconds at most); interrupt again to stop now",
                 );
                 continue;
             }
             if END.get().is_some_and(|end| !end.swap(true, Ordering::Relaxed)) {
-                std::thread::sleep(LAST_WORDS);
+                std::thread::sleep(SUMMARY_TIME);
             }
             let _ended = end_temporaries();
             let _ = emulate_default_handler(signal);
@@ -88,11 +89,11 @@ pub(super) fn on_signals() {
     let _ = std::thread::Builder::new().name("signals".into()).spawn(watch);
 }
 
-/// Signals end the program.
+/// Does nothing: signals terminate the program immediately.
 #[cfg(not(unix))]
-pub(super) fn on_signals() {}
+pub(super) fn install_handlers() {}
 
-/// The signals that were ignored when the program started, a bit for each.
+/// Returns the signals that were ignored when the program started, as a bit mask.
 #[cfg(target_os = "linux")]
 fn ignored_signals() -> u64 {
     use smp_files::{DiskTree, FileTree as _};
@@ -103,22 +104,23 @@ fn ignored_signals() -> u64 {
     ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Which signals were ignored when the program started cannot be found out here: the one that `nohup` ignores
-/// is taken for one.
+/// Returns SIGHUP, which `nohup` ignores: this system does not report which signals were ignored at
+/// the start.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn ignored_signals() -> u64 {
     1 << (signal_hook::consts::SIGHUP - 1)
 }
 
-/// Ends the program as a broken pipe ends others, so that shells with `pipefail` see it.
+/// Terminates the program with SIGPIPE as other programs do, so that shells with `pipefail` detect
+/// it.
 #[cfg(unix)]
-pub(super) fn by_broken_pipe() {
+pub(super) fn exit_by_broken_pipe() {
     let _ended = end_temporaries();
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
 }
 
-/// Elsewhere the exit status alone says it.
+/// Only removes temporary files: without SIGPIPE, the exit status reports the broken pipe.
 #[cfg(not(unix))]
-pub(super) fn by_broken_pipe() {
+pub(super) fn exit_by_broken_pipe() {
     let _ended = end_temporaries();
 }
