@@ -10,7 +10,7 @@ use super::package::print;
 use super::patch::{PatchOutput, check_servers_kind, dialect_of_no_strategic, patch_type};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
-use smp_merge::merge::Rules;
+use smp_merge::merge::PatchRules;
 use smp_merge::patch::{
     CreateOptions, PatchSides, PatchType, PatchWay, ThreeWayOptions, create_verified, last_applied,
     share_namespace, ways_out, with_last_applied,
@@ -113,8 +113,8 @@ impl CreatePatchArgs {
             return Err(dialect_of_no_strategic());
         }
         let rules = match self.dialect {
-            Some(CreateDialect::Overlay) => Rules::Overlay,
-            Some(CreateDialect::Apiserver) | None => Rules::Apiserver,
+            Some(CreateDialect::Overlay) => PatchRules::Overlay,
+            Some(CreateDialect::Apiserver) | None => PatchRules::Apiserver,
         };
         let three_way = ThreeWayOptions::default().overwrite(self.overwrite);
         Ok(CreateOptions::default().rules(rules).three_way(three_way).recommended_keys(self.recommended_keys))
@@ -166,7 +166,7 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
     let Manifests { original, modified, current } = args.manifests(sources)?;
     let Warned { value: schema, mut warnings } = args.schema(&modified, sources)?;
     let known = type_of(&modified, &schema, args.schema_type.as_deref())?;
-    if args.patch_type == PatchType::Strategic && options.rules == Rules::Apiserver {
+    if args.patch_type == PatchType::Strategic && options.rules == PatchRules::Apiserver {
         check_servers_kind(&modified, &args.schema, args.schema_type.as_deref())?;
     }
     let sides = PatchSides { original: &original, modified: &modified, current: current.as_ref() };

@@ -3,7 +3,7 @@
 use super::*;
 use crate::merge::kyaml::testing::{commented, node, outcome, wanted};
 use crate::merge::options::{InferKeys, ListOrder};
-use crate::merge::{Exceptions, Rules};
+use crate::merge::{Exceptions, MergeRules};
 
 fn merged(original: &str, updated: &str, dest: &str, options: &MergeOptions) -> (String, Vec<Conflict>) {
     let read = |text: &str| (!text.is_empty()).then(|| node(text));
@@ -129,7 +129,7 @@ fn ports_keep_apart_where_nothing_may_be_lost() {
     let service = |list: &str| format!("{{apiVersion: v1, kind: Service, spec: {{ports: {list}}}}}");
     let original = service("[{port: 53}, {port: 53, protocol: UDP}]");
     let updated = service("[{port: 53, name: t}, {port: 53, protocol: UDP}]");
-    let options = MergeOptions { rules: Rules::Kustomize { exceptions: Exceptions::Listed }, ..kyaml() };
+    let options = MergeOptions { rules: MergeRules::Kustomize { exceptions: Exceptions::Listed }, ..kyaml() };
     let (original, updated, dest) = (node(&original), node(&updated), node(&original));
     let got = merge3(Some(&original), Some(&updated), Some(dest), &Schema::embedded(), &options);
     assert_eq!(outcome(got), service("[{port: 53, name: t}, {port: 53, protocol: UDP}]"));
