@@ -230,7 +230,7 @@ impl<'p> PackageMerge3<'p> {
                     Fate::Becomes(NewValue::Other { node, .. }) => node,
                     _ => dest.node,
                 };
-                let node = with_originals(merged.clone(), &decision.fields, original);
+                let node = with_originals(merged.clone(), &decision.fields);
                 Fate::Becomes(NewValue::of(dest, node, self.schema))
             }
             _ => return decision.clone(),

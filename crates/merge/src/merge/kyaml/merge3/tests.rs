@@ -155,8 +155,8 @@ fn conflicts_are_told_and_settled() {
     assert_eq!(got, "{a: 2, b: {c: 2}, l: [2], d: 1}");
     let paths: Vec<_> = conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
     assert_eq!(paths, ["a", "l", "n", "d"], "b.c became the same on both sides");
-    assert!(conflicts[0].original.is_some_and(|span| !span.is_none()));
-    assert_eq!((conflicts[2].updated, conflicts[3].original), (None, None));
+    assert!(conflicts[0].original.as_ref().is_some_and(|value| !value.span().is_none()));
+    assert_eq!((&conflicts[2].updated, &conflicts[3].original), (&None, &None));
 
     let options = MergeOptions { conflicts: ConflictPolicy::Dest, ..kyaml() };
     let (got, conflicts) = merged(original, updated, dest, &options);
