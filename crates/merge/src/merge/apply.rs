@@ -18,7 +18,7 @@ use smp_text::yaml::Node;
 /// when the patch only takes all fields away.
 ///
 /// ```
-/// use strategic_merge_patch::merge::{Rules, apply};
+/// use strategic_merge_patch::merge::{PatchRules, apply};
 /// use strategic_merge_patch::schema::{Gvk, Schema};
 /// use smp_text::source::SourceMap;
 /// use smp_text::yaml::{ParseOptions, parse_one};
