@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use smp_merge::merge::{Exceptions, MergeOptions, Rules, apply, merge2};
+use smp_merge::merge::{Exceptions, MergeOptions, PatchRules, apply, merge2};
 use smp_merge::patch::create;
 use smp_merge::schema::{Gvk, Schema};
 use smp_overlay::package::{
@@ -38,7 +38,8 @@ fn lists(length: usize) {
     let object = pod(names("a"));
     let (one, all) = (pod([(format!("c{}", length / 2), "b".to_string())]), pod(names("b")));
     for (name, patch) in [("one", &one), ("all", &all)] {
-        for (name_of_rules, rules) in [("apiserver", Rules::Apiserver), ("overlay", Rules::Overlay)] {
+        for (name_of_rules, rules) in [("apiserver", PatchRules::Apiserver), ("overlay", PatchRules::Overlay)]
+        {
             measure(&format!("{name_of_rules}: patch {name} of {length} entries"), || {
                 let dest = object.clone();
                 let start = Instant::now();
@@ -56,7 +57,7 @@ fn lists(length: usize) {
     }
     measure(&format!("apiserver: create a patch of all of {length} entries"), || {
         let start = Instant::now();
-        create(&object, &all, kind, Rules::Apiserver).expect("made");
+        create(&object, &all, kind, PatchRules::Apiserver).expect("made");
         start.elapsed()
     });
 }

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use smp_merge::merge::Rules;
+use smp_merge::merge::PatchRules;
 use smp_merge::patch::json::{PatchType, PatchingOptions, apply, apply_with};
 use smp_merge::schema::Schema;
 
@@ -33,7 +33,7 @@ fn main() {
     row("json::apply, strategic", objects, &pod, |object| {
         apply(object, &patch, PatchType::Strategic, &schema).expect("applies");
     });
-    let overlay = PatchingOptions::default().rules(Rules::Overlay);
+    let overlay = PatchingOptions::default().rules(PatchRules::Overlay);
     row("json::apply_with, overlay", objects, &pod, |object| {
         apply_with(object, &patch, PatchType::Strategic, &schema, &overlay).expect("applies");
     });

@@ -109,10 +109,10 @@
 //! ## Merge a custom resource by its CRD
 //!
 //! The API server rejects strategic merge patches for custom resources, although CRDs define how lists merge.
-//! [`Rules::Overlay`](merge::Rules::Overlay) merges lists by the list type and list map keys of the CRD.
+//! [`PatchRules::Overlay`](merge::PatchRules::Overlay) merges lists by the list type and list map keys of the CRD.
 //!
 //! ```
-//! use kubectl_smp::merge::Rules;
+//! use kubectl_smp::merge::PatchRules;
 //! use kubectl_smp::patch::json::{PatchType, PatchingOptions, apply_with};
 //! use kubectl_smp::schema::Schema;
 //! use serde_json::json;
@@ -138,7 +138,7 @@
 //!     {"port": 53, "protocol": "UDP", "name": "dns"}, {"port": 53, "name": "dns-tcp"},
 //! ]});
 //! let patch = json!({"ports": [{"port": 53, "protocol": "TCP", "name": "renamed"}]});
-//! let options = PatchingOptions::default().rules(Rules::Overlay);
+//! let options = PatchingOptions::default().rules(PatchRules::Overlay);
 //! apply_with(&mut gadget, &patch, PatchType::Strategic, &schema, &options)?;
 //! assert_eq!(gadget["ports"][0]["name"], "dns");
 //! assert_eq!(gadget["ports"][1]["name"], "renamed");
@@ -398,8 +398,8 @@ pub mod schema {
 /// See [Upgrade a customized package](crate#upgrade-a-customized-package).
 pub mod merge {
     pub use smp_merge::merge::{
-        Conflict, ConflictPolicy, ConflictSide, Exceptions, InferKeys, ListOrder, MergeOptions, Merged,
-        NullPolicy, Rules, apply, json, merge2, merge3,
+        Conflict, ConflictPolicy, ConflictSide, Exceptions, InferKeys, ListOrder, MergeOptions, MergeRules,
+        Merged, NullPolicy, PatchRules, Rules, apply, json, merge2, merge3,
     };
 }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use arbitrary::{Result, Unstructured};
 use kubectl_smp_fuzz::{add_directives, add_keys, has_directive, value};
 use libfuzzer_sys::fuzz_target;
-use smp_merge::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, Rules, apply, merge2};
+use smp_merge::merge::{Exceptions, InferKeys, ListOrder, MergeOptions, PatchRules, apply, merge2};
 use smp_merge::patch::{
     ThreeWayOptions, apply_json_merge, create, create_json_merge, create_json_patch, create_three_way,
     parse_json_patch,
@@ -36,11 +36,11 @@ fn run(from: &mut Unstructured<'_>) -> Result<()> {
     let mut patch = plain.clone();
     add_directives(from, &mut patch)?;
 
-    for rules in [Rules::Apiserver, Rules::Overlay] {
+    for rules in [PatchRules::Apiserver, PatchRules::Overlay] {
         let merged = apply(original.clone(), &patch, kind, &SCHEMA, rules);
         let merged = merged.ok().and_then(|merged| merged.node);
         let is_clean = merged.as_ref().is_none_or(|merged| !has_directive(merged));
-        assert!(rules == Rules::Apiserver || is_clean, "{merged:?}");
+        assert!(rules == PatchRules::Apiserver || is_clean, "{merged:?}");
     }
     for options in [
         MergeOptions::kustomize(Exceptions::None),
@@ -49,7 +49,7 @@ fn run(from: &mut Unstructured<'_>) -> Result<()> {
     ] {
         let _ = merge2(Some(original.clone()), &patch, &SCHEMA, &options);
     }
-    for rules in [Rules::Apiserver, Rules::Overlay] {
+    for rules in [PatchRules::Apiserver, PatchRules::Overlay] {
         let _ = create(&original, &modified, kind, rules);
     }
     let _ = create_three_way(&original, &modified, &current, kind, &ThreeWayOptions::default());

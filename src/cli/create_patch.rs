@@ -11,7 +11,7 @@ use super::package::print;
 use super::patch::{PatchOutput, check_strategic_kind, dialect_requires_strategic, patch_type};
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
-use smp_merge::merge::Rules;
+use smp_merge::merge::PatchRules;
 use smp_merge::patch::{
     CreateOptions, PatchSides, PatchType, PatchWay, ThreeWayOptions, create_verified, last_applied,
     share_namespace, ways_out, with_last_applied,
@@ -121,8 +121,8 @@ impl CreatePatchArgs {
             return Err(dialect_requires_strategic());
         }
         let rules = match self.dialect {
-            Some(CreateDialect::Overlay) => Rules::Overlay,
-            Some(CreateDialect::Apiserver) | None => Rules::Apiserver,
+            Some(CreateDialect::Overlay) => PatchRules::Overlay,
+            Some(CreateDialect::Apiserver) | None => PatchRules::Apiserver,
         };
         let three_way = ThreeWayOptions::default().overwrite(self.overwrite);
         Ok(CreateOptions::default().rules(rules).three_way(three_way).recommended_keys(self.recommended_keys))
@@ -175,7 +175,7 @@ pub(super) fn run(args: &CreatePatchArgs, sources: &SourceMap) -> Outcome {
     let Manifests { original, modified, current } = args.manifests(sources)?;
     let Warned { value: schema, mut warnings } = args.schema(&modified, sources)?;
     let known = resolve_type(&modified, &schema, args.schema_type.as_deref())?;
-    if args.patch_type == PatchType::Strategic && options.rules == Rules::Apiserver {
+    if args.patch_type == PatchType::Strategic && options.rules == PatchRules::Apiserver {
         check_strategic_kind(&modified, &args.schema, args.schema_type.as_deref())?;
     }
     let sides = PatchSides { original: &original, modified: &modified, current: current.as_ref() };

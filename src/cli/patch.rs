@@ -12,7 +12,7 @@ use super::package::{print, resolve_and_report_schema};
 use super::report::print_changes;
 use super::target::SchemaArgs;
 use super::{Failure, Outcome, render};
-use smp_merge::merge::{Exceptions, Rules};
+use smp_merge::merge::{Exceptions, MergeRules, PatchRules, Rules};
 use smp_merge::patch::{PatchType, check_built_in};
 use smp_overlay::package::{
     ChangeKind, ChangedPackage, CustomKinds, Package, PackagePatchOptions, Patches, patch_package,
@@ -108,9 +108,9 @@ enum PatchDialect {
 impl PatchDialect {
     fn rules(self) -> Rules {
         match self {
-            Self::Apiserver => Rules::Apiserver,
-            Self::Overlay => Rules::Overlay,
-            Self::Kustomize => Rules::Kustomize { exceptions: Exceptions::None },
+            Self::Apiserver => PatchRules::Apiserver.into(),
+            Self::Overlay => PatchRules::Overlay.into(),
+            Self::Kustomize => MergeRules::Kustomize { exceptions: Exceptions::None }.into(),
         }
     }
 }
@@ -200,7 +200,7 @@ impl PatchArgs {
     }
 
     fn options(&self) -> Result<PackagePatchOptions> {
-        let rules = self.dialect.map_or(Rules::Apiserver, PatchDialect::rules);
+        let rules = self.dialect.map_or(PatchRules::Apiserver.into(), PatchDialect::rules);
         let mut options = PackagePatchOptions { rules, ..PackagePatchOptions::default() };
         options.selection.kind.clone_from(&self.kind);
         options.selection.name.clone_from(&self.name);

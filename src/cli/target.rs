@@ -10,7 +10,7 @@ use super::cache::CacheArgs;
 use super::format::{Choices, one_of};
 use super::kustomize::KustomizeArgs;
 use smp_files::{DiskTree, FileTree};
-use smp_merge::merge::{Exceptions, Rules};
+use smp_merge::merge::{Exceptions, MergeRules};
 use smp_merge::schema::{TypeGraph, read_schema};
 use smp_overlay::overlay::{
     BuildOptions, BuildRules, Builder, ChainUse, Histories, LockUse, Reorder, Targets,
@@ -258,7 +258,7 @@ impl DialectArg {
             Self::Auto | Self::Overlay => BuildRules::default(),
             Self::Kustomize => BuildRules {
                 kustomizations: Exceptions::None,
-                directories: Rules::Kustomize { exceptions: Exceptions::None },
+                directories: MergeRules::Kustomize { exceptions: Exceptions::None }.into(),
             },
         }
     }

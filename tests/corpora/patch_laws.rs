@@ -15,7 +15,7 @@ use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
 use kubectl_smp_testing::seeds;
 use rayon::prelude::*;
 use smp_merge::merge::association::{Association, ListPolicy};
-use smp_merge::merge::{Rules, apply};
+use smp_merge::merge::{PatchRules, apply};
 use smp_merge::patch::{ThreeWayOptions, create, create_three_way};
 use smp_merge::schema::{Cursor, Schema};
 use smp_text::yaml::{Map, Node, Value, to_json};
@@ -65,7 +65,7 @@ fn json(node: &Node) -> String {
     to_json(node).expect("finite")
 }
 
-fn patched(dest: &Node, patch: &Node, cursor: Cursor<'_>, rules: Rules) -> Result<Node, String> {
+fn patched(dest: &Node, patch: &Node, cursor: Cursor<'_>, rules: PatchRules) -> Result<Node, String> {
     let merged = apply(dest.clone(), patch, cursor, &Schema::none(), rules);
     let merged = ok(&format!("apply {}", json(patch)), merged)?;
     Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
@@ -112,7 +112,7 @@ fn two(generator: &mut Generator<'_>) -> (Node, Node) {
 }
 
 /// The patch from one object to the other gets there, once and twice.
-fn arrives(a: &Node, b: &Node, cursor: Cursor<'_>, rules: Rules) -> Verdict {
+fn arrives(a: &Node, b: &Node, cursor: Cursor<'_>, rules: PatchRules) -> Verdict {
     let patch = ok("create", create(a, b, cursor, rules))?;
     let once = patched(a, &patch, cursor, rules)?;
     same("once", &once, b, &[a, &patch])?;
@@ -130,7 +130,7 @@ fn patches_of_the_server_get_there() {
         let cursor = generator.root;
         sort_merged_scalars(&mut a, cursor);
         sort_merged_scalars(&mut b, cursor);
-        arrives(&a, &b, cursor, Rules::Apiserver)
+        arrives(&a, &b, cursor, PatchRules::Apiserver)
     });
 }
 
@@ -138,10 +138,10 @@ fn patches_of_the_server_get_there() {
 fn patches_of_overlays_get_there() {
     check(right(Distinct::AllKeys), |generator, _| {
         let (a, b) = two(generator);
-        arrives(&a, &b, generator.root, Rules::Overlay)?;
+        arrives(&a, &b, generator.root, PatchRules::Overlay)?;
         // As a patch, an object changes what it says and, a second time, nothing more.
-        let once = patched(&a, &b, generator.root, Rules::Overlay)?;
-        let twice = patched(&once, &b, generator.root, Rules::Overlay)?;
+        let once = patched(&a, &b, generator.root, PatchRules::Overlay)?;
+        let twice = patched(&once, &b, generator.root, PatchRules::Overlay)?;
         same("an object twice", &twice, &once, &[&a, &b])
     });
 }
@@ -161,15 +161,15 @@ fn three_way_patches_do_what_the_owner_wants_and_nothing_more() {
             ok("create", create_three_way(original, modified, current, cursor, &options))
         };
         let nothing = create(&modified, &modified, &modified)?;
-        let merged = patched(&modified, &nothing, cursor, Rules::Apiserver)?;
+        let merged = patched(&modified, &nothing, cursor, PatchRules::Apiserver)?;
         same("nothing changed", &merged, &modified, &[&modified, &nothing])?;
         let patch = create(&original, &modified, &original)?;
-        let merged = patched(&original, &patch, cursor, Rules::Apiserver)?;
+        let merged = patched(&original, &patch, cursor, PatchRules::Apiserver)?;
         same("nobody else changed it", &merged, &modified, &[&original, &patch])?;
         let patch = create(&original, &modified, &current)?;
-        let merged = decoded(&patched(&current, &patch, cursor, Rules::Apiserver)?);
+        let merged = decoded(&patched(&current, &patch, cursor, PatchRules::Apiserver)?);
         let again = create(&modified, &modified, &merged)?;
-        let twice = patched(&merged, &again, cursor, Rules::Apiserver)?;
+        let twice = patched(&merged, &again, cursor, PatchRules::Apiserver)?;
         same("applied again", &decoded(&twice), &merged, &[&original, &modified, &current, &patch, &again])
     });
 }
@@ -230,13 +230,13 @@ fn patches_that_overwrite_nothing_leave_what_others_set() {
             return Ok(());
         };
         made.fetch_add(1, Ordering::Relaxed);
-        let result = patched(&current, &patch, cursor, Rules::Apiserver)?;
-        let mut others = ok("create", create(&original, &current, cursor, Rules::Apiserver))?;
+        let result = patched(&current, &patch, cursor, PatchRules::Apiserver)?;
+        let mut others = ok("create", create(&original, &current, cursor, PatchRules::Apiserver))?;
         // What others took away the owner's manifest may still have, and brings back, as kubectl's patch does; and
         // of fields that take turns the owner's stay, if he changed any. apimachinery compares lists of maps that do
         // not merge field by field, and sees no conflict in fields that only one side has.
         only_set(&mut others, cursor);
-        let again = patched(&result, &others, cursor, Rules::Apiserver)?;
+        let again = patched(&result, &others, cursor, PatchRules::Apiserver)?;
         let mut sides = [&again, &result].map(decoded);
         for side in &mut sides {
             sort_merged_scalars(side, cursor);

@@ -12,7 +12,7 @@ mod named_keys;
 
 use std::path::Path;
 
-use smp_merge::merge::{Rules, apply};
+use smp_merge::merge::{PatchRules, Rules, apply};
 use smp_merge::patch::create;
 use smp_merge::schema::{Schema, TypeGraph, read_schema};
 use smp_text::source::SourceMap;
@@ -107,10 +107,11 @@ fn read(schema: &str) -> Result<TypeGraph, String> {
 }
 
 /// Rules of both that know several keys.
-const BOTH: [Rules; 2] = [Rules::Apiserver, Rules::Overlay];
+const BOTH: [PatchRules; 2] = [PatchRules::Apiserver, PatchRules::Overlay];
 
 /// What a patch makes of an object, or why it is refused. Nothing that the proposals show is warned of.
-fn patched(live: &str, patch: &str, rules: Rules) -> Result<Node, String> {
+fn patched(live: &str, patch: &str, rules: impl Into<Rules>) -> Result<Node, String> {
+    let rules = rules.into();
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
     let merged = apply(node(live), &node(patch), kind, &Schema::none(), rules);
@@ -127,10 +128,10 @@ fn patched(live: &str, patch: &str, rules: Rules) -> Result<Node, String> {
 }
 
 /// Live, patch, and what comes out, or with `!` what is said of it.
-fn check(rules: &[Rules], table: &[(&str, &str, &str)]) {
+fn check(rules: &[impl Into<Rules> + Copy], table: &[(&str, &str, &str)]) {
     for (live, patch, want) in table {
-        for rules in rules {
-            match (patched(live, patch, *rules), want.strip_prefix('!')) {
+        for rules in rules.iter().map(|rules| (*rules).into()) {
+            match (patched(live, patch, rules), want.strip_prefix('!')) {
                 (Ok(got), None) => assert_eq!(
                     got,
                     node(want),
@@ -151,7 +152,7 @@ fn check(rules: &[Rules], table: &[(&str, &str, &str)]) {
     }
 }
 
-fn created(original: &str, modified: &str, rules: Rules) -> Node {
+fn created(original: &str, modified: &str, rules: PatchRules) -> Node {
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
     create(&node(original), &node(modified), kind, rules).expect("a patch")

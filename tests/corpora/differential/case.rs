@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde_json::{Value as Json, json};
-use smp_merge::merge::{InferKeys, ListOrder, MergeOptions, Rules, apply, merge2, merge3};
+use smp_merge::merge::{InferKeys, ListOrder, MergeOptions, PatchRules, apply, merge2, merge3};
 use smp_merge::patch::{ThreeWayOptions, create, create_three_way};
 use smp_merge::schema::{Cursor, Gvk, Schema};
 use smp_text::diagnostic::Result;
@@ -116,12 +116,12 @@ impl Case {
         match self.operation {
             Operation::Apply => {
                 let kind = self.cursor(schemas);
-                let merged = apply(first, &second, kind, &schemas.kubernetes, Rules::Apiserver)?;
+                let merged = apply(first, &second, kind, &schemas.kubernetes, PatchRules::Apiserver)?;
                 // There nothing is left but an empty object.
                 Ok(merged.node.map_or_else(|| json!({}), |node| node.to_json_value()))
             }
             Operation::TwoWay => {
-                let patch = create(&first, &second, self.cursor(schemas), Rules::Apiserver)?;
+                let patch = create(&first, &second, self.cursor(schemas), PatchRules::Apiserver)?;
                 Ok(patch.to_json_value())
             }
             Operation::ThreeWay => {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
-use smp_merge::merge::Rules;
+use smp_merge::merge::PatchRules;
 use smp_merge::patch::create;
 use smp_merge::schema::Cursor;
 use smp_text::yaml::{Meta, Node, Style, Tag, Value, to_json};
@@ -123,7 +123,7 @@ fn sort_scalars(node: &mut Node) {
 /// A live object and a patch for it: one that a program made, or one that a person wrote.
 fn patch_of(original: Node, modified: Node, generator: &mut Generator<'_>) -> (Node, Node) {
     if generator.dice.one_in(3)
-        && let Ok(patch) = create(&original, &modified, generator.root, Rules::Apiserver)
+        && let Ok(patch) = create(&original, &modified, generator.root, PatchRules::Apiserver)
     {
         let live = if generator.dice.one_in(2) { original } else { generator.changed(&original) };
         return (live, patch);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use kubectl_smp_testing::needs::needed;
-use smp_merge::merge::Rules;
+use smp_merge::merge::PatchRules;
 use smp_merge::patch::{ApplyOptions, CreateOptions, PatchSides, PatchType, apply, create_verified};
 use smp_merge::schema::{Cursor, Gvk, Schema};
 use smp_overlay::package::Package;
@@ -119,12 +119,12 @@ impl Triple {
         let cursor = schema.kind(&Gvk::from_manifest(version, kind));
         let options = CreateOptions::default();
         for way in [
-            (PatchType::Strategic, Rules::Apiserver),
-            (PatchType::Strategic, Rules::Overlay),
-            (PatchType::Merge, Rules::Overlay),
-            (PatchType::Json, Rules::Overlay),
+            (PatchType::Strategic, PatchRules::Apiserver),
+            (PatchType::Strategic, PatchRules::Overlay),
+            (PatchType::Merge, PatchRules::Overlay),
+            (PatchType::Json, PatchRules::Overlay),
         ] {
-            let is_servers = way.1 == Rules::Apiserver;
+            let is_servers = way.1 == PatchRules::Apiserver;
             if is_servers && !self.is_built_in() {
                 continue;
             }
@@ -157,7 +157,12 @@ impl Triple {
     }
 }
 
-fn patched((patch_type, rules): (PatchType, Rules), input: &Node, patch: &Node, cursor: Cursor<'_>) -> Node {
+fn patched(
+    (patch_type, rules): (PatchType, PatchRules),
+    input: &Node,
+    patch: &Node,
+    cursor: Cursor<'_>,
+) -> Node {
     let options = ApplyOptions::default().rules(rules).kind(cursor);
     let merged = apply(input.clone(), patch, patch_type, &options).expect("a patch that was tried");
     merged.node.expect("not deleted")

@@ -140,7 +140,9 @@ impl<'m> Check<'m> {
 
     fn is_listed(&self, [_, updated, dest]: Versions<'_>) -> bool {
         let spans = [updated, dest].map(|node| node.map(Node::span));
-        self.conflicts.iter().any(|conflict| [conflict.updated, conflict.dest] == spans)
+        self.conflicts.iter().any(|conflict| {
+            [&conflict.updated, &conflict.dest].map(|value| value.as_ref().map(Node::span)) == spans
+        })
     }
 
     fn listed(&self, versions: Versions<'_>) -> Verdict {

@@ -7,7 +7,7 @@ use kubectl_smp_testing::generate::{Dice, Distinct, Generator, Options};
 use smp_merge::merge::association::{Association, ListPolicy, is_atomic};
 use smp_merge::merge::directive::is_directive;
 use smp_merge::merge::{
-    Exceptions, InferKeys, ListOrder, MergeOptions, Merged, Rules, align, merge2, merge3,
+    Exceptions, InferKeys, ListOrder, MergeOptions, Merged, PatchRules, align, merge2, merge3,
 };
 use smp_merge::patch::{
     ApplyOptions, CreateOptions, PatchSides, PatchType, ThreeWayOptions, apply as apply_patch,
@@ -20,14 +20,14 @@ use smp_text::yaml::{Map, Node, ParseOptions, Value, parse_one, write_documents_
 use super::{Verdict, check, decoded, json, ok, patched, right, same, sort_lists, sort_merged_scalars, two};
 
 /// A type of patch, and by whose rules.
-type Way = (PatchType, Rules);
+type Way = (PatchType, PatchRules);
 
-const SERVERS: Way = (PatchType::Strategic, Rules::Apiserver);
+const SERVERS: Way = (PatchType::Strategic, PatchRules::Apiserver);
 
 const OTHERS: [Way; 3] = [
-    (PatchType::Strategic, Rules::Overlay),
-    (PatchType::Merge, Rules::Overlay),
-    (PatchType::Json, Rules::Overlay),
+    (PatchType::Strategic, PatchRules::Overlay),
+    (PatchType::Merge, PatchRules::Overlay),
+    (PatchType::Json, PatchRules::Overlay),
 ];
 
 /// What a patch of any type makes of an object.
@@ -274,7 +274,7 @@ fn created_patches_arrive_or_are_refused() {
                 Err(error) => return Err(format!("{way:?}: {error}")),
             };
             let mut sides = [patched_by(way, &a, &created.value, cursor)?, b.clone()];
-            if rules == Rules::Apiserver {
+            if rules == PatchRules::Apiserver {
                 for side in &mut sides {
                     sort_merged_scalars(side, cursor);
                     drop_doubles(side, cursor);
@@ -385,7 +385,7 @@ fn results_have_no_directives_and_their_values_come_from_the_inputs() {
         let updated = written(&sources, &b)?;
         generator.direct(&mut b);
         let (a, b) = (written(&sources, &a)?, written(&sources, &b)?);
-        for rules in [Rules::Apiserver, Rules::Overlay] {
+        for rules in [PatchRules::Apiserver, PatchRules::Overlay] {
             // Wrong patches are refused.
             let Ok(result) = patched(&a, &b, generator.root, rules) else { continue };
             no_directive(&result).map_err(|error| shown(&error, rules, &[&a, &b]))?;

@@ -1,6 +1,6 @@
 //! Patches that are created name the keys of entries.
 
-use smp_merge::merge::{Rules, apply};
+use smp_merge::merge::{PatchRules, apply};
 use smp_merge::patch::json::PatchType;
 use smp_merge::patch::{CreateOptions, PatchSides, create_verified};
 use smp_merge::schema::Schema;
@@ -43,7 +43,8 @@ fn created_patches_name_entries_by_the_keys_they_had() {
             let (original, modified, live) = (node(original), node(modified), node(live));
             let sides = PatchSides { original: &original, modified: &modified, current: Some(&live) };
             let mut options = CreateOptions::default().rules(rules);
-            options.three_way = options.three_way.overwrite(rules == Rules::Apiserver).same_identity(false);
+            options.three_way =
+                options.three_way.overwrite(rules == PatchRules::Apiserver).same_identity(false);
             let patch = create_verified(&sides, PatchType::Strategic, kind, &options).expect("a patch").value;
             let got = apply(live.clone(), &patch, kind, &Schema::none(), rules).expect("merged").node;
             assert_eq!(got, Some(node(want)), "{rules:?}");
@@ -56,7 +57,7 @@ fn created_patches_replace_entries_that_their_former_keys_do_not_identify() {
     let patch = created(
         "recommended: [{foo: a, bar: x}, {foo: a, bar: y}]",
         "recommended: [{foo: a}, {foo: a, bar: y}]",
-        Rules::Overlay,
+        PatchRules::Overlay,
     );
     assert_eq!(
         patch.get("recommended"),
@@ -99,7 +100,7 @@ fn a_changed_key_is_a_deletion_and_a_new_entry() {
             (live, "two: [{$patchMergeKey: [foo], foo: a, bar: y}]", "two: [{foo: a, bar: y, other: val}]"),
         ],
     );
-    let patch = created("two: [{foo: a, bar: x}]", "two: [{foo: a, bar: y}]", Rules::Overlay);
+    let patch = created("two: [{foo: a, bar: x}]", "two: [{foo: a, bar: y}]", PatchRules::Overlay);
     assert_eq!(patch, node(&format!("two: [{new}, {old}]")));
 }
 
@@ -126,7 +127,7 @@ fn new_patches_are_old_ones_and_the_directive() {
     let versions = [("{L: [{foo: a, bar: x}, {foo: b}]}", "{L: [{foo: a, bar: x, other: 1}, {foo: c}]}")];
     for (original, modified) in versions {
         let of = |list: &str| {
-            created(&original.replace('L', list), &modified.replace('L', list), Rules::Apiserver)
+            created(&original.replace('L', list), &modified.replace('L', list), PatchRules::Apiserver)
         };
         let (old, new) = (of("plain"), of("two"));
         let entries = |patch: &Node, list: &str| {
@@ -149,7 +150,7 @@ fn new_patches_are_old_ones_and_the_directive() {
         let graph = read(SCHEMA).expect("readable");
         let kind = graph.named("Thing").expect("defined");
         let live = node(&original.replace('L', "plain"));
-        let got = apply(live, &stripped, kind, &Schema::none(), Rules::Overlay).expect("merged").node;
+        let got = apply(live, &stripped, kind, &Schema::none(), PatchRules::Overlay).expect("merged").node;
         assert_eq!(got, Some(node(&modified.replace('L', "plain"))));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use smp_merge::merge::{Rules, apply};
+use smp_merge::merge::{PatchRules, apply};
 use smp_merge::patch::json::PatchType;
 use smp_merge::patch::{CreateOptions, PatchSides, create_verified};
 use smp_merge::schema::{Gvk, Schema, TypeGraph, split_keys};
@@ -27,7 +27,7 @@ fn ports_are_identified_by_port_and_protocol() {
     let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
     let live = node("spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP}]}");
     let patch = node("spec: {ports: [{port: 53, protocol: UDP, name: dns}]}");
-    let merged = apply(live, &patch, service, &schema, Rules::Overlay).expect("merged");
+    let merged = apply(live, &patch, service, &schema, PatchRules::Overlay).expect("merged");
     assert_eq!(
         merged.node,
         Some(node("spec: {ports: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, name: dns}]}"))
@@ -51,7 +51,7 @@ fn created_patches_name_the_keys_of_ports_where_asked() {
         created(CreateOptions::default().recommended_keys(true)).expect("a patch"),
         Some(want.clone())
     );
-    assert_eq!(created(CreateOptions::default().rules(Rules::Overlay)).expect("a patch"), Some(want));
+    assert_eq!(created(CreateOptions::default().rules(PatchRules::Overlay)).expect("a patch"), Some(want));
     let default = created(CreateOptions::default());
     assert!(default.is_err(), "the default key matches the first one: {default:?}");
 }
@@ -59,7 +59,7 @@ fn created_patches_name_the_keys_of_ports_where_asked() {
 /// "x-kubernetes-list-type: 'atomic' - Replace the entire array".
 #[test]
 fn an_atomic_list_is_replaced() {
-    check(&[Rules::Overlay], &[("atomic: [{foo: a}]", "atomic: [{foo: b}]", "atomic: [{foo: b}]")]);
+    check(&[PatchRules::Overlay], &[("atomic: [{foo: a}]", "atomic: [{foo: b}]", "atomic: [{foo: b}]")]);
     let schema = Schema::embedded();
     let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
     for rules in BOTH {
@@ -75,7 +75,7 @@ fn an_atomic_list_is_replaced() {
 #[test]
 fn a_set_is_the_union_and_has_no_doubles() {
     check(
-        &[Rules::Overlay],
+        &[PatchRules::Overlay],
         &[
             ("set: [b, a]", "set: [c, a]", "set: [b, a, c]"),
             ("set: [b, a, b]", "set: [c]", "set: [b, a, c]"),
@@ -91,7 +91,7 @@ fn a_set_is_the_union_and_has_no_doubles() {
 #[test]
 fn a_list_of_type_map_merges_by_its_keys() {
     check(
-        &[Rules::Overlay],
+        &[PatchRules::Overlay],
         &[(
             "map: [{foo: b, other: 1}, {foo: a, other: {x: 1}}]",
             "map: [{foo: c}, {foo: a, other: {y: 2}}]",
@@ -105,7 +105,7 @@ fn a_list_of_type_map_merges_by_its_keys() {
 #[test]
 fn patch_strategies_replace_merge_and_retain() {
     check(
-        &[Rules::Overlay],
+        &[PatchRules::Overlay],
         &[
             ("replaced: {foo: a, bar: b}", "replaced: {foo: c}", "replaced: {foo: c}"),
             (
@@ -122,7 +122,7 @@ fn patch_strategies_replace_merge_and_retain() {
         ],
     );
     check(
-        &[Rules::Apiserver],
+        &[PatchRules::Apiserver],
         &[
             ("replaced: {foo: a, bar: b}", "replaced: {foo: c}", "replaced: {foo: c}"),
             // There the patch says what is retained, as kubectl's patches do.
@@ -161,7 +161,7 @@ spec: {group: a.b, names: {kind: A}, versions: [{name: v1, schema: {openAPIV3Sch
     let graph = read(crd).expect("readable");
     let kind = graph.kind(&Gvk::from_manifest("a.b/v1", "A")).expect("defined");
     let (live, patch) = (node("l: [{id: a, x: 1}, {id: b}]"), node("l: [{id: b, x: 2}]"));
-    let merged = apply(live, &patch, kind, &Schema::none(), Rules::Overlay).expect("merged");
+    let merged = apply(live, &patch, kind, &Schema::none(), PatchRules::Overlay).expect("merged");
     assert_eq!(merged.node, Some(node("l: [{id: a, x: 1}, {id: b, x: 2}]")));
 }
 
@@ -256,10 +256,10 @@ fn maps_are_granular_or_atomic() {
     let of =
         |rules| apply(live.clone(), &patch, service, &schema, rules).expect("merged").node.expect("there");
     let want = node("metadata: {labels: {a: '1', b: '2'}}\nspec: {selector: {b: '2'}}");
-    assert_eq!(of(Rules::Overlay), want, "a selector is one value");
+    assert_eq!(of(PatchRules::Overlay), want, "a selector is one value");
     // The server's strategic merge patches know nothing of it.
     let want = node("metadata: {labels: {a: '1', b: '2'}}\nspec: {selector: {a: '1', b: '2'}}");
-    assert_eq!(of(Rules::Apiserver), want);
+    assert_eq!(of(PatchRules::Apiserver), want);
 }
 
 /// "Merge volumes by name, but with `retainKeys` strategy" — "Removes keys not mentioned in patch (for specific
@@ -271,9 +271,9 @@ fn volumes_merge_by_name_and_keep_the_keys_of_the_patch() {
     let live = node("spec: {volumes: [{name: a, emptyDir: {}}, {name: b, emptyDir: {}}]}");
     let want = node("spec: {volumes: [{name: a, configMap: {name: m}}, {name: b, emptyDir: {}}]}");
     let table = [
-        (Rules::Overlay, "spec: {volumes: [{name: a, configMap: {name: m}}]}"),
+        (PatchRules::Overlay, "spec: {volumes: [{name: a, configMap: {name: m}}]}"),
         (
-            Rules::Apiserver,
+            PatchRules::Apiserver,
             "spec: {volumes: [{name: a, $retainKeys: [name, configMap], configMap: {name: m}}]}",
         ),
     ];
@@ -287,7 +287,7 @@ fn volumes_merge_by_name_and_keep_the_keys_of_the_patch() {
 #[test]
 fn lists_without_a_word_are_replaced() {
     check(
-        &[Rules::Overlay],
+        &[PatchRules::Overlay],
         &[
             ("silent: [{foo: a}]", "silent: [{foo: b}]", "silent: [{foo: b}]"),
             ("nested: {set: [a]}", "nested: {set: [b, a, b]}", "nested: {set: [a, b]}"),

@@ -1,6 +1,6 @@
 //! Merge keys of one and of several fields.
 
-use smp_merge::merge::{Exceptions, Rules};
+use smp_merge::merge::{Exceptions, MergeRules, PatchRules, Rules};
 use smp_merge::patch::create;
 
 use super::{BOTH, SCHEMA, check, node, read};
@@ -50,7 +50,7 @@ fn a_merge_key_with_commas_has_several_fields() {
 #[test]
 fn a_merge_key_of_one_field_is_as_before() {
     let live = "plain: [{foo: null, other: 1}, {foo: a}]";
-    check(&[Rules::Apiserver], &[(live, "plain: [{$patch: delete, foo: null}]", "plain: [{foo: a}]")]);
+    check(&[PatchRules::Apiserver], &[(live, "plain: [{$patch: delete, foo: null}]", "plain: [{foo: a}]")]);
 }
 
 /// "Patches for fields that have multiple fields in the merge key must include all of the fields of the merge key in
@@ -78,11 +78,11 @@ fn all_fields_of_a_merge_key_are_required() {
             ("outer: [{foo: b}]", "outer: [{foo: a, both: [{bar: x}]}]", "!lacks its merge key `foo`"),
         ],
     );
-    let kustomize = Rules::Kustomize { exceptions: Exceptions::Listed };
+    let kustomize = MergeRules::Kustomize { exceptions: Exceptions::Listed };
     // To these a map or list is as good as null, since it has no text.
-    check(&[kustomize, Rules::Kyaml], &table[..4]);
+    check(&[kustomize, MergeRules::Kyaml], &table[..4]);
     check(
-        &[kustomize, Rules::Kyaml],
+        &[kustomize, MergeRules::Kyaml],
         &[
             (live, "both: [{foo: a, bar: {}}]", "!lacks its merge key `bar`"),
             (live, "both: [{$patch: delete, foo: a, bar: null}]", "!lacks its merge key `bar`"),
@@ -94,9 +94,14 @@ fn all_fields_of_a_merge_key_are_required() {
 /// Whatever keys server-side apply identifies entries by.
 #[test]
 fn all_fields_of_a_merge_key_are_required_beside_other_map_keys() {
-    let kustomize = Rules::Kustomize { exceptions: Exceptions::Listed };
+    let kustomize = MergeRules::Kustomize { exceptions: Exceptions::Listed };
     check(
-        &[Rules::Apiserver, Rules::Overlay, kustomize, Rules::Kyaml],
+        &[
+            PatchRules::Apiserver.into(),
+            PatchRules::Overlay.into(),
+            Rules::from(kustomize),
+            MergeRules::Kyaml.into(),
+        ],
         &[
             ("typed: [{foo: a, bar: x}]", "typed: [{foo: a}]", "!lacks its merge key `bar`"),
             ("typed: [{foo: a, bar: x}]", "typed: [{foo: a, bar: null}]", "!lacks its merge key `bar`"),
@@ -111,7 +116,7 @@ fn a_patch_for_an_entry_without_its_merge_key_is_not_created() {
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
     let live = node("both: [{foo: a, bar: x}]");
-    let error = create(&live, &node("both: [{foo: a, bar: null, other: 1}]"), kind, Rules::Apiserver);
+    let error = create(&live, &node("both: [{foo: a, bar: null, other: 1}]"), kind, PatchRules::Apiserver);
     let error = error.expect_err("no key").to_string();
     insta::assert_snapshot!(error, @"both[0]: this entry lacks its merge key `bar`");
 }

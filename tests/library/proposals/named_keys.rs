@@ -1,9 +1,11 @@
 //! Merge keys that an entry of a patch names by `$patchMergeKey`.
 
-use smp_merge::merge::{Exceptions, Rules, apply};
+use smp_merge::merge::{Exceptions, MergeRules, PatchRules, Rules, apply};
 use smp_merge::schema::{Gvk, Schema};
 
 use super::{BOTH, SCHEMA, check, node, read};
+
+const KUSTOMIZE: Rules = Rules::Merge(MergeRules::Kustomize { exceptions: Exceptions::Listed });
 
 /// "the default merge key must be present in the patch, i.e. the first key in the recommended merge keys must be
 /// used." — "This directive contains a list of strings which are the merge keys used in this patch."
@@ -69,7 +71,7 @@ fn named_keys_are_checked_without_a_live_list_and_without_recommended_keys() {
     let schema = Schema::embedded();
     let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
     for keys in ["[name, bogus]", "[name, name]"] {
-        for rules in [Rules::Apiserver, Rules::Overlay, Rules::Kustomize { exceptions: Exceptions::Listed }] {
+        for rules in [PatchRules::Apiserver.into(), PatchRules::Overlay.into(), KUSTOMIZE] {
             let live = node("{apiVersion: v1, kind: Pod, spec: {containers: [{name: a}]}}");
             let patch = node(&format!("spec: {{containers: [{{$patchMergeKey: {keys}, name: a}}]}}"));
             assert!(apply(live, &patch, pod, &schema, rules).is_err(), "{rules:?} {keys}");
@@ -91,7 +93,7 @@ fn the_directive_stands_in_entries_of_lists() {
         ],
     );
     // Builds of kustomizations leave it out, and warn.
-    let (schema, kustomize) = (Schema::none(), Rules::Kustomize { exceptions: Exceptions::Listed });
+    let (schema, kustomize) = (Schema::none(), KUSTOMIZE);
     let graph = read(SCHEMA).expect("readable");
     let kind = graph.named("Thing").expect("defined");
     for (live, patch, want) in [
@@ -163,7 +165,7 @@ fn a_named_key_that_is_not_in_the_patch_must_be_absent() {
         ],
     );
     check(
-        &[Rules::Overlay],
+        &[PatchRules::Overlay],
         &[(
             "two: [{foo: a, bar: x}]",
             "two: [{$patchMergeKey: [foo, bar], foo: a, other: val}]",

@@ -122,6 +122,9 @@ struct BySchema;
 
 impl Sameness for BySchema {
     fn lists(&self, lists: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
+        if lists[0] == lists[1] {
+            return ListPairing::Whole { same: true };
+        }
         ListPairing::by_name(lists, &Association::of(list, ListPolicy::Typed))
             .unwrap_or_else(|| ListPairing::by_position(lists.map(<[Node]>::len)))
     }
@@ -165,6 +168,10 @@ impl<'n> Walk<'_, 'n> {
             let name = key.text.as_str();
             let is_there = |node: &&Node| !node.is_null() || !self.same.null_is_absent(map, map_name, name);
             let [new, old] = row.map(|entry| entry.map(|entry| &entry.value).filter(is_there));
+            // Most fields are equal scalars, which need no type.
+            if old.zip(new).is_some_and(|(old, new)| old.is_leaf() && old == new) {
+                continue;
+            }
             self.path.push(PathElement::Field(key.text.clone()));
             self.pair(old, new, map.field(name), name);
             self.path.pop();

@@ -7,7 +7,7 @@ use super::association::{Association, ListPolicy};
 use super::directive::{PATCH, is_directive};
 use super::entry_match::{KeyPattern, ListKeys};
 use super::identity::Identity;
-use super::rules::Rules;
+use super::rules::PatchRules;
 use super::trail::Trail;
 use crate::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt, ResourceName, counted};
@@ -160,7 +160,7 @@ impl Removals {
         if !matches!(association, Association::Keyed { .. }) || !patch.iter().any(deletes) {
             return;
         }
-        let keys = ListKeys::new(association, list, list.element(), Rules::Overlay);
+        let keys = ListKeys::new(association, list, list.element(), PatchRules::Overlay);
         let mut named = LiveEntries { live, keys: &keys, indexes: Vec::new() };
         let mut told = FxHashSet::default();
         for (i, entry) in patch.iter().enumerate() {

@@ -12,7 +12,7 @@ use smol_str::SmolStr;
 use super::association::{Association, Several, default_of, patch_merge_keys, recommended_keys};
 use super::directive::{Action, PATCH_MERGE_KEY, action, named_keys, names_keys};
 use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys, NullKey};
-use super::rules::Rules;
+use super::rules::{MergeRules, PatchRules, Rules};
 use super::trail::Trail;
 use crate::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic, Result, by_count};
@@ -57,13 +57,19 @@ pub(crate) struct EntryMatch {
 
 impl<'s> ListKeys<'s> {
     /// The keys of a list that merges as `association` says and whose entries are of the type `element`.
-    pub(crate) fn new(association: Association, list: Cursor<'s>, element: Cursor<'s>, rules: Rules) -> Self {
+    pub(crate) fn new(
+        association: Association,
+        list: Cursor<'s>,
+        element: Cursor<'s>,
+        rules: impl Into<Rules>,
+    ) -> Self {
+        let rules = rules.into();
         let (keys, several) = match association {
             Association::Keyed { keys, several } => (Some(keys), several),
             _ => (None, Several::Refused),
         };
         let mut must_name = patch_merge_keys(list);
-        if must_name.is_empty() && matches!(rules, Rules::Kustomize { .. }) {
+        if must_name.is_empty() && rules.is_kustomize() {
             must_name.extend(keys.iter().filter_map(|keys| keys.names().first().cloned()));
         }
         Self { rules, keys, several, must_name, may_name: recommended_keys(list), element, list }
@@ -99,7 +105,7 @@ impl<'s> ListKeys<'s> {
     pub(crate) fn entry_match(&self, entry: &Node, at: &Trail<'_>) -> Result<EntryMatch> {
         let map = entry.as_map().ok_or_else(|| self.not_a_map(entry, at))?;
         let action = action(map, at)?;
-        if action == Some(Action::Merge) && self.rules == Rules::Apiserver {
+        if action == Some(Action::Merge) && self.rules == Rules::Patch(PatchRules::Apiserver) {
             return Err(merge_in_list(entry, at));
         }
         let delete = action == Some(Action::Delete);
@@ -116,8 +122,8 @@ impl<'s> ListKeys<'s> {
     /// What is compared where entries name their keys.
     fn comparison(&self) -> KeyComparison {
         match self.rules {
-            Rules::Kustomize { .. } | Rules::Kyaml => KeyComparison::Text,
-            Rules::Overlay | Rules::Apiserver | Rules::Lossless => KeyComparison::Data,
+            Rules::Merge(MergeRules::Kustomize { .. } | MergeRules::Kyaml) => KeyComparison::Text,
+            Rules::Patch(_) | Rules::Merge(MergeRules::Lossless) => KeyComparison::Data,
         }
     }
 
@@ -142,7 +148,7 @@ impl<'s> ListKeys<'s> {
             _ if by_presence && delete => None,
             // Where no entry has it any more, the one without it is meant: the patch was applied before.
             _ if by_presence => Some(keys(&|_, _| KeyRule::Optional)),
-            Rules::Apiserver => None,
+            Rules::Patch(PatchRules::Apiserver) => None,
             _ => Some(keys(&|name, _| self.rule_of_named(name))),
         };
         let mut by = vec![(KeyPattern::Keys(exact), named.iter().map(|(_, value)| value.clone()).collect())];
@@ -257,11 +263,8 @@ impl<'s> ListKeys<'s> {
 
     /// The error for an entry that is no map.
     pub(crate) fn not_a_map(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
-        let code = match self.rules {
-            // There it is the key that is asked for.
-            Rules::Kustomize { .. } => Code::MissingMergeKey,
-            _ => Code::WrongType,
-        };
+        // kustomize looks for the key first.
+        let code = if self.rules.is_kustomize() { Code::MissingMergeKey } else { Code::WrongType };
         let message = format!("an entry of this list must be a map and is {}", entry.type_name());
         at.error(code, message).at(entry.span())
     }

@@ -2,16 +2,16 @@
 
 use super::merged::Merged;
 use super::options::MergeOptions;
-use super::rules::Rules;
+use super::rules::MergeRules;
 use super::{kyaml, lossless};
 use crate::schema::{Cursor, Schema};
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
 /// Merges the fields of `source` over those of dest: what the source has is taken, its nulls clear values,
 /// and what only dest has stays.
 ///
-/// The schema is asked for the kind that the objects say they have. By the rules of [`Rules::Lossless`], where
+/// The schema is asked for the kind that the objects say they have. By the rules of [`MergeRules::Lossless`], where
 /// there is no dest, the source is the result as it is; lists merge by the keys of their entries and sets are
 /// joined; a list whose entries nothing tells apart is replaced, and where no schema knows it that is warned of.
 /// One version that has a map, list or scalar where the other has something else is a conflict.
@@ -35,9 +35,9 @@ use smp_text::yaml::Node;
 ///
 /// # Errors
 /// By kyaml's and kustomize's rules: a map, list or scalar against another kind of value; an unknown `$patch`;
-/// list entries that cannot be told apart. Rules that are for patches only.
+/// list entries that cannot be told apart.
 ///
-/// [`Rules::Lossless`]: crate::merge::Rules::Lossless
+/// [`MergeRules::Lossless`]: crate::merge::MergeRules::Lossless
 pub fn merge2(dest: Option<Node>, source: &Node, schema: &Schema, options: &MergeOptions) -> Result<Merged> {
     merge2_as(dest, source, Cursor::unknown(), schema, options)
 }
@@ -51,9 +51,10 @@ pub fn merge2_as(
     options: &MergeOptions,
 ) -> Result<Merged> {
     match options.rules {
-        Rules::Kyaml | Rules::Kustomize { .. } => kyaml::merge2(dest, source, kind, schema, options),
-        Rules::Lossless => Ok(lossless::merge2(dest, source, kind, schema, options)),
-        Rules::Overlay | Rules::Apiserver => Err(only_for_patches()),
+        MergeRules::Kyaml | MergeRules::Kustomize { .. } => {
+            kyaml::merge2(dest, source, kind, schema, options)
+        }
+        MergeRules::Lossless => Ok(lossless::merge2(dest, source, kind, schema, options)),
     }
 }
 
@@ -62,7 +63,7 @@ pub fn merge2_as(
 /// What both sides changed is a conflict; the options say which side is taken then. Objects that one
 /// side does not have at all are for the caller to keep or drop; here they count as maps without fields.
 ///
-/// By the rules of [`Rules::Lossless`] versions that are equal change nothing, at any value: where the
+/// By the rules of [`MergeRules::Lossless`] versions that are equal change nothing, at any value: where the
 /// original and the updated version are equal, dest stays, null or not; where the original and dest are, the
 /// updated value is taken. Where all differ, null in the updated version or in dest clears the value, maps
 /// are merged field by field and lists by the keys of their entries; what else there is, is a conflict. What
@@ -87,9 +88,9 @@ pub fn merge2_as(
 ///
 /// # Errors
 /// By kyaml's and kustomize's rules: values of different kinds in the same place, and list entries that cannot
-/// be told apart. Rules that are for patches only.
+/// be told apart.
 ///
-/// [`Rules::Lossless`]: crate::merge::Rules::Lossless
+/// [`MergeRules::Lossless`]: crate::merge::MergeRules::Lossless
 pub fn merge3(
     original: Option<&Node>,
     updated: Option<&Node>,
@@ -109,12 +110,9 @@ pub fn merge3_as(
     options: &MergeOptions,
 ) -> Result<Merged> {
     match options.rules {
-        Rules::Kyaml | Rules::Kustomize { .. } => kyaml::merge3(original, updated, dest, schema, options),
-        Rules::Lossless => Ok(lossless::merge3([original, updated], dest, kind, schema, options)),
-        Rules::Overlay | Rules::Apiserver => Err(only_for_patches()),
+        MergeRules::Kyaml | MergeRules::Kustomize { .. } => {
+            kyaml::merge3(original, updated, dest, schema, options)
+        }
+        MergeRules::Lossless => Ok(lossless::merge3([original, updated], dest, kind, schema, options)),
     }
-}
-
-fn only_for_patches() -> Diagnostic {
-    Diagnostic::error(Code::Unsupported, "these rules are for patches, not for versions of an object")
 }

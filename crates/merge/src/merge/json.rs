@@ -13,7 +13,7 @@ use smp_text::yaml::Node;
 /// Merges the fields of `source` over those of `dest`: what the source has is taken, its nulls clear values,
 /// and what only `dest` has stays. Either may be null, which is no object at all.
 ///
-/// The schema is asked for the kind that the objects say they have. Conflicts have no places.
+/// The schema is asked for the kind that the objects say they have.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, json};
@@ -72,7 +72,9 @@ impl Merged {
     /// The same with a `serde_json` value.
     fn into_json(self) -> Merged<Value> {
         let Self { node, warnings, conflicts } = self;
-        Merged { node: node.map(|node| node.to_json_value()), warnings, conflicts }
+        let value = |node: Node| node.to_json_value();
+        let conflicts = conflicts.into_iter().map(|conflict| conflict.map(value)).collect();
+        Merged { node: node.map(value), warnings, conflicts }
     }
 }
 
@@ -104,7 +106,21 @@ mod tests {
         assert_eq!(merged.conflicts[0].taken, ConflictSide::Dest);
         let path = "spec.template.spec.containers[name=web].image";
         assert_eq!(merged.conflicts[0].path.to_string(), path);
-        assert!(merged.conflicts[0].original.is_some_and(smp_text::source::Span::is_none));
+        assert_eq!(merged.conflicts[0].original, Some(json!("1")));
+    }
+
+    #[test]
+    fn debug_of_a_conflict_hides_its_values() {
+        let secret =
+            |word: &str| json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"password": word}});
+        let versions = [secret("first"), secret("second"), secret("third")];
+        let [original, updated, dest] = &versions;
+        let merged = merge3(original, updated, dest, &Schema::embedded(), &MergeOptions::default());
+        let conflicts = merged.expect("merges").conflicts;
+        assert_eq!(conflicts[0].dest, Some(json!("third")));
+        let shown = format!("{conflicts:?}");
+        assert!(shown.contains("password"), "{shown}");
+        assert!(["first", "second", "third"].iter().all(|word| !shown.contains(word)), "{shown}");
     }
 
     #[test]

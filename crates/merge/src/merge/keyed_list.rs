@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::association::Several;
 use super::entry_match::{EntryMatch, KeyPattern, ListKeys};
 use super::identity::{FEW, Identity};
-use super::rules::Rules;
+use super::rules::{PatchRules, Rules};
 use super::trail::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
@@ -92,7 +92,7 @@ impl<'k> KeyedList<'k> {
         for (i, wanted) in wanted.iter().enumerate().filter(|(_, wanted)| wanted.delete) {
             let found = wanted.by.iter().map(|by| slots(indexes, entries, by).collect::<Vec<_>>());
             let Some(found) = found.into_iter().find(|found| !found.is_empty()) else { continue };
-            if found.len() > 1 && !wanted.named && matches!(keys.rules(), Rules::Kustomize { .. }) {
+            if found.len() > 1 && !wanted.named && keys.rules().is_kustomize() {
                 return Err(ambiguous(&found, entries, (wanted, &patch[i], keys), &at.index(i)));
             }
             self.deleted += found.len();
@@ -125,7 +125,7 @@ impl<'k> KeyedList<'k> {
             }
         }
         match found.and_then(|slot| self.touched[slot]) {
-            Some(first) if self.keys.rules() != Rules::Apiserver => {
+            Some(first) if self.keys.rules() != Rules::Patch(PatchRules::Apiserver) => {
                 let message = format!("the patch has two entries for the same one: [{first}] and [{i}]");
                 let help = match self.keys.more_to_name(entry) {
                     Some(_) if !wanted.named => {

@@ -1,6 +1,6 @@
 //! Merging trees: patches into objects, and three versions of an object into one.
 //!
-//! Each of the [`Rules`] has its engine, a recursive function with its rule in plain sight: `overlay`,
+//! Each set of [`Rules`] has its engine, a recursive function with its rule in plain sight: `overlay`,
 //! `apiserver`, `lossless`, and for kustomize's and kyaml's rules `kyaml`, whose outcome follows from how
 //! kyaml walks. [`apply`], [`merge2`] and [`merge3`] are the doors to them, [`json`] that for `serde_json` values.
 //!
@@ -40,5 +40,5 @@ pub use join::{merge2, merge3};
 pub use join::{merge2_as, merge3_as};
 pub use merged::{Conflict, ConflictSide, Merged};
 pub use options::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, NullPolicy};
-pub use rules::{Exceptions, Rules};
+pub use rules::{Exceptions, MergeRules, PatchRules, Rules};
 pub(crate) use trail::Trail;

@@ -3,7 +3,7 @@
 
 use smol_str::SmolStr;
 
-use super::rules::{Exceptions, Rules};
+use super::rules::{Exceptions, MergeRules};
 
 /// Where the entries of a patch go that a list does not have yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,9 +82,8 @@ pub enum NullPolicy {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeOptions {
-    /// By whose rules: [`Rules::Lossless`], [`Rules::Kyaml`] or [`Rules::Kustomize`]; others are for patches
-    /// only.
-    pub rules: Rules,
+    /// The rules.
+    pub rules: MergeRules,
     /// Where new list entries go. None: where the rules have it, which for kyaml is behind all others, and
     /// for a three-way merge without losses behind the entry that they follow in their own version.
     pub list_order: Option<ListOrder>,
@@ -109,7 +108,7 @@ impl MergeOptions {
     #[must_use]
     pub fn lossless() -> Self {
         Self {
-            rules: Rules::Lossless,
+            rules: MergeRules::Lossless,
             list_order: None,
             infer_keys: InferKeys::usual(),
             conflicts: ConflictPolicy::default(),
@@ -120,14 +119,14 @@ impl MergeOptions {
     /// What `kustomize build` does with a strategic patch, but for the exceptions.
     #[must_use]
     pub fn kustomize(exceptions: Exceptions) -> Self {
-        let rules = Rules::Kustomize { exceptions };
+        let rules = MergeRules::Kustomize { exceptions };
         Self { rules, ..Self::kyaml(ListOrder::Prepend, InferKeys::Off) }
     }
 
     /// What kyaml's merge2 and merge3 do, bug for bug.
     #[must_use]
     pub fn kyaml(list_order: ListOrder, infer_keys: InferKeys) -> Self {
-        Self { rules: Rules::Kyaml, list_order: Some(list_order), infer_keys, ..Self::lossless() }
+        Self { rules: MergeRules::Kyaml, list_order: Some(list_order), infer_keys, ..Self::lossless() }
     }
 
     /// The same with new list entries elsewhere; none: where the rules have them.
@@ -161,7 +160,7 @@ impl MergeOptions {
     /// Which of the losses of kyaml's engine are left out.
     pub(super) fn exceptions(&self) -> Exceptions {
         match self.rules {
-            Rules::Kustomize { exceptions } => exceptions,
+            MergeRules::Kustomize { exceptions } => exceptions,
             _ => Exceptions::None,
         }
     }

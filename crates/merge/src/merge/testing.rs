@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::merge::{Merged, Rules, apply};
+use crate::merge::{Merged, PatchRules, Rules, apply};
 use crate::schema::{Cursor, Schema, TypeGraph, openapi};
 use smp_text::diagnostic::Result;
 use smp_text::source::SourceMap;
@@ -103,12 +103,12 @@ pub(crate) fn json(node: &Node) -> String {
     to_json(node).expect("finite")
 }
 
-pub(crate) fn run(dest: &str, patch: &str, kind: Cursor<'_>, rules: Rules) -> Result<Merged> {
+pub(crate) fn run(dest: &str, patch: &str, kind: Cursor<'_>, rules: impl Into<Rules>) -> Result<Merged> {
     apply(node(dest), &node(patch), kind, &Schema::none(), rules)
 }
 
 /// The merged object as JSON, `deleted`, or the error as `code: field: message`.
-pub(crate) fn merged(dest: &str, patch: &str, rules: Rules) -> String {
+pub(crate) fn merged(dest: &str, patch: &str, rules: impl Into<Rules>) -> String {
     match run(dest, patch, schema(), rules) {
         Ok(merged) => merged.node.as_ref().map_or("deleted".to_string(), json),
         Err(error) => format!("{:?}: {error}", error.code()),
@@ -116,7 +116,8 @@ pub(crate) fn merged(dest: &str, patch: &str, rules: Rules) -> String {
 }
 
 /// Checks merges: dest, the patch, and what [`merged`] says.
-pub(crate) fn check(rules: Rules, table: &[(&str, &str, &str)]) {
+pub(crate) fn check(rules: impl Into<Rules>, table: &[(&str, &str, &str)]) {
+    let rules = rules.into();
     for (dest, patch, want) in table {
         let got = merged(dest, patch, rules);
         let want = if want.starts_with('{') { json(&node(want)) } else { (*want).to_string() };
@@ -124,4 +125,4 @@ pub(crate) fn check(rules: Rules, table: &[(&str, &str, &str)]) {
     }
 }
 
-pub(crate) const BOTH: [Rules; 2] = [Rules::Apiserver, Rules::Overlay];
+pub(crate) const BOTH: [PatchRules; 2] = [PatchRules::Apiserver, PatchRules::Overlay];

@@ -3,7 +3,7 @@
 use super::json_merge::apply_json_merge;
 use super::json_patch::{JsonPatchOptions, Patched, parse_json_patch};
 use super::patch_type::PatchType;
-use crate::merge::{Merged, Rules, apply as apply_strategic};
+use crate::merge::{Merged, PatchRules, Rules, apply as apply_strategic};
 use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::{PatchRefusal, Result};
 use smp_text::yaml::Node;
@@ -25,7 +25,7 @@ pub struct ApplyOptions<'s> {
 impl Default for ApplyOptions<'_> {
     fn default() -> Self {
         Self {
-            rules: Rules::Apiserver,
+            rules: PatchRules::Apiserver.into(),
             kind: Cursor::unknown(),
             schema: None,
             json_patch: JsonPatchOptions::default(),
@@ -36,8 +36,8 @@ impl Default for ApplyOptions<'_> {
 impl<'s> ApplyOptions<'s> {
     /// The same by other rules of strategic merge patches.
     #[must_use]
-    pub fn rules(mut self, rules: Rules) -> Self {
-        self.rules = rules;
+    pub fn rules(mut self, rules: impl Into<Rules>) -> Self {
+        self.rules = rules.into();
         self
     }
 

@@ -12,7 +12,7 @@ use super::{
     ApplyOptions, CreateOptions, JsonPatchOptions, PatchSides, ThreeWayOptions, apply as apply_to_tree,
     create_verified,
 };
-use crate::merge::{Merged, Rules};
+use crate::merge::{Merged, PatchRules};
 use crate::schema::{Cursor, Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, ObjectName, PatchRefusal, ResourceName, Result, Warned};
 use smp_text::yaml::{Map as YamlMap, Node};
@@ -20,17 +20,17 @@ use smp_text::yaml::{Map as YamlMap, Node};
 /// How patches are applied and made. By default as the API server and kubectl do.
 ///
 /// ```
-/// use strategic_merge_patch::merge::Rules;
+/// use strategic_merge_patch::merge::PatchRules;
 /// use strategic_merge_patch::patch::json::PatchingOptions;
 ///
-/// let options = PatchingOptions::default().rules(Rules::Overlay);
-/// assert_eq!(options.rules, Rules::Overlay);
+/// let options = PatchingOptions::default().rules(PatchRules::Overlay);
+/// assert_eq!(options.rules, PatchRules::Overlay);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PatchingOptions {
     /// By whose rules strategic merge patches are applied and made.
-    pub rules: Rules,
+    pub rules: PatchRules,
     /// The kind of objects that do not say theirs.
     pub kind: Option<Gvk>,
     /// How JSON patches are applied.
@@ -56,7 +56,7 @@ pub enum CustomResources {
 impl Default for PatchingOptions {
     fn default() -> Self {
         Self {
-            rules: Rules::Apiserver,
+            rules: PatchRules::Apiserver,
             kind: None,
             json_patch: JsonPatchOptions::default(),
             three_way: ThreeWayOptions::default(),
@@ -68,7 +68,7 @@ impl Default for PatchingOptions {
 impl PatchingOptions {
     /// The same by other rules of strategic merge patches.
     #[must_use]
-    pub fn rules(mut self, rules: Rules) -> Self {
+    pub fn rules(mut self, rules: PatchRules) -> Self {
         self.rules = rules;
         self
     }
@@ -129,7 +129,7 @@ impl PatchingOptions {
         let own = Gvk::of(object);
         let gvk = own.as_ref().or(self.kind.as_ref());
         let cursor = gvk.and_then(|gvk| schema.kind(gvk));
-        if patch_type != PatchType::Strategic || self.rules != Rules::Apiserver {
+        if patch_type != PatchType::Strategic || self.rules != PatchRules::Apiserver {
             // Without a schema lists are replaced.
             return Ok(cursor.unwrap_or_else(Cursor::unknown));
         }
@@ -209,7 +209,7 @@ pub fn apply(
 /// As [`apply`], by other rules.
 ///
 /// ```
-/// use strategic_merge_patch::merge::Rules;
+/// use strategic_merge_patch::merge::PatchRules;
 /// use strategic_merge_patch::patch::json::{PatchingOptions, PatchType, apply_with};
 /// use strategic_merge_patch::schema::Schema;
 /// use serde_json::json;
@@ -219,7 +219,7 @@ pub fn apply(
 ///     {"port": 53},
 /// ]}});
 /// let patch = json!({"spec": {"ports": [{"port": 53, "name": "dns-tcp"}]}});
-/// let options = PatchingOptions::default().rules(Rules::Overlay);
+/// let options = PatchingOptions::default().rules(PatchRules::Overlay);
 /// apply_with(&mut service, &patch, PatchType::Strategic, &Schema::embedded(), &options)?;
 /// // The protocol of an entry that names none is TCP: the schema says so.
 /// assert_eq!(service["spec"]["ports"][1], json!({"port": 53, "name": "dns-tcp"}));
@@ -246,7 +246,6 @@ fn applied(
     options: &PatchingOptions,
 ) -> Result<Vec<Diagnostic>> {
     let fields = match patch_type {
-        PatchType::Strategic if !is_field_by_field(options.rules) => None,
         PatchType::Strategic | PatchType::Merge => fields_of(object, patch),
         PatchType::Json => None,
     };
@@ -305,11 +304,6 @@ fn name_of(object: &Value) -> ResourceName {
         (kind, name) => format!("{kind} {name}"),
     };
     ResourceName::of_object(shown, ObjectName { api_version, kind, namespace, name })
-}
-
-/// Whether nothing of an object matters to a patch but the fields that the patch names.
-fn is_field_by_field(rules: Rules) -> bool {
-    matches!(rules, Rules::Apiserver | Rules::Overlay)
 }
 
 /// The fields of an object that a patch names, so that all others need not become a tree. None when the patch
@@ -439,7 +433,7 @@ pub fn create_three_way(
 /// As [`create_three_way`], by other rules: [`PatchingOptions::three_way`] says what becomes of what others changed.
 ///
 /// # Errors
-/// As [`create_three_way`]; rules that no three-way patch can be made for.
+/// As [`create_three_way`].
 pub fn create_three_way_with(
     versions: ObjectVersions<'_>,
     patch_type: PatchType,

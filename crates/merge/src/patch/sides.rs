@@ -1,6 +1,6 @@
 //! What a patch is made of, and how.
 
-use crate::merge::Rules;
+use crate::merge::PatchRules;
 use smp_text::yaml::{Map, Node};
 
 /// The versions of an object that a patch is made of.
@@ -75,7 +75,7 @@ impl ThreeWayOptions {
 #[non_exhaustive]
 pub struct CreateOptions {
     /// By whose rules a strategic merge patch will be applied.
-    pub rules: Rules,
+    pub rules: PatchRules,
     /// What becomes of what others changed, and of what names the object.
     pub three_way: ThreeWayOptions,
     /// Whether patches for the API server name the recommended merge keys of ports and other lists that their patch
@@ -85,14 +85,14 @@ pub struct CreateOptions {
 
 impl Default for CreateOptions {
     fn default() -> Self {
-        Self { rules: Rules::Apiserver, three_way: ThreeWayOptions::default(), recommended_keys: false }
+        Self { rules: PatchRules::Apiserver, three_way: ThreeWayOptions::default(), recommended_keys: false }
     }
 }
 
 impl CreateOptions {
     /// The same by other rules of strategic merge patches.
     #[must_use]
-    pub fn rules(mut self, rules: Rules) -> Self {
+    pub fn rules(mut self, rules: PatchRules) -> Self {
         self.rules = rules;
         self
     }

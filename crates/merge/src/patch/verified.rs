@@ -12,7 +12,7 @@ use super::sides::{CreateOptions, PatchSides, ThreeWayOptions};
 use super::three_way::{check_conflicts, create_three_way_by, keeps_identity};
 use super::wanted::{OthersChanges, Wanted, WholeMaps};
 use crate::merge::association::ListPolicy;
-use crate::merge::{Merged, Rules};
+use crate::merge::{Merged, PatchRules};
 use crate::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
 use smp_text::yaml::{Map, Node};
@@ -82,19 +82,17 @@ fn tried(
     let CreateOptions { rules, three_way, recommended_keys } = options;
     let way = PatchWay { patch_type, rules };
     let wanted = wanted(sides, way, kind, three_way)?;
-    let creation = match CreationRules::of(rules) {
-        Ok(CreationRules::Server) if recommended_keys => CreationRules::ServerWithRecommendedKeys,
-        // Only strategic merge patches ask for them.
-        Err(error) if patch_type == PatchType::Strategic => return Err(error),
-        rules => rules.unwrap_or(CreationRules::Overlay),
+    let creation = match rules {
+        PatchRules::Apiserver if recommended_keys => CreationRules::ServerWithRecommendedKeys,
+        rules => rules.into(),
     };
     let trial = Trial { sides, wanted: &wanted, way, kind, creation };
     let input = sides.input();
     match (patch_type, sides.current) {
-        (PatchType::Strategic, Some(current)) if rules == Rules::Apiserver => {
+        (PatchType::Strategic, Some(current)) if rules == PatchRules::Apiserver => {
             trial.run_kubectls(current, three_way)
         }
-        (PatchType::Strategic, None) if rules == Rules::Apiserver => {
+        (PatchType::Strategic, None) if rules == PatchRules::Apiserver => {
             let kubectls = trial.run(create_by(input, &wanted, kind, creation)?);
             kubectls.or_else(|error| trial.run_differences().map_err(|_| error))
         }
@@ -110,13 +108,13 @@ pub struct PatchWay {
     /// The type of the patch.
     pub patch_type: PatchType,
     /// By whose rules it will be applied, if it is a strategic merge patch.
-    pub rules: Rules,
+    pub rules: PatchRules,
 }
 
 impl PatchWay {
     fn policy(self) -> ListPolicy {
         match (self.patch_type, self.rules) {
-            (PatchType::Strategic, Rules::Apiserver) => ListPolicy::Apiserver,
+            (PatchType::Strategic, PatchRules::Apiserver) => ListPolicy::Apiserver,
             _ => ListPolicy::Overlay,
         }
     }
@@ -145,7 +143,7 @@ pub fn ways_out(
     kind: Cursor<'_>,
     options: &CreateOptions,
 ) -> Vec<PatchWay> {
-    let ways = PatchType::ALL.map(|patch_type| PatchWay { patch_type, rules: Rules::Overlay });
+    let ways = PatchType::ALL.map(|patch_type| PatchWay { patch_type, rules: PatchRules::Overlay });
     let was_tried = |way: &PatchWay| {
         way.patch_type == patch_type && (patch_type != PatchType::Strategic || way.rules == options.rules)
     };

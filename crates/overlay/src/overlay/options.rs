@@ -9,7 +9,7 @@ use super::outline::BuildOutline;
 use crate::resource::{Resource, ResourceSet};
 use crate::schema_chain::SchemaChain;
 use smp_files::{DiskTree, FileTree};
-use smp_merge::merge::{Exceptions, Rules};
+use smp_merge::merge::{Exceptions, PatchRules, Rules};
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::{self, PrintForm};
 
@@ -26,7 +26,7 @@ pub struct BuildRules {
 impl Default for BuildRules {
     /// Uses the overlay rules for plain directories, and for kustomizations the exceptions that avoid lost data.
     fn default() -> Self {
-        Self { kustomizations: Exceptions::Listed, directories: Rules::Overlay }
+        Self { kustomizations: Exceptions::Listed, directories: PatchRules::Overlay.into() }
     }
 }
 

@@ -12,7 +12,7 @@ use super::options::{BuildRules, ChainUse, MakeChain};
 use super::tree::Tree;
 use crate::resource::ResId;
 use crate::schema_chain::SchemaChain;
-use smp_merge::merge::{Exceptions, Rules};
+use smp_merge::merge::{Exceptions, MergeRules, Rules};
 use smp_merge::schema::openapi::{is_crd, read_added_kinds, read_document};
 use smp_merge::schema::{Gvk, Model, Schema, TypeGraph};
 use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
@@ -49,7 +49,7 @@ impl Types {
     pub fn new(rules: BuildRules, make_chain: MakeChain, chain_use: ChainUse) -> Result<Self> {
         let mut hermetic = make_chain(ChainUse::Kustomizations)?;
         let directory_exceptions = match rules.directories {
-            Rules::Kustomize { exceptions } => exceptions,
+            Rules::Merge(MergeRules::Kustomize { exceptions }) => exceptions,
             _ => Exceptions::Listed,
         };
         let mut schema_for = |exceptions| match exceptions {

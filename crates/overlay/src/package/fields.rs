@@ -29,8 +29,11 @@ struct ByUsualKeys;
 
 impl Sameness for ByUsualKeys {
     fn lists(&self, [old, new]: [&[Node]; 2], list: Cursor<'_>) -> ListPairing {
+        if old == new {
+            return ListPairing::Whole { same: true };
+        }
         let Some(rows) = entries_by_usual_keys([new, old], list) else {
-            return ListPairing::Whole { same: old == new };
+            return ListPairing::Whole { same: false };
         };
         ListPairing::Entries(rows.into_iter().map(|(step, [new, old])| (step, [old, new])).collect())
     }

@@ -15,7 +15,7 @@ use super::pairing::{Form, Kinship, Matched, MatchedManifests, match_manifests};
 use super::plain::{kept_for_links, plain_paths, replaced_by_source};
 use super::plan::{NewValue, RewritePlan};
 use super::read::{Package, PackageFile};
-use smp_merge::merge::{MergeOptions, Merged, Rules, merge2_as};
+use smp_merge::merge::{MergeOptions, MergeRules, Merged, merge2_as};
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::Result;
 
@@ -38,7 +38,7 @@ pub fn merge2_packages(
     let form = Form::of(&[dest, source]);
     if let ([one], [other]) = (source.files(), dest.files())
         && form == Form::Files
-        && options.rules == Rules::Lossless
+        && options.rules == MergeRules::Lossless
         && one.text == other.text
     {
         // Whatever is in it twice.

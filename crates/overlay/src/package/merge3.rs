@@ -20,7 +20,9 @@ use super::plan::{NewValue, RewritePlan};
 use super::read::Package;
 use super::references::loose_ends;
 use super::untouched::{Untouched, take_untouched, untouched};
-use smp_merge::merge::{Conflict, ConflictPolicy, ConflictSide, MergeOptions, NullPolicy, Rules, merge3_as};
+use smp_merge::merge::{
+    Conflict, ConflictPolicy, ConflictSide, MergeOptions, MergeRules, NullPolicy, merge3_as,
+};
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Diagnostic, Result};
 use smp_text::yaml::Node;
@@ -228,7 +230,7 @@ impl<'p> PackageMerge3<'p> {
                     Fate::Becomes(NewValue::Other { node, .. }) => node,
                     _ => dest.node,
                 };
-                let node = with_originals(merged.clone(), &decision.fields, original);
+                let node = with_originals(merged.clone(), &decision.fields);
                 Fate::Becomes(NewValue::of(dest, node, self.schema))
             }
             _ => return decision.clone(),
@@ -271,7 +273,7 @@ impl<'p> PackageMerge3<'p> {
             plan.set_executable(path, executable);
         }
         let mut changed = plan.finish(merge3_files(packages, paired.form, &paired.plain, choice))?;
-        if self.options.rules == Rules::Lossless {
+        if self.options.rules == MergeRules::Lossless {
             take_untouched(&mut changed, &paired.untouched(packages, self.options.nulls));
             if paired.form == Form::Directories {
                 changed.warnings.extend(loose_ends(self.updated, self.dest, &changed));

@@ -194,12 +194,12 @@ impl OriginWalk<'_> {
 
 /// Whether a conflict is about a value, or about something that it is in.
 fn is_in_conflict(origin: &ChangeOrigin, way: &FieldPath, conflict: &Conflict) -> bool {
-    let is_within = |place: Option<Span>, around: Option<Span>| {
-        place.zip(around).is_some_and(|(place, around)| {
+    let is_within = |place: Option<Span>, around: &Option<Node>| {
+        place.zip(around.as_ref().map(Node::span)).is_some_and(|(place, around)| {
             place.source == around.source && around.start <= place.start && place.end <= around.end
         })
     };
     way.elements().starts_with(conflict.path.elements())
-        || is_within(origin.updated, conflict.updated)
-        || is_within(origin.dest, conflict.dest)
+        || is_within(origin.updated, &conflict.updated)
+        || is_within(origin.dest, &conflict.dest)
 }

@@ -13,7 +13,7 @@ use super::removals::{at_removal, removals};
 use super::secret::{is_known_plain, is_secret};
 use super::selection::{ManifestSelection, NamedTarget, PatchCandidates, is_kustomization};
 use smp_merge::merge::directive::PATCH_MERGE_KEY;
-use smp_merge::merge::{Absences, Exceptions, Merged, Rules};
+use smp_merge::merge::{Absences, Exceptions, MergeRules, Merged, PatchRules, Rules};
 use smp_merge::patch::{
     ApplyOptions, JsonPatch, JsonPatchOptions, PatchType, apply, check_built_in, check_numbers,
     parse_json_patch,
@@ -56,14 +56,17 @@ impl Default for PackagePatchOptions {
     /// As the API server, which refuses strategic patches of custom resources.
     fn default() -> Self {
         let (selection, custom_kinds) = (ManifestSelection::default(), CustomKinds::default());
-        Self { rules: Rules::Apiserver, selection, type_name: None, custom_kinds }
+        Self { rules: PatchRules::Apiserver.into(), selection, type_name: None, custom_kinds }
     }
 }
 
 impl PackagePatchOptions {
     /// The rules of strategic merge patches for a manifest. No server takes kustomizations, whose lists merge by name.
     fn rules_for(&self, manifest: &Manifest<'_>) -> Rules {
-        if self.rules == Rules::Apiserver && is_kustomization(manifest) { Rules::Overlay } else { self.rules }
+        match self.rules {
+            Rules::Patch(PatchRules::Apiserver) if is_kustomization(manifest) => PatchRules::Overlay.into(),
+            rules => rules,
+        }
     }
 }
 
@@ -118,7 +121,7 @@ impl TargetedPatch {
         options: &PackagePatchOptions,
     ) -> Result<()> {
         let is_given = options.custom_kinds == CustomKinds::Patched && kind.is_known();
-        let is_for_server = options.rules_for(manifest) == Rules::Apiserver;
+        let is_for_server = options.rules_for(manifest) == Rules::Patch(PatchRules::Apiserver);
         if is_given || self.patch_type != PatchType::Strategic || !is_for_server {
             return Ok(());
         }
@@ -138,7 +141,7 @@ impl TargetedPatch {
             return Ok(Merged { warnings, ..Merged::of(Some(node)) });
         }
         let options = ApplyOptions::default().rules(rules).kind(kind).schema(schema);
-        let is_lossy = rules == Rules::Kustomize { exceptions: Exceptions::None };
+        let is_lossy = rules == Rules::Merge(MergeRules::Kustomize { exceptions: Exceptions::None });
         if !is_lossy || self.patch_type != PatchType::Strategic {
             return apply(node, &self.node, self.patch_type, &options);
         }
@@ -155,7 +158,7 @@ impl TargetedPatch {
         merged: Option<&Node>,
         options: &ApplyOptions<'_>,
     ) -> Vec<Diagnostic> {
-        let careful = options.rules(Rules::Kustomize { exceptions: Exceptions::Listed });
+        let careful = options.rules(MergeRules::Kustomize { exceptions: Exceptions::Listed });
         let refused = apply(node.clone(), &self.node, self.patch_type, &careful).err();
         let refused = refused.map(|error| {
             error.into_warning().note("kustomize merges this list nevertheless, and may lose entries of it")
@@ -170,11 +173,12 @@ impl TargetedPatch {
     fn lost_entries(&self, node: &Node, merged: &Node, options: &ApplyOptions<'_>) -> Vec<Diagnostic> {
         let mut patch = self.node.clone();
         drop_named_keys(&mut patch);
-        let losses = |rules| {
+        let losses = |rules: PatchRules| {
             let expected = apply(node.clone(), &patch, self.patch_type, &options.rules(rules)).ok()?.node?;
             Some(Losses::between(&expected, merged, options.kind))
         };
-        let (server, overlay) = (losses(Rules::Apiserver), losses(Rules::Overlay).unwrap_or_default());
+        let (server, overlay) =
+            (losses(PatchRules::Apiserver), losses(PatchRules::Overlay).unwrap_or_default());
         let is_refused = server.is_none();
         let server = server.unwrap_or_default();
         let mut told = FxHashSet::default();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use smp_files::{DiskTree, FileKind, FileTree as _, Hidden, LinkPolicy, TreeWalk, WalkOptions};
-use smp_merge::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, Rules};
+use smp_merge::merge::{ConflictPolicy, InferKeys, ListOrder, MergeOptions, PatchRules};
 use smp_merge::patch::PatchType;
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Result};
@@ -245,15 +245,15 @@ fn manifests_that_stand_twice_are_refused() {
 }
 
 fn patch(text: &str, patch: &str, patch_type: PatchType) -> Result<String> {
-    patch_by(Rules::Apiserver, text, patch, patch_type)
+    patch_by(PatchRules::Apiserver, text, patch, patch_type)
 }
 
-fn patch_by(rules: Rules, text: &str, patch: &str, patch_type: PatchType) -> Result<String> {
+fn patch_by(rules: PatchRules, text: &str, patch: &str, patch_type: PatchType) -> Result<String> {
     let sources = SourceMap::default();
     let id = sources.add("patch.yaml", patch);
     let documents = parse_documents(&sources, id, ParseOptions::default()).expect("readable");
     let patches = Patches::new(documents, patch_type)?;
-    let options = PackagePatchOptions { rules, ..PackagePatchOptions::default() };
+    let options = PackagePatchOptions { rules: rules.into(), ..PackagePatchOptions::default() };
     patch_package(&file(text), &patches, &Schema::embedded(), &options).map(|changed| changed.stream())
 }
 
@@ -303,7 +303,7 @@ fn patches_that_make_no_sense_are_refused() {
     assert_eq!(code(&config("a", "1"), "- {op: test, path: /a}\n", server), Code::WrongType);
     assert_eq!(code(&config("a", "1"), "a: 1\n", PatchType::Json), Code::WrongType);
     assert_eq!(code(&config("a", "1"), "# nothing\n", server), Code::InvalidValue);
-    assert_eq!(patch_by(Rules::Overlay, "a: 1\n", "a: 2\n", PatchType::Strategic), Ok("a: 2\n".into()));
+    assert_eq!(patch_by(PatchRules::Overlay, "a: 1\n", "a: 2\n", PatchType::Strategic), Ok("a: 2\n".into()));
     let patches =
         Patches::new(vec![file("a: 2\n").files()[0].documents[0].clone()], server).expect("a patch");
     let options = PackagePatchOptions { type_name: Some("nope".into()), ..PackagePatchOptions::default() };

@@ -11,7 +11,7 @@ use crate::merge::entry_match::{KeyPattern, ListKeys, merge_in_list};
 use crate::merge::identity::{Identity, KeyValue};
 use crate::merge::keyed_list::KeyedList;
 use crate::merge::order::Rank;
-use crate::merge::rules::Rules;
+use crate::merge::rules::PatchRules;
 use crate::merge::trail::Trail;
 use crate::schema::Cursor;
 use smp_text::diagnostic::Result;
@@ -21,7 +21,7 @@ use smp_text::yaml::Node;
 pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
     let association = Association::read(list.directives(), element(list), ListPolicy::Apiserver);
     let keyed = matches!(association, Association::Keyed { .. });
-    keyed.then(|| ListKeys::new(association, list, element(list), Rules::Apiserver))
+    keyed.then(|| ListKeys::new(association, list, element(list), PatchRules::Apiserver))
 }
 
 /// A merged list with what its order depends on.

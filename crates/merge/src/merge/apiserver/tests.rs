@@ -1,13 +1,13 @@
 //! What the API server does with a patch, quirks included.
 
 use crate::merge::testing::{BOTH, check, merged, run, schema};
-use crate::merge::{Rules, apply};
+use crate::merge::{PatchRules, apply};
 use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::Code;
 use smp_text::yaml::Node;
 
 fn check_server(table: &[(&str, &str, &str)]) {
-    check(Rules::Apiserver, table);
+    check(PatchRules::Apiserver, table);
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn entries_without_a_key_are_refused() {
             "MissingMergeKey: keyless: the schema has no merge key for this list, so maps in it cannot be merged",
         ),
     ]);
-    let error = run("{byName: [{name: a}]}", "{byName: [{value: x}]}", schema(), Rules::Apiserver);
+    let error = run("{byName: [{name: a}]}", "{byName: [{value: x}]}", schema(), PatchRules::Apiserver);
     let error = error.expect_err("no key");
     assert_eq!(error.labels().len(), 1, "the place of the entry");
     assert!(error.help_text().is_some_and(|help| help.contains("`name`")), "{error:?}");
@@ -332,7 +332,7 @@ fn unknown_fields_can_be_set_but_not_merged() {
         ("{free: {a: {b: [1], c: 1}}}", "{free: {a: {b: [2]}}}", "{free: {a: {b: [2], c: 1}}}"),
     ]);
     for patch in ["{}", "{$patch: delete}"] {
-        let error = run("{}", patch, Cursor::unknown(), Rules::Apiserver).expect_err("no schema");
+        let error = run("{}", patch, Cursor::unknown(), PatchRules::Apiserver).expect_err("no schema");
         assert_eq!(error.code(), Code::NoSchema);
     }
 }

@@ -1,6 +1,6 @@
 //! Several merge keys: with commas between them in the schema, and named by `$patchMergeKey`.
 
-use crate::merge::Rules;
+use crate::merge::PatchRules;
 use crate::merge::testing::{BOTH, check, merged, node, run, schema};
 
 fn check_both(table: &[(&str, &str, &str)]) {
@@ -37,7 +37,7 @@ fn keys_with_commas_between_must_all_fit() {
         ),
     ]);
     check(
-        Rules::Apiserver,
+        PatchRules::Apiserver,
         &[
             (
                 live,
@@ -59,7 +59,7 @@ fn keys_with_commas_between_must_all_fit() {
         ],
     );
     check(
-        Rules::Overlay,
+        PatchRules::Overlay,
         &[(
             live,
             "both: [{foo: b, bar: y}]",
@@ -100,7 +100,7 @@ fn without_the_directive_the_default_key_counts() {
     )]);
     // Of several matches the first one.
     check(
-        Rules::Overlay,
+        PatchRules::Overlay,
         &[(
             "recommended: [{foo: b}, {foo: a, bar: x}, {foo: a, bar: y}]",
             "recommended: [{foo: a, other: val}]",
@@ -109,7 +109,7 @@ fn without_the_directive_the_default_key_counts() {
     );
     // To the API server both are the same entry, so they end up side by side.
     check(
-        Rules::Apiserver,
+        PatchRules::Apiserver,
         &[(
             "recommended: [{foo: a, bar: x}, {foo: b}, {foo: a, bar: y}]",
             "recommended: [{foo: b, other: val}]",
@@ -144,7 +144,7 @@ fn part_of_the_keys_must_name_one_entry() {
             "{recommended: [{foo: a, other: 0}]}",
         ),
     ]);
-    let error = run(live, "recommended: [{$patchMergeKey: [foo], foo: b}]", schema(), Rules::Overlay);
+    let error = run(live, "recommended: [{$patchMergeKey: [foo], foo: b}]", schema(), PatchRules::Overlay);
     assert_eq!(error.expect_err("ambiguous").labels().len(), 3, "the entry and both matches");
 }
 
@@ -272,7 +272,7 @@ fn malformed_directives_are_refused() {
 fn an_overlay_takes_the_schemas_defaults_for_named_keys() {
     let patch = "ports: [{$patchMergeKey: [port, protocol], port: 53, protocol: TCP, name: dns}]";
     check(
-        Rules::Overlay,
+        PatchRules::Overlay,
         &[
             ("ports: [{port: 53}]", patch, "{ports: [{port: 53, protocol: TCP, name: dns}]}"),
             // What fits literally goes first.
@@ -284,7 +284,7 @@ fn an_overlay_takes_the_schemas_defaults_for_named_keys() {
         ],
     );
     check(
-        Rules::Apiserver,
+        PatchRules::Apiserver,
         &[("ports: [{port: 53}]", patch, "{ports: [{port: 53, protocol: TCP, name: dns}, {port: 53}]}")],
     );
 }
@@ -292,13 +292,14 @@ fn an_overlay_takes_the_schemas_defaults_for_named_keys() {
 #[test]
 fn named_keys_merge_lists_that_no_schema_knows() {
     let patch = "free: {items: [{$patchMergeKey: [id], id: 2, x: new}, {$patchMergeKey: [id], id: 3}]}";
-    let merged_list = run("free: {items: [{id: 1}, {id: 2, x: old, y: 1}]}", patch, schema(), Rules::Overlay)
-        .expect("merged");
+    let merged_list =
+        run("free: {items: [{id: 1}, {id: 2, x: old, y: 1}]}", patch, schema(), PatchRules::Overlay)
+            .expect("merged");
     let want = node("free: {items: [{id: 1}, {id: 2, x: new, y: 1}, {id: 3}]}");
     assert_eq!((merged_list.node, merged_list.warnings), (Some(want), Vec::new()));
     let mixed = "free: {items: [{$patchMergeKey: [id], id: 2}, {id: 3}]}";
     assert_eq!(
-        merged("free: {items: [{id: 1}]}", mixed, Rules::Overlay),
+        merged("free: {items: [{id: 1}]}", mixed, PatchRules::Overlay),
         "MissingMergeKey: free.items[1]: no merge key is known for this list, and this entry does not name one"
     );
 }

@@ -149,9 +149,9 @@ impl<'s> Merge3<'s> {
         let taken = if self.dest_wins() { ConflictSide::Dest } else { ConflictSide::Updated };
         self.conflicts.push(Conflict {
             path: trail.path(),
-            original: original.map(Node::span),
-            updated: updated.map(Node::span),
-            dest: dest.map(Node::span),
+            original: original.cloned(),
+            updated: updated.cloned(),
+            dest: dest.cloned(),
             unknown_list: false,
             taken,
         });

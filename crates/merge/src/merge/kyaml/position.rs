@@ -15,7 +15,7 @@ use crate::merge::directive::names_keys;
 use crate::merge::entry_match::{ListKeys, lacks};
 use crate::merge::identity::MergeKeys;
 use crate::merge::options::MergeOptions;
-use crate::merge::rules::{Exceptions, Rules};
+use crate::merge::rules::{Exceptions, MergeRules};
 use crate::merge::trail::Trail;
 use crate::schema::{Cursor, Directives, Gvk, ListType, PatchStrategy, Schema};
 use smp_text::diagnostic::Result;
@@ -210,7 +210,7 @@ impl<'s> Position<'s> {
         };
         let names_keys = || patch.is_some_and(|list| list.iter().any(names_keys));
         if matches!(association, Association::Keyed { .. }) || names_keys() {
-            let rules = Rules::Kustomize { exceptions: Exceptions::Listed };
+            let rules = MergeRules::Kustomize { exceptions: Exceptions::Listed };
             let element = self.element(schema).cursor();
             return ListRule::Keyed(ListKeys::new(association, self.cursor(), element, rules));
         }

@@ -2,7 +2,7 @@
 
 use crate::merge::testing::{json, node};
 use crate::merge::{
-    ConflictPolicy, ConflictSide, InferKeys, ListOrder, MergeOptions, Merged, Rules, merge2, merge3,
+    ConflictPolicy, ConflictSide, InferKeys, ListOrder, MergeOptions, Merged, merge2, merge3,
 };
 use crate::schema::{Schema, openapi};
 use smp_text::source::SourceMap;
@@ -608,13 +608,6 @@ fn comments_come_along_where_only_the_updated_version_changed_them() {
     for (original, updated, dest, want) in table {
         assert_eq!(comment(original, updated, dest), want, "{original} -> {updated}, {dest}");
     }
-}
-
-#[test]
-fn rules_for_patches_are_not_for_versions() {
-    let options = with(|options| options.rules = Rules::Overlay);
-    assert!(merge2(None, &node("{}"), &Schema::none(), &options).is_err());
-    assert!(merge3(None, None, None, &Schema::none(), &options).is_err());
 }
 
 #[test]

@@ -226,13 +226,12 @@ impl<'s> VersionMerge<'s> {
     }
 
     fn note(&mut self, versions: Versions<'_>, at: &Trail<'_>, taken: ConflictSide) -> ConflictSide {
-        let [original, updated, dest] =
-            [versions.original, versions.updated, versions.dest].map(|node| node.map(Node::span));
+        let Versions { original, updated, dest } = versions;
         self.conflicts.push(Conflict {
             path: at.path(),
-            original,
-            updated,
-            dest,
+            original: original.cloned(),
+            updated: updated.cloned(),
+            dest: dest.cloned(),
             unknown_list: false,
             taken,
         });

@@ -91,7 +91,7 @@ impl<'s> SourceMerge<'s> {
             ConflictPolicy::Updated => ConflictSide::Updated,
             ConflictPolicy::Dest => ConflictSide::Dest,
         };
-        let [dest, updated] = pair.map(|node| node.map(Node::span));
+        let [dest, updated] = pair.map(|node| node.cloned());
         let conflict =
             Conflict { path: at.path(), original: None, updated, dest, unknown_list: false, taken };
         self.conflicts.push(conflict);

@@ -18,7 +18,7 @@ use super::fields::{self, MergedField};
 use super::identity::{Identity, KeyValue};
 use super::keyed_list::KeyedList;
 use super::merged::Merged;
-use super::rules::Rules;
+use super::rules::PatchRules;
 use super::trail::Trail;
 use crate::schema::{Cursor, PatchStrategy, TypeKind};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
@@ -148,7 +148,7 @@ impl Overlay {
             return self.merge_values(live, patch, &association, cursor, at);
         }
         let element = cursor.element();
-        let keys = ListKeys::new(association, cursor, element, Rules::Overlay);
+        let keys = ListKeys::new(association, cursor, element, PatchRules::Overlay);
         let mut list = KeyedList::new(live, entries, &keys, at)?;
         list.merge(entries, at, |live, entry, at| {
             let Some(mut live) = live.filter(|_| !is_atomic(element)) else {
@@ -208,7 +208,7 @@ fn check_new(entries: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()>
     if !matches!(association, Association::Keyed { .. }) {
         return Ok(());
     }
-    let keys = ListKeys::new(association, cursor, cursor.element(), Rules::Overlay);
+    let keys = ListKeys::new(association, cursor, cursor.element(), PatchRules::Overlay);
     let is_new = |(_, entry): &(usize, &Node)| action_of(entry).is_none();
     let check = |(i, entry): (usize, &Node)| keys.entry_match(entry, &at.index(i)).map(drop);
     entries.iter().enumerate().filter(is_new).try_for_each(check)

@@ -1,14 +1,14 @@
 //! What an overlay does: list types, map types, defaults of keys, order.
 
 use crate::merge::testing::{check, node, run, schema};
-use crate::merge::{Rules, apply};
+use crate::merge::{PatchRules, apply};
 use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::{Code, Severity};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, ParseOptions, parse_one};
 
 fn check_overlay(table: &[(&str, &str, &str)]) {
-    check(Rules::Overlay, table);
+    check(PatchRules::Overlay, table);
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn values_keep_their_place_and_comments() {
     let options = ParseOptions { comments: true, ..ParseOptions::default() };
     let dest = parse_one(&sources, id, options).expect("valid");
     let patch = node("{child: {}, value: c, name: d}");
-    let merged = apply(dest, &patch, schema(), &Schema::none(), Rules::Overlay).expect("merged");
+    let merged = apply(dest, &patch, schema(), &Schema::none(), PatchRules::Overlay).expect("merged");
     let dest = merged.node.expect("not deleted");
     let map = dest.as_map().expect("a map");
     assert_eq!(map.iter().map(|(k, _)| k).collect::<Vec<_>>(), ["name", "value", "number", "child"]);
@@ -285,7 +285,7 @@ fn without_a_schema_maps_merge_and_lists_are_replaced() {
         "{a: {b: 1}, list: [{name: x}], same: [1], empty: []}",
         "{a: {c: 2}, list: [{name: y}], same: [1], empty: [1], new: [1]}",
         Cursor::unknown(),
-        Rules::Overlay,
+        PatchRules::Overlay,
     );
     let merged = merged.expect("merged");
     let want = node("{a: {b: 1, c: 2}, list: [{name: y}], same: [1], empty: [1], new: [1]}");
@@ -298,7 +298,7 @@ fn without_a_schema_maps_merge_and_lists_are_replaced() {
         (Severity::Warning, Code::NoSchema, Some("list"))
     );
     assert_eq!(note.labels().len(), 1);
-    let known = run("{list: [1]}", "{list: [2]}", schema(), Rules::Overlay).expect("merged");
+    let known = run("{list: [1]}", "{list: [2]}", schema(), PatchRules::Overlay).expect("merged");
     assert_eq!(known.warnings, [], "known to be replaced");
 }
 

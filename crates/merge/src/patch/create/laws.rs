@@ -6,14 +6,14 @@ use proptest::sample::{select, subsequence};
 use super::create;
 use crate::merge::directive::is_directive;
 use crate::merge::testing::{BOTH, json, schema};
-use crate::merge::{Rules, apply};
+use crate::merge::{PatchRules, apply};
 use crate::schema::Schema;
 use smp_random_cases::fixed_cases;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Map, Node, Value};
 
 /// The patched object; an empty one when it is deleted.
-fn patched(dest: Node, patch: &Node, rules: Rules) -> Result<Node> {
+fn patched(dest: Node, patch: &Node, rules: PatchRules) -> Result<Node> {
     let merged = apply(dest, patch, schema(), &Schema::none(), rules)?;
     Ok(merged.node.unwrap_or_else(|| Node::map(Map::new())))
 }
@@ -187,7 +187,7 @@ fn sort_strings(node: &mut Node) {
     }
 }
 
-fn arrives(a: &Node, b: &Node, rules: Rules) -> std::result::Result<(), TestCaseError> {
+fn arrives(a: &Node, b: &Node, rules: PatchRules) -> std::result::Result<(), TestCaseError> {
     let fail = |error| TestCaseError::fail(format!("{error:?}"));
     let patch = create(a, b, schema(), rules).map_err(fail)?;
     let mut got = a.clone();
@@ -204,7 +204,7 @@ fn arrives(a: &Node, b: &Node, rules: Rules) -> std::result::Result<(), TestCase
         );
     }
     prop_assert!(!has_directive(&got));
-    if a == b && rules == Rules::Overlay {
+    if a == b && rules == PatchRules::Overlay {
         prop_assert_eq!(patch, Node::map(Map::new()));
     }
     Ok(())
@@ -215,13 +215,13 @@ proptest! {
 
     #[test]
     fn a_created_patch_gets_there(a in thing(2, false), b in thing(2, false)) {
-        arrives(&a, &b, Rules::Overlay)?;
+        arrives(&a, &b, PatchRules::Overlay)?;
     }
 
     #[test]
     fn an_overlay_gets_there_even_where_keys_say_nothing(a in thing(2, true), b in thing(2, true)) {
-        arrives(&a, &b, Rules::Overlay)?;
-        arrives(&a, &a, Rules::Overlay)?;
+        arrives(&a, &b, PatchRules::Overlay)?;
+        arrives(&a, &a, PatchRules::Overlay)?;
     }
 
     #[test]
@@ -237,8 +237,8 @@ proptest! {
         let (before, after) = (entries(&before), entries(&after));
         let live = if ahead { [others.clone(), before.clone()] } else { [before.clone(), others.clone()] };
         let fail = |error| TestCaseError::fail(format!("{error:?}"));
-        let patch = create(&of(&before), &of(&after), schema(), Rules::Overlay).map_err(fail)?;
-        let got = patched(of(&live.concat()), &patch, Rules::Overlay).map_err(fail)?;
+        let patch = create(&of(&before), &of(&after), schema(), PatchRules::Overlay).map_err(fail)?;
+        let got = patched(of(&live.concat()), &patch, PatchRules::Overlay).map_err(fail)?;
         let got = got.get(field).map(entries).unwrap_or_default();
         let (theirs, ours): (Vec<_>, Vec<_>) = got.into_iter().partition(|entry| others.contains(entry));
         prop_assert_eq!(theirs, others, "{}", json(&patch));
@@ -249,7 +249,7 @@ proptest! {
     fn the_server_gets_there(mut a in thing(2, false), mut b in thing(2, false)) {
         sort_strings(&mut a);
         sort_strings(&mut b);
-        arrives(&a, &b, Rules::Apiserver)?;
+        arrives(&a, &b, PatchRules::Apiserver)?;
     }
 
     #[test]
@@ -265,8 +265,8 @@ proptest! {
 
     #[test]
     fn a_plain_overlay_does_the_same_twice(a in thing(2, false), b in thing(2, false)) {
-        if let Ok(once) = patched(a, &b, Rules::Overlay) {
-            let twice = patched(once.clone(), &b, Rules::Overlay);
+        if let Ok(once) = patched(a, &b, PatchRules::Overlay) {
+            let twice = patched(once.clone(), &b, PatchRules::Overlay);
             let twice = twice.map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
             prop_assert!(twice == once, "{}\n{}", json(&once), json(&twice));
         }

@@ -17,9 +17,9 @@ pub(super) use apiserver::{ServerDiff, diff};
 pub(super) use keys::CreationRules;
 pub(super) use parts::PatchPart;
 
-use crate::merge::Rules;
+use crate::merge::PatchRules;
 use crate::schema::Cursor;
-use smp_text::diagnostic::{Code, Diagnostic, Result};
+use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
 /// Makes the patch by which the rules turn `original` into `modified`, objects of a kind; empty when
@@ -33,24 +33,16 @@ use smp_text::yaml::Node;
 ///
 /// # Errors
 /// Entries without their merge key, lists of mixed types, and what differs below a field that the
-/// schema does not have, each with its field path. Rules that no patch can be made for.
-pub fn create(original: &Node, modified: &Node, kind: Cursor<'_>, rules: Rules) -> Result<Node> {
-    create_by(original, modified, kind, CreationRules::of(rules)?)
+/// schema does not have, each with its field path.
+pub fn create(original: &Node, modified: &Node, kind: Cursor<'_>, rules: PatchRules) -> Result<Node> {
+    create_by(original, modified, kind, rules.into())
 }
 
-impl CreationRules {
-    /// Returns the rules for patches that are applied by `rules`.
-    ///
-    /// # Errors
-    /// Rules that no patch can be made for.
-    pub(super) fn of(rules: Rules) -> Result<Self> {
+impl From<PatchRules> for CreationRules {
+    fn from(rules: PatchRules) -> Self {
         match rules {
-            Rules::Apiserver => Ok(Self::Server),
-            Rules::Overlay => Ok(Self::Overlay),
-            Rules::Kustomize { .. } | Rules::Kyaml | Rules::Lossless => {
-                let message = "patches are made for the API server and for overlays";
-                Err(Diagnostic::error(Code::Unsupported, message))
-            }
+            PatchRules::Apiserver => Self::Server,
+            PatchRules::Overlay => Self::Overlay,
         }
     }
 }

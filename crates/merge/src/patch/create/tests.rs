@@ -1,21 +1,21 @@
 //! What patches look like that are made.
 
 use super::create;
-use crate::merge::Rules;
+use crate::merge::PatchRules;
 use crate::merge::testing::{BOTH, json, node, schema};
 use crate::schema::Cursor;
 use smp_text::diagnostic::Code;
 use smp_text::yaml::Node;
 
 /// The patch as JSON, or the error as `code: field: message`.
-fn created(original: &str, modified: &str, rules: Rules) -> String {
+fn created(original: &str, modified: &str, rules: PatchRules) -> String {
     match create(&node(original), &node(modified), schema(), rules) {
         Ok(patch) => json(&patch),
         Err(error) => format!("{:?}: {error}", error.code()),
     }
 }
 
-fn check_created(rules: Rules, table: &[(&str, &str, &str)]) {
+fn check_created(rules: PatchRules, table: &[(&str, &str, &str)]) {
     for (original, modified, want) in table {
         let want = if want.starts_with('{') { json(&node(want)) } else { (*want).to_string() };
         assert_eq!(created(original, modified, rules), want, "\n{rules:?}\n{original}\n{modified}");
@@ -53,9 +53,9 @@ fn maps_hold_what_differs() {
 fn replaced_maps_differ_by_dialect() {
     // kubectl sends a map that is replaced even where nothing changed.
     let table = [("{replaced: {name: a}}", "{replaced: {name: a}}", "{replaced: {name: a}}")];
-    check_created(Rules::Apiserver, &table);
+    check_created(PatchRules::Apiserver, &table);
     check_created(
-        Rules::Overlay,
+        PatchRules::Overlay,
         &[
             ("{replaced: {name: a}}", "{replaced: {name: a}}", "{}"),
             ("{atomicMap: {name: a, value: b}}", "{atomicMap: {name: a}}", "{atomicMap: {name: a}}"),
@@ -66,7 +66,7 @@ fn replaced_maps_differ_by_dialect() {
 #[test]
 fn the_server_gets_orders_and_deletions() {
     check_created(
-        Rules::Apiserver,
+        PatchRules::Apiserver,
         &[
             (
                 "{byName: [{name: a, value: x}, {name: b}, {name: c}]}",
@@ -126,16 +126,14 @@ fn the_server_gets_orders_and_deletions() {
             ("{unknown: {a: 1}}", "{unknown: {a: 1}}", "{}"),
         ],
     );
-    let error = create(&node("{}"), &node("{}"), Cursor::unknown(), Rules::Apiserver);
+    let error = create(&node("{}"), &node("{}"), Cursor::unknown(), PatchRules::Apiserver);
     assert_eq!(error.expect_err("no schema").code(), Code::NoSchema);
-    let error = create(&node("{}"), &node("{}"), schema(), Rules::Kyaml);
-    assert_eq!(error.expect_err("no such patches").code(), Code::Unsupported);
 }
 
 #[test]
 fn an_overlay_gets_what_it_needs() {
     check_created(
-        Rules::Overlay,
+        PatchRules::Overlay,
         &[
             (
                 "{byName: [{name: a, value: x}, {name: b}, {name: c}]}",
@@ -206,7 +204,7 @@ fn created_patches_name_all_recommended_keys() {
         );
         let order = "$setElementOrder/recommended: [{foo: a, bar: x}, {foo: a}, {foo: c}]";
         let want = match rules {
-            Rules::Apiserver => format!("{{{order}, {entries}}}"),
+            PatchRules::Apiserver => format!("{{{order}, {entries}}}"),
             _ => format!("{{{entries}}}"),
         };
         assert_eq!(patch, json(&node(&want)), "{rules:?}");

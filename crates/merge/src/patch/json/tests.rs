@@ -10,7 +10,7 @@ fn pod(spec: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "finalizers": ["b", "a"]}, "spec": spec})
 }
 
-fn strategic(object: &Value, patch: &Value, rules: Rules) -> Result<Value> {
+fn strategic(object: &Value, patch: &Value, rules: PatchRules) -> Result<Value> {
     let mut patched = object.clone();
     let options = PatchingOptions::default().rules(rules);
     let done = apply_with(&mut patched, patch, PatchType::Strategic, &Schema::embedded(), &options);
@@ -38,18 +38,18 @@ fn json_objects_are_patched_by_their_kinds_schema() {
         "volumes": [{"name": "data", "hostPath": {"path": "/x"}}],
     }));
     want["metadata"]["finalizers"] = json!(["c", "b", "a"]);
-    assert_eq!(strategic(&original, &patch, Rules::Apiserver), Ok(want));
+    assert_eq!(strategic(&original, &patch, PatchRules::Apiserver), Ok(want));
 
     let bad = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"image": "x"}], "nodeName": "n"}});
-    let error = strategic(&original, &bad, Rules::Apiserver).expect_err("no merge key");
+    let error = strategic(&original, &bad, PatchRules::Apiserver).expect_err("no merge key");
     assert_eq!(error.code(), Code::MissingMergeKey);
     assert_eq!(error.resource_name(), Some("Pod p"));
     assert_eq!(error.field_path(), Some("spec.containers[0]"));
     let delete = json!({"$patch": "delete"});
-    assert_eq!(strategic(&original, &delete, Rules::Apiserver), Ok(Value::Null));
+    assert_eq!(strategic(&original, &delete, PatchRules::Apiserver), Ok(Value::Null));
     let emptied = json!({"spec": null, "metadata": null, "status": null});
     let left = json!({"apiVersion": "v1", "kind": "Pod"});
-    assert_eq!(strategic(&original, &emptied, Rules::Overlay), Ok(left));
+    assert_eq!(strategic(&original, &emptied, PatchRules::Overlay), Ok(left));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn kinds_without_a_schema_are_refused_as_the_server_refuses_them() {
     assert_eq!(error.to_status()["code"], json!(415));
     assert_eq!(gadget["list"], json!([1]));
 
-    let overlay = PatchingOptions::default().rules(Rules::Overlay);
+    let overlay = PatchingOptions::default().rules(PatchRules::Overlay);
     let warnings = apply_with(&mut gadget, &patch, PatchType::Strategic, &schema, &overlay).expect("applies");
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert_eq!(warnings[0].field_path(), Some("list"));
@@ -194,7 +194,7 @@ fn made_patches_get_there() {
         apply(&mut got, &patch.value, patch_type, &schema).expect("applies");
         assert_eq!(got, to, "{patch_type:?} {}", patch.value);
     }
-    let overlay = PatchingOptions::default().rules(Rules::Overlay);
+    let overlay = PatchingOptions::default().rules(PatchRules::Overlay);
     let patch = create_with(&from, &to, PatchType::Strategic, &schema, &overlay).expect("made").value;
     let mut got = from.clone();
     apply_with(&mut got, &patch, PatchType::Strategic, &schema, &overlay).expect("applies");
@@ -219,7 +219,7 @@ fn three_way_patches_leave_alone_what_others_added() {
         apply(&mut got, &patch.value, patch_type, &schema).expect("applies");
         assert_eq!(got, want, "{patch_type:?} {}", patch.value);
     }
-    let overlay = PatchingOptions::default().rules(Rules::Overlay);
+    let overlay = PatchingOptions::default().rules(PatchRules::Overlay);
     let patch = create_three_way_with(versions, PatchType::Strategic, &schema, &overlay).expect("made");
     let mut got = current.clone();
     apply_with(&mut got, &patch.value, PatchType::Strategic, &schema, &overlay).expect("applies");
@@ -270,11 +270,11 @@ proptest! {
             prop_assert_eq!(got, whole.to_json_value());
         }
 
-        let overlay = PatchingOptions::default().rules(Rules::Overlay);
+        let overlay = PatchingOptions::default().rules(PatchRules::Overlay);
         let mut got = object.clone();
         let done = apply_with(&mut got, &patch, PatchType::Strategic, &Schema::none(), &overlay);
         let (cursor, schema) = (Cursor::unknown(), Schema::none());
-        match apply_strategic(Node::from(&object), &Node::from(&patch), cursor, &schema, Rules::Overlay) {
+        match apply_strategic(Node::from(&object), &Node::from(&patch), cursor, &schema, PatchRules::Overlay) {
             Ok(merged) => {
                 prop_assert_eq!(done, Ok(merged.warnings));
                 prop_assert_eq!(got, merged.node.map_or(Value::Null, |node| node.to_json_value()));
@@ -381,7 +381,7 @@ proptest! {
     ) {
         let (schema, gvk) = (things(), Gvk::from_manifest("example.com/v1", "Thing"));
         let kind = schema.kind(&gvk).expect("defined");
-        for rules in [Rules::Apiserver, Rules::Overlay] {
+        for rules in [PatchRules::Apiserver, PatchRules::Overlay] {
             let options = PatchingOptions::default().rules(rules).kind(gvk.clone());
             let options = options.custom_resources(CustomResources::Merged);
             let mut got = object.clone();

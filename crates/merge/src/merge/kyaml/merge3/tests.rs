@@ -3,7 +3,7 @@
 use super::*;
 use crate::merge::kyaml::testing::{commented, node, outcome, wanted};
 use crate::merge::options::{InferKeys, ListOrder};
-use crate::merge::{Exceptions, Rules};
+use crate::merge::{Exceptions, MergeRules};
 
 fn merged(original: &str, updated: &str, dest: &str, options: &MergeOptions) -> (String, Vec<Conflict>) {
     let read = |text: &str| (!text.is_empty()).then(|| node(text));
@@ -129,7 +129,7 @@ fn ports_keep_apart_where_nothing_may_be_lost() {
     let service = |list: &str| format!("{{apiVersion: v1, kind: Service, spec: {{ports: {list}}}}}");
     let original = service("[{port: 53}, {port: 53, protocol: UDP}]");
     let updated = service("[{port: 53, name: t}, {port: 53, protocol: UDP}]");
-    let options = MergeOptions { rules: Rules::Kustomize { exceptions: Exceptions::Listed }, ..kyaml() };
+    let options = MergeOptions { rules: MergeRules::Kustomize { exceptions: Exceptions::Listed }, ..kyaml() };
     let (original, updated, dest) = (node(&original), node(&updated), node(&original));
     let got = merge3(Some(&original), Some(&updated), Some(dest), &Schema::embedded(), &options);
     assert_eq!(outcome(got), service("[{port: 53, name: t}, {port: 53, protocol: UDP}]"));
@@ -155,8 +155,8 @@ fn conflicts_are_told_and_settled() {
     assert_eq!(got, "{a: 2, b: {c: 2}, l: [2], d: 1}");
     let paths: Vec<_> = conflicts.iter().map(|conflict| conflict.path.to_string()).collect();
     assert_eq!(paths, ["a", "l", "n", "d"], "b.c became the same on both sides");
-    assert!(conflicts[0].original.is_some_and(|span| !span.is_none()));
-    assert_eq!((conflicts[2].updated, conflicts[3].original), (None, None));
+    assert!(conflicts[0].original.as_ref().is_some_and(|value| !value.span().is_none()));
+    assert_eq!((&conflicts[2].updated, &conflicts[3].original), (&None, &None));
 
     let options = MergeOptions { conflicts: ConflictPolicy::Dest, ..kyaml() };
     let (got, conflicts) = merged(original, updated, dest, &options);

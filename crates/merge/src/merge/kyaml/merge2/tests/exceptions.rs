@@ -2,7 +2,7 @@
 
 use crate::merge::kyaml::testing::{node, outcome, shown, wanted};
 use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
-use crate::merge::{Exceptions, Merged, Rules, merge2};
+use crate::merge::{Exceptions, MergeRules, Merged, merge2};
 use crate::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic};
 
@@ -58,7 +58,7 @@ fn sound_lists_merge_as_in_kustomize() {
         ],
     );
     let append = MergeOptions {
-        rules: Rules::Kustomize { exceptions: Exceptions::Listed },
+        rules: MergeRules::Kustomize { exceptions: Exceptions::Listed },
         ..MergeOptions::kyaml(ListOrder::Append, InferKeys::Off)
     };
     let table = [
