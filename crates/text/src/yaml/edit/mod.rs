@@ -147,8 +147,9 @@ impl Out {
         }
     }
 
+    /// Ends the last line. A byte order mark in front of the next `---` is no line that needs an end.
     fn end_line(&mut self, line_break: &str) {
-        if !self.text.ends_with('\n') {
+        if !self.text.trim_end_matches(BOM).ends_with('\n') {
             self.text.push_str(line_break);
         }
     }
