@@ -60,12 +60,14 @@ pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>
         text: String::with_capacity(text.len()),
         unmarked: documents.first().is_some_and(|d| !d.marked) && !matches!(after.first(), Some(Some(_))),
         ended: true,
+        kept_to: None,
         is_stream: documents.iter().any(follows)
             && documents.len() >= after.len()
             && edited.iter().all(|(_, text)| is_json(text)),
     };
-    for (document, text) in &edited {
-        out.document(document, text);
+    for (document, edited) in &edited {
+        out.document(document, edited);
+        out.kept_to = (text[document.range.clone()] == **edited).then_some(document.range.end);
     }
     if documents.is_empty() || documents.len() < after.len() {
         out.add(if documents.is_empty() { text } else { "" }, &after[documents.len()..], layout, text);
@@ -102,6 +104,8 @@ struct Out {
     unmarked: bool,
     /// Whether the last document ends with `...`.
     ended: bool,
+    /// The end of the last document in the text that is edited, unless it was changed.
+    kept_to: Option<usize>,
     /// Whether they are JSON objects that follow each other, and still may.
     is_stream: bool,
 }
@@ -114,7 +118,9 @@ impl Out {
                 text = text.strip_prefix("---\r\n").or_else(|| text.strip_prefix("---\n")).unwrap_or(text);
             }
         } else {
-            if !self.is_stream {
+            // Between two documents that are kept, `---` may follow a byte order mark or a line break of YAML 1.1.
+            let is_unchanged = document.marked && self.kept_to == Some(document.range.start);
+            if !self.is_stream && !is_unchanged {
                 self.end_line("\n");
             }
             // Directives, and documents without `---`, need an end before them.

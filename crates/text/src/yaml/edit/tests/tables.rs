@@ -397,6 +397,12 @@ const DOCUMENTS: &[(&str, &[Option<&str>], &str)] = &[
     ("a: 1\n---\n# none\n---\nb: 2\n", &[KEEP, Some("x: 1"), KEEP], "a: 1\n---\nx: 1\n---\nb: 2\n"),
     ("a: |+\n  x\n\n---\nb: 2\n", &[Some("a: z"), KEEP], "a: z\n---\nb: 2\n"),
     ("\u{feff}a: 1\n---\nb: 2\n", &[None, KEEP], "\u{feff}b: 2\n"),
+    ("a: 1\u{2028}---\nb: 2\n", &[KEEP, KEEP], "a: 1\u{2028}---\nb: 2\n"),
+    // A byte order mark in front of `---` is part of the empty document before it.
+    ("a: 1\n---\n\u{feff}---\nb: 2\n", &[KEEP, KEEP, KEEP], "a: 1\n---\n\u{feff}---\nb: 2\n"),
+    ("a: 1\n---\n\u{feff}---\nb: 2\n", &[KEEP, Some("x: 1"), KEEP], "a: 1\n---\nx: 1\n---\nb: 2\n"),
+    ("a: 1\n---\n\u{feff}---\nb: 2\n", &[KEEP, KEEP, None], "a: 1\n---\n\u{feff}"),
+    ("a: 1\n---\n\u{feff}---\nb: 2\n", &[KEEP, None, KEEP], "a: 1\n---\nb: 2\n"),
 ];
 
 #[test]
