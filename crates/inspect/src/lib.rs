@@ -9,7 +9,7 @@
 //!
 //! Start with [`check::look_at`] and `check/rules`, or with [`explain::Blamer`] for provenance.
 
-// Tests are tables.
+// Table-driven tests are long.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
 pub mod check;

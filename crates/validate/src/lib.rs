@@ -26,7 +26,7 @@
 //! # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 //! ```
 
-// Tests are tables.
+// Table-driven tests are long.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
 #[cfg(feature = "cel")]

@@ -182,19 +182,19 @@ impl AdmissionPolicies {
         binding: &Node,
         created: &Created<'_>,
     ) -> Result<Vec<Option<&OtherObject>>, &'static str> {
-        let (Some(kind), Some(wanted)) = (policy.spec.get("paramKind"), binding.get("paramRef")) else {
+        let (Some(kind), Some(param_ref)) = (policy.spec.get("paramKind"), binding.get("paramRef")) else {
             return Ok(vec![None]);
         };
-        let namespace = match text(wanted, &["namespace"]) {
+        let namespace = match text(param_ref, &["namespace"]) {
             "" => created.namespace.unwrap_or_default(),
             name => name,
         };
-        let name = text(wanted, &["name"]);
+        let name = text(param_ref, &["name"]);
         let is_meant = |object: &&OtherObject| {
             let node = &object.node;
             let own = text(node, &["metadata", "namespace"]);
             (own.is_empty() || own == namespace)
-                && wanted.get("selector").is_none_or(|selector| selects(selector, labels(node)))
+                && param_ref.get("selector").is_none_or(|selector| selects(selector, labels(node)))
         };
         let kind = [["apiVersion"], ["kind"]].map(|path| text(kind, &path).to_string());
         let of_kind = self.kinds.get(&kind);
@@ -205,7 +205,7 @@ impl AdmissionPolicies {
         let named = named.into_iter().flatten().filter_map(|position| self.others.get(*position));
         let found: Vec<Option<&OtherObject>> = named.filter(is_meant).map(Some).collect();
         match found.is_empty() {
-            true if text(wanted, &["parameterNotFoundAction"]) == "Allow" => Ok(found),
+            true if text(param_ref, &["parameterNotFoundAction"]) == "Allow" => Ok(found),
             true => Err("no parameter object among the manifests"),
             false => Ok(found),
         }

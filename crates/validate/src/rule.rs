@@ -41,7 +41,7 @@ pub struct ValidationRule {
     pub shared_code: Option<Code>,
     /// The consequences of a violation, and what the rule checks: a paragraph of Markdown.
     pub why: &'static str,
-    /// When it is reasonable to suppress a finding: Markdown.
+    /// The cases in which it is reasonable to suppress a finding: Markdown.
     pub suppress: &'static str,
     /// The page of the Kubernetes documentation.
     pub documentation: &'static str,
@@ -280,17 +280,17 @@ pub(super) struct Faults {
 
 impl Faults {
     /// Reports a field, which may be absent.
-    pub(super) fn field(&mut self, of: Subject<'_>, field: &str, message: impl Into<String>) {
-        self.below(&[Below::Field(field)], of.place(field), message);
+    pub(super) fn field(&mut self, subject: Subject<'_>, field: &str, message: impl Into<String>) {
+        self.below(&[Below::Field(field)], subject.place(field), message);
     }
 
     /// Reports the value itself.
-    pub(super) fn value(&mut self, of: Subject<'_>, message: impl Into<String>) {
-        self.below(&[], of.node.span(), message);
+    pub(super) fn value(&mut self, subject: Subject<'_>, message: impl Into<String>) {
+        self.below(&[], subject.node.span(), message);
     }
 
     /// Reports a path below the value, at the last step of it that exists.
-    pub(super) fn at(&mut self, of: Subject<'_>, path: &[Below<'_>], message: impl Into<String>) {
+    pub(super) fn at(&mut self, subject: Subject<'_>, path: &[Below<'_>], message: impl Into<String>) {
         let below = |node: &mut &'_ Node, step: &Below<'_>| {
             *node = match step {
                 Below::Field(name) => node.get(name),
@@ -298,8 +298,8 @@ impl Faults {
             }?;
             Some(node.span())
         };
-        let at = path.iter().scan(of.node, below).last();
-        self.below(path, at.unwrap_or(of.node.span()), message);
+        let at = path.iter().scan(subject.node, below).last();
+        self.below(path, at.unwrap_or(subject.node.span()), message);
     }
 
     /// Reports a path below the value at a location.
@@ -309,11 +309,11 @@ impl Faults {
     }
 
     /// Reports lists that contain `*` and other entries.
-    pub(super) fn stars(&mut self, of: Subject<'_>, fields: &[&str]) {
+    pub(super) fn stars(&mut self, subject: Subject<'_>, fields: &[&str]) {
         for field in fields {
-            let entries = of.list(field);
+            let entries = subject.list(field);
             if entries.len() > 1 && entries.iter().any(|entry| entry.as_str() == Some("*")) {
-                self.field(of, field, "`*` matches everything and must be the only entry");
+                self.field(subject, field, "`*` matches everything and must be the only entry");
             }
         }
     }

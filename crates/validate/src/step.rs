@@ -10,7 +10,7 @@ use smp_text::yaml::Node;
 #[derive(Clone, Copy)]
 pub(super) enum WalkStep<'n> {
     /// A field of a map.
-    Field { name: &'n str, of: Cursor<'n> },
+    Field { name: &'n str, parent: Cursor<'n> },
     /// An entry of a list.
     Entry { index: usize, entry: &'n Node, keys: Cursor<'n> },
 }

@@ -17,7 +17,7 @@ pub struct Violation {
     pub at: Span,
     /// The message: lower case, without a full stop and without the value.
     pub message: String,
-    /// How to fix the violation.
+    /// A suggestion for fixing the violation.
     pub help: Option<String>,
     /// Error: rejected. Warning: accepted, but still a problem. Note: not checked.
     pub severity: Severity,

@@ -212,7 +212,7 @@ impl<'n> SchemaWalk<'n> {
     /// Returns true if an empty string counts as absent here. In lists it never does.
     fn is_empty_free(&self) -> bool {
         match self.steps.last() {
-            Some(WalkStep::Field { name, of }) => unenforced::is_empty_free(*of, name),
+            Some(WalkStep::Field { name, parent }) => unenforced::is_empty_free(*parent, name),
             _ => false,
         }
     }
@@ -259,7 +259,7 @@ impl<'n> SchemaWalk<'n> {
             }
             let status = self.steps.is_empty() && name == "status" && self.decoding != Decoding::Types;
             self.in_status |= status;
-            self.steps.push(WalkStep::Field { name, of: cursor });
+            self.steps.push(WalkStep::Field { name, parent: cursor });
             self.field(&entry.value, below);
             self.steps.pop();
             self.in_status &= !status;
@@ -336,7 +336,7 @@ impl<'n> SchemaWalk<'n> {
         };
         let mut around = vec![(path(self.steps.len()), cursor)];
         around.extend(self.steps.iter().enumerate().rev().filter_map(|(depth, step)| match step {
-            WalkStep::Field { of, .. } => Some((path(depth), *of)),
+            WalkStep::Field { parent, .. } => Some((path(depth), *parent)),
             WalkStep::Entry { .. } => None,
         }));
         let path = depth::right_path(&around, name)?;

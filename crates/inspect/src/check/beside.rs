@@ -151,9 +151,9 @@ impl<'c> RunTexts<'c> {
     }
 
     /// Returns those of some files that a source, or an unread kustomization in a parent directory, refers to.
-    pub(super) fn named<'p>(&self, wanted: &FxHashSet<&'p Path>) -> FxHashSet<&'p Path> {
+    pub(super) fn named<'p>(&self, paths: &FxHashSet<&'p Path>) -> FxHashSet<&'p Path> {
         let mut by_name: FxHashMap<&str, Vec<&'p Path>> = FxHashMap::default();
-        for path in wanted {
+        for path in paths {
             let name = path.file_name().and_then(OsStr::to_str);
             if let Some(name) = name {
                 by_name.entry(name).or_default().push(path);
@@ -167,7 +167,7 @@ impl<'c> RunTexts<'c> {
         for (path, source) in read {
             note_named(source.text(), path, &by_name, &mut named);
         }
-        for (path, text) in self.unread_above(wanted) {
+        for (path, text) in self.unread_above(paths) {
             note_named(&text, &path, &by_name, &mut named);
         }
         named
@@ -196,10 +196,10 @@ fn note_named<'p>(
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '[' | ']' | '{' | '}' | '=' | ':');
     for word in text.split(ends) {
         let name = word.rsplit('/').next().unwrap_or(word);
-        let Some(wanted) = by_name.get(name) else { continue };
+        let Some(paths) = by_name.get(name) else { continue };
         for directory in at.ancestors().skip(1) {
             let meant = clean(&directory.join(word));
-            named.extend(wanted.iter().filter(|path| **path == meant));
+            named.extend(paths.iter().filter(|path| **path == meant));
         }
     }
 }

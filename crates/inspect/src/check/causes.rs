@@ -165,13 +165,13 @@ fn positions_of(node: &Node, path: &FieldPath) -> Vec<SmolStr> {
 }
 
 /// Finds the path to a node in a tree. Returns true if the node is part of it.
-fn find_path(node: &Node, wanted: &Node, path: &mut Vec<SmolStr>) -> bool {
-    if std::ptr::eq(node, wanted) {
+fn find_path(node: &Node, target: &Node, path: &mut Vec<SmolStr>) -> bool {
+    if std::ptr::eq(node, target) {
         return true;
     }
     let mut below = |step: SmolStr, value| {
         path.push(step);
-        find_path(value, wanted, path) || path.pop().is_none()
+        find_path(value, target, path) || path.pop().is_none()
     };
     match &node.value {
         Value::Scalar(_) => false,

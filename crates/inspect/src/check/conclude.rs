@@ -23,9 +23,9 @@ use smp_text::source::{SourceId, SourceMap, Span};
 use smp_validate::ValidateOptions;
 
 /// A location by file, which is the same in all targets even if the file is read several times.
-type FilePlace = (PathBuf, u32);
+type FileLocation = (PathBuf, u32);
 
-fn file_place(span: Span, sources: &SourceMap) -> Option<FilePlace> {
+fn file_location(span: Span, sources: &SourceMap) -> Option<FileLocation> {
     let outer = sources.outermost(span);
     Some((sources.get(outer.source)?.name().to_path_buf(), outer.start))
 }
@@ -37,7 +37,7 @@ pub struct TargetFindings {
     pub target: PathBuf,
     findings: Vec<Diagnostic>,
     /// The locations of the kustomization entries that took part in its build.
-    entries: FxHashSet<FilePlace>,
+    entries: FxHashSet<FileLocation>,
     /// The files that contribute to its resources.
     files: FxHashSet<PathBuf>,
     config: Arc<CheckConfig>,
@@ -122,8 +122,8 @@ pub fn look_at(
         });
         findings.extend(violations.into_iter().filter(|violation| selection.tells(violation.code())));
     }
-    let places = target.built.resources.writers().iter().flat_map(|writer| places_of(writer));
-    let entries = places.filter_map(|span| file_place(span, target.sources)).collect();
+    let locations = target.built.resources.writers().iter().flat_map(|writer| locations_of(writer));
+    let entries = locations.filter_map(|span| file_location(span, target.sources)).collect();
     let files = files_of(target);
     let checks_names =
         [&dangling_reference::RULE, &external_reference::RULE].iter().any(|rule| selection.has(rule));
@@ -142,7 +142,7 @@ fn files_of(target: &CheckedTarget<'_>) -> FxHashSet<PathBuf> {
     outer.into_iter().filter_map(|id| Some(target.sources.get(id)?.name().to_path_buf())).collect()
 }
 
-fn places_of(writer: &Writer) -> impl Iterator<Item = Span> {
+fn locations_of(writer: &Writer) -> impl Iterator<Item = Span> {
     writer.entries.iter().map(|entry| entry.place).chain([writer.at])
 }
 
@@ -183,12 +183,12 @@ impl Conclusion<'_> {
         for (number, one) in all.into_iter().enumerate() {
             let mut found = Vec::new();
             for finding in one.findings {
-                let place = self.place(&finding);
+                let location = self.place(&finding);
                 // A suppression counts as used even if the other targets do not agree on the finding.
                 let is_suppressed = one.enabled.is_some()
-                    && suppressions.covers(&finding, &one.config, place.as_ref(), self.sources);
+                    && suppressions.covers(&finding, &one.config, location.as_ref(), self.sources);
                 if !agreed.holds(&finding, number, self.sources)
-                    || !reported.insert(key(&finding, place.as_ref(), &one.target))
+                    || !reported.insert(key(&finding, location.as_ref(), &one.target))
                 {
                     continue;
                 }
@@ -200,13 +200,13 @@ impl Conclusion<'_> {
                 };
                 if is_suppressed {
                     report.silenced += 1;
-                } else if one.enabled.is_some() && baselines.take(&one.config, &finding, place.as_ref()) {
+                } else if one.enabled.is_some() && baselines.take(&one.config, &finding, location.as_ref()) {
                     report.known += 1;
                 } else {
-                    found.push((place, finding.target(&one.target)));
+                    found.push((location, finding.target(&one.target)));
                 }
             }
-            found.sort_by(|(a, _), (b, _)| by_place(a.as_ref()).cmp(&by_place(b.as_ref())));
+            found.sort_by(|(a, _), (b, _)| by_location(a.as_ref()).cmp(&by_location(b.as_ref())));
             report.findings.extend(found.into_iter().map(|(_, finding)| finding));
         }
         if self.selection.has(&unused_silence::RULE) {
@@ -241,7 +241,7 @@ impl Conclusion<'_> {
         let built = all.iter().flat_map(|one| &one.files).map(PathBuf::as_path).collect();
         let mut by_target: BTreeMap<&Path, (&TargetFindings, Vec<Diagnostic>)> = BTreeMap::new();
         for finding in unbuilt::find(self.sources, &built) {
-            let file = places(&finding, self.sources).next().map(|place| place.0);
+            let file = locations(&finding, self.sources).next().map(|location| location.0);
             let around =
                 failed.iter().filter(|one| file.as_ref().is_some_and(|file| file.starts_with(&one.target)));
             let owner = around.max_by_key(|one| one.target.components().count()).unwrap_or(first);
@@ -294,10 +294,10 @@ impl Suppressions {
         &mut self,
         finding: &Diagnostic,
         config: &CheckConfig,
-        place: Option<&RenderedPlace>,
+        location: Option<&RenderedPlace>,
         sources: &SourceMap,
     ) -> bool {
-        let entry = ignored_by(config, finding, place);
+        let entry = ignored_by(config, finding, location);
         self.used.extend(entry);
         let at = finding.labels().first().map(|label| label.span);
         // Both suppressions count as used.
@@ -363,33 +363,33 @@ impl UsedSuppressions {
 }
 
 /// Returns the location of the entry of `.smp.yaml` that suppresses a finding.
-fn ignored_by(config: &CheckConfig, finding: &Diagnostic, place: Option<&RenderedPlace>) -> Option<Span> {
-    let file = place.map_or(Path::new(""), |place| Path::new(&place.file));
+fn ignored_by(config: &CheckConfig, finding: &Diagnostic, location: Option<&RenderedPlace>) -> Option<Span> {
+    let file = location.map_or(Path::new(""), |location| Path::new(&location.file));
     config.ignored.iter().find(|entry| entry.covers(finding.code(), file)).map(|entry| entry.at)
 }
 
-fn by_place(place: Option<&RenderedPlace>) -> (&str, usize, usize) {
-    place.map_or(("", 0, 0), |place| (place.file.as_str(), place.line, place.column))
+fn by_location(location: Option<&RenderedPlace>) -> (&str, usize, usize) {
+    location.map_or(("", 0, 0), |location| (location.file.as_str(), location.line, location.column))
 }
 
 /// The identity of a finding. A finding in a base is reported once for all targets.
 type FindingKey = (&'static str, String, Option<(String, usize, usize)>, Option<PathBuf>);
 
-fn key(finding: &Diagnostic, place: Option<&RenderedPlace>, target: &Path) -> FindingKey {
-    let at = place.map(|place| (place.file.clone(), place.line, place.column));
+fn key(finding: &Diagnostic, location: Option<&RenderedPlace>, target: &Path) -> FindingKey {
+    let at = location.map(|location| (location.file.clone(), location.line, location.column));
     let target = at.is_none().then(|| target.to_path_buf());
     let message = if at.is_some() { finding.message().to_string() } else { finding.to_string() };
     (finding.code().name(), message, at, target)
 }
 
 /// A rule and the location of one of its findings.
-type FoundKey = (&'static str, FilePlace);
+type FoundKey = (&'static str, FileLocation);
 
 /// The counts that decide whether the targets of a run agree on a finding.
 #[derive(Default)]
 struct Agreement {
     /// The number of targets that include an entry.
-    taken: FxHashMap<FilePlace, usize>,
+    taken: FxHashMap<FileLocation, usize>,
     /// The number of targets with a finding at a location.
     found: FxHashMap<FoundKey, usize>,
     /// Findings of a target, by index, that an overlay of the target does not have. The overlay fixes them.
@@ -402,26 +402,26 @@ impl Agreement {
     fn new(all: &[TargetFindings], sources: &SourceMap) -> Self {
         let found: Vec<FxHashSet<FoundKey>> = all.iter().map(|one| found_in(one, sources)).collect();
         let mut readers: FxHashMap<&Path, Vec<usize>> = FxHashMap::default();
-        let mut takers: FxHashMap<&FilePlace, Vec<usize>> = FxHashMap::default();
+        let mut takers: FxHashMap<&FileLocation, Vec<usize>> = FxHashMap::default();
         let mut agreement = Self::default();
         for (i, one) in all.iter().enumerate() {
             for key in &found[i] {
                 *agreement.found.entry(key.clone()).or_default() += 1;
             }
-            one.entries.iter().for_each(|place| takers.entry(place).or_default().push(i));
+            one.entries.iter().for_each(|location| takers.entry(location).or_default().push(i));
             one.files.iter().for_each(|file| readers.entry(file).or_default().push(i));
         }
         for (i, one) in all.iter().enumerate().filter(|(i, _)| !found[*i].is_empty()) {
             // An overlay includes everything of its base, so only targets that have its rarest file or entry, such
             // as its own kustomization, are candidates.
             let files = one.files.iter().filter_map(|file| readers.get(file.as_path()));
-            let entries = one.entries.iter().filter_map(|place| takers.get(place));
+            let entries = one.entries.iter().filter_map(|location| takers.get(location));
             let fewest = files.chain(entries).min_by_key(|targets| targets.len()).into_iter().flatten();
             let users: Vec<usize> = fewest.copied().filter(|user| all[*user].is_built_over(one)).collect();
             let left = found[i].iter().filter(|key| users.iter().any(|user| !found[*user].contains(*key)));
             agreement.left.extend(left.map(|key| (i, key.clone())));
         }
-        let taken = takers.into_iter().map(|(place, targets)| (place.clone(), targets.len()));
+        let taken = takers.into_iter().map(|(location, targets)| (location.clone(), targets.len()));
         agreement.taken = taken.collect();
         agreement
     }
@@ -429,7 +429,7 @@ impl Agreement {
     /// Returns true if enough targets agree on a finding, as required by its rule.
     fn holds(&self, finding: &Diagnostic, target: usize, sources: &SourceMap) -> bool {
         let reach = rule_of(finding.code()).map_or(RuleReach::Each, |rule| rule.reach);
-        let mut keys = places(finding, sources).map(|place| (finding.code().name(), place));
+        let mut keys = locations(finding, sources).map(|location| (finding.code().name(), location));
         match reach {
             RuleReach::Each => true,
             // The entry may be at any of the locations.
@@ -448,11 +448,14 @@ impl Agreement {
 }
 
 fn found_in(one: &TargetFindings, sources: &SourceMap) -> FxHashSet<FoundKey> {
-    let keys = |finding| places(finding, sources).map(|place| (finding.code().name(), place));
+    let keys = |finding| locations(finding, sources).map(|location| (finding.code().name(), location));
     one.findings.iter().flat_map(keys).collect()
 }
 
 /// Returns the locations of a finding, the main one first.
-fn places<'f>(finding: &'f Diagnostic, sources: &'f SourceMap) -> impl Iterator<Item = FilePlace> + use<'f> {
-    finding.labels().iter().filter_map(|label| file_place(label.span, sources))
+fn locations<'f>(
+    finding: &'f Diagnostic,
+    sources: &'f SourceMap,
+) -> impl Iterator<Item = FileLocation> + use<'f> {
+    finding.labels().iter().filter_map(|label| file_location(label.span, sources))
 }

@@ -72,8 +72,8 @@ struct ConfigFile {
 #[serde(default)]
 struct Section {
     baseline: Option<Spanned<String>>,
-    #[serde(rename = "require-why")]
-    require_why: bool,
+    #[serde(rename = "require-reason", alias = "require-why")]
+    require_reason: bool,
     #[serde(rename = "require-owner")]
     require_owner: bool,
     select: Vec<Spanned<String>>,
@@ -88,7 +88,8 @@ struct IgnoreEntry {
     code: Spanned<String>,
     files: Vec<Spanned<String>>,
     /// The reason and the responsible person or team, for readers of the file.
-    why: String,
+    #[serde(alias = "why")]
+    reason: String,
     owner: String,
 }
 
@@ -104,7 +105,8 @@ struct ExternalEntry {
 #[serde(default)]
 struct ControllerEntry {
     kind: Spanned<String>,
-    makes: Spanned<String>,
+    #[serde(alias = "makes")]
+    creates: Spanned<String>,
     name: String,
 }
 
@@ -112,8 +114,8 @@ impl CheckConfig {
     /// Finds the nearest configuration file, from the target upwards.
     ///
     /// # Errors
-    /// Fails if the file is a symlink, or is above the target and belongs to another user, who may have placed it
-    /// there.
+    /// Fails if the file is a symlink. Also fails if it is above the target and belongs to another user, since that
+    /// user could disable rules for others.
     pub fn nearest(tree: &dyn FileTree, target: &Path) -> Result<Option<PathBuf>> {
         let Ok(found) = tree.locate(Path::new(""), target) else { return Ok(None) };
         let above = found.path().parent().filter(|_| !found.is_directory());
@@ -156,7 +158,7 @@ impl Section {
         config.baseline = self.baseline.map(|file| configured_baseline(&file, directory)).transpose()?;
         for entry in self.ignore {
             for (is_required, field, text) in
-                [(self.require_why, "why", &entry.why), (self.require_owner, "owner", &entry.owner)]
+                [(self.require_reason, "reason", &entry.reason), (self.require_owner, "owner", &entry.owner)]
             {
                 if is_required && text.trim().is_empty() {
                     let message =
@@ -178,7 +180,7 @@ impl Section {
             config.outside.external.push(External { kind, name, namespace, at });
         }
         for entry in self.controllers {
-            let (kind, makes) = (required(&entry.kind, "kind")?, required(&entry.makes, "makes")?);
+            let (kind, makes) = (required(&entry.kind, "kind")?, required(&entry.creates, "creates")?);
             let name = Some(entry.name).filter(|name| !name.is_empty()).map(SmolStr::from);
             config.outside.controllers.push(ControllerOutput { kind, makes, name });
         }
@@ -206,4 +208,28 @@ fn required(text: &Spanned<String>, field: &str) -> Result<SmolStr> {
         return Err(Diagnostic::error(Code::MissingField, message).at(text.span));
     }
     Ok(text.as_str().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use smp_files::MemoryTree;
+
+    use super::*;
+    use crate::check::registry::code_named;
+
+    #[test]
+    fn former_keys_and_codes_are_accepted() {
+        let texts = [
+            "check: {require-why: true, ignore: [{code: yaml-surprise, why: later}], controllers: [{kind: A, makes: B}]}",
+            "check: {require-reason: true, ignore: [{code: ambiguous-scalar, reason: later}], \
+             controllers: [{kind: A, creates: B}]}",
+        ];
+        for text in texts {
+            let tree = MemoryTree::new([(".smp.yaml", text)]).expect("a tree");
+            let file = Path::new(".smp.yaml");
+            let config = CheckConfig::read(&tree, file, file, &SourceMap::default()).expect("valid");
+            assert_eq!(Some(config.ignored[0].code), code_named("ambiguous-scalar"), "{text}");
+            assert_eq!(config.outside.controllers.len(), 1, "{text}");
+        }
+    }
 }

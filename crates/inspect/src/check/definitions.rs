@@ -75,8 +75,8 @@ fn check(resource: &Resource, definitions: &[BuiltDefinition<'_>]) -> Option<Dia
         let message = format!("no CRD of the build defines kind {} in group {}", gvk.kind, gvk.group);
         ("kind", message, format!("did you mean `{meant}`?"), at)
     };
-    let place = resource.node().get(field).map_or(resource.node().span(), Node::span);
+    let location = resource.node().get(field).map_or(resource.node().span(), Node::span);
     let finding = Diagnostic::error(UNKNOWN_KIND.diagnostic_code(), message);
-    let finding = finding.at(place).label(at, "CRD").resource(resource.id()).field(field);
+    let finding = finding.at(location).label(at, "CRD").resource(resource.id()).field(field);
     Some(finding.help(help))
 }

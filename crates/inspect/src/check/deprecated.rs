@@ -42,9 +42,9 @@ pub fn replaceable_fields() -> Vec<&'static str> {
 ///
 /// # Errors
 /// Fails if the text is not valid YAML.
-pub fn replace_deprecated(text: &str, wanted: &[&str]) -> Result<(String, Vec<&'static str>)> {
+pub fn replace_deprecated(text: &str, selected: &[&str]) -> Result<(String, Vec<&'static str>)> {
     let (mut text, mut fields) = (text.to_string(), Vec::new());
-    for successor in SUCCESSORS.iter().filter(|successor| wanted.contains(&successor.old)) {
+    for successor in SUCCESSORS.iter().filter(|successor| selected.contains(&successor.old)) {
         if let Some(after) = replaced(&text, successor)?.filter(|after| comments(after) == comments(&text)) {
             text = after;
             fields.push(successor.old);

@@ -33,10 +33,10 @@ pub fn fixed_files(
     real: impl Fn(&Path) -> PathBuf,
 ) -> Vec<FixedFile> {
     let mut by_file: BTreeMap<PathBuf, FileFixes<'_>> = BTreeMap::new();
-    for (place, replacement) in report.findings.iter().filter_map(|finding| replaced(finding, sources)) {
-        let Some(source) = sources.get(place.source) else { continue };
+    for (span, replacement) in report.findings.iter().filter_map(|finding| replaced(finding, sources)) {
+        let Some(source) = sources.get(span.source) else { continue };
         let new = || (source.name().to_path_buf(), source.text().to_string(), Vec::new());
-        by_file.entry(real(source.name())).or_insert_with(new).2.push((place, replacement));
+        by_file.entry(real(source.name())).or_insert_with(new).2.push((span, replacement));
     }
     by_file.into_values().map(|(path, before, fixes)| fixed(path, before, fixes)).collect()
 }

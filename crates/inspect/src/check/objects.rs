@@ -79,8 +79,8 @@ impl FormerNames {
         for former in resource.previous.iter() {
             let (is_renamed, is_moved) = (former.name != id.name, !former.same_namespace(id));
             let note = |names: &mut FxHashMap<KindPlace, KnownNames>, namespace: &str| {
-                let place = (kind.clone(), namespace.into());
-                names.entry(place).or_default().exact.insert(former.name.clone());
+                let key = (kind.clone(), namespace.into());
+                names.entry(key).or_default().exact.insert(former.name.clone());
             };
             if is_renamed {
                 note(&mut self.renamed, namespace_of(id));

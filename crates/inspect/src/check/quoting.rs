@@ -14,12 +14,12 @@ use smp_text::source::Span;
 pub(super) struct Quoting<'q, 'c> {
     target: &'q CheckedTarget<'c>,
     /// The expected type at each location; none if the uses differ.
-    wanted: OnceCell<FxHashMap<Span, Option<TypeKind>>>,
+    expected: OnceCell<FxHashMap<Span, Option<TypeKind>>>,
 }
 
 impl<'q, 'c> Quoting<'q, 'c> {
     pub(super) fn new(target: &'q CheckedTarget<'c>) -> Self {
-        Self { target, wanted: OnceCell::new() }
+        Self { target, expected: OnceCell::new() }
     }
 
     /// Adds a fix that quotes the scalar.
@@ -42,14 +42,14 @@ impl<'q, 'c> Quoting<'q, 'c> {
         &self,
         finding: Diagnostic,
         at: Span,
-        (by, wanted): (&str, TypeKind),
+        (by, expected): (&str, TypeKind),
     ) -> Diagnostic {
-        if self.is_only(at, wanted) { finding.certain_fix(at, by) } else { finding.fix(at, by) }
+        if self.is_only(at, expected) { finding.certain_fix(at, by) } else { finding.fix(at, by) }
     }
 
     /// Returns true if all uses of the scalar expect the type.
     fn is_only(&self, at: Span, kind: TypeKind) -> bool {
-        self.wanted.get_or_init(|| wanted(self.target)).get(&at) == Some(&Some(kind))
+        self.expected.get_or_init(|| expected(self.target)).get(&at) == Some(&Some(kind))
             && !self.words_before(at).any(|word| word.starts_with('&'))
     }
 
@@ -81,7 +81,7 @@ impl<'q, 'c> Quoting<'q, 'c> {
 /// The number of bytes to search before a location.
 const LOOKED_AT: usize = 256;
 
-fn wanted(target: &CheckedTarget<'_>) -> FxHashMap<Span, Option<TypeKind>> {
+fn expected(target: &CheckedTarget<'_>) -> FxHashMap<Span, Option<TypeKind>> {
     let mut all = FxHashMap::default();
     for resource in target.resources() {
         target.walk(resource, &mut |visit| {

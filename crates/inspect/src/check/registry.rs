@@ -45,7 +45,23 @@ pub fn rule_of(code: Code) -> Option<&'static Rule> {
 /// Returns the code with a name: of a rule, or of any other message.
 #[must_use]
 pub fn code_named(name: &str) -> Option<Code> {
+    let name = current_name(name);
     codes().find(|code| code.name() == name)
+}
+
+/// The former names of codes, which suppressions, configurations and baselines may still use.
+const RENAMED: [(&str, &str); 6] = [
+    ("absent-deletion", "unmatched-deletion"),
+    ("adding-replace", "replace-missing-field"),
+    ("component-alone", "standalone-component"),
+    ("taken-along", "cascading-deletion"),
+    ("unused-silence", "unused-suppression"),
+    ("yaml-surprise", "ambiguous-scalar"),
+];
+
+/// Returns the current name of a code that was renamed, or the name itself.
+pub(super) fn current_name(name: &str) -> &str {
+    RENAMED.iter().find(|(former, _)| *former == name).map_or(name, |(_, current)| *current)
 }
 
 /// Returns the most similar name of a code.
@@ -74,4 +90,18 @@ const ELSEWHERE: [Code; 8] = [
 
 fn codes() -> impl Iterator<Item = Code> {
     RULES.iter().map(|rule| rule.code).chain(Code::ALL.iter().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn former_names_of_codes_are_accepted() {
+        for (former, current) in RENAMED {
+            assert_eq!(code_named(former).map(Code::name), Some(current), "{former}");
+            assert!(codes().all(|code| code.name() != former), "{former}");
+        }
+        assert_eq!(code_named("no-such-rule"), None);
+    }
 }

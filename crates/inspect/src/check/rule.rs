@@ -9,8 +9,7 @@ use smp_validate::ValidationRule;
 pub struct Rule {
     /// The code of its findings.
     pub code: Code,
-    /// The title, such as `Image entry without an image`. For validation rules it is the sentence that says what
-    /// the code means.
+    /// The title, such as `Image entry matches no image`. For validation rules it is the meaning of the code.
     pub name: &'static str,
     /// The group under which the rule is listed.
     pub group: RuleGroup,
@@ -22,7 +21,7 @@ pub struct Rule {
     pub reach: RuleReach,
     /// Why the mistake matters in production, and what the rule looks at: Markdown.
     pub why: &'static str,
-    /// When it is reasonable to suppress a finding: Markdown.
+    /// The cases in which it is reasonable to suppress a finding: Markdown.
     pub suppress: &'static str,
     /// The page of the Kubernetes or kustomize documentation that describes the field.
     pub documentation: &'static str,

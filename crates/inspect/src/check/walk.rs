@@ -14,14 +14,14 @@ pub struct FieldVisit<'w, 'n> {
     pub cursor: Cursor<'n>,
     /// The field whose value it is; none for list entries and for the root.
     pub entry: Option<&'n Entry>,
-    way: &'w [FieldStep<'n>],
+    steps: &'w [FieldStep<'n>],
 }
 
 impl FieldVisit<'_, '_> {
     /// Returns the path of the value. List entries with a `name` are identified by it.
     #[must_use]
     pub fn path(&self) -> FieldPath {
-        self.way.iter().map(FieldStep::element).collect()
+        self.steps.iter().map(FieldStep::element).collect()
     }
 }
 
@@ -48,25 +48,25 @@ fn step<'n>(
     node: &'n Node,
     cursor: Cursor<'n>,
     entry: Option<&'n Entry>,
-    way: &mut Vec<FieldStep<'n>>,
+    steps: &mut Vec<FieldStep<'n>>,
     visit: &mut dyn FnMut(&FieldVisit<'_, 'n>),
 ) {
-    visit(&FieldVisit { node, cursor, entry, way });
+    visit(&FieldVisit { node, cursor, entry, steps });
     match &node.value {
         Value::Scalar(_) => {}
         Value::Map(map) => {
             for entry in map.entries() {
                 let name = entry.key.text.as_str();
-                way.push(FieldStep::Field(name));
-                step(&entry.value, cursor.field(name), Some(entry), way, visit);
-                way.pop();
+                steps.push(FieldStep::Field(name));
+                step(&entry.value, cursor.field(name), Some(entry), steps, visit);
+                steps.pop();
             }
         }
         Value::List(list) => {
             for (i, entry) in list.iter().enumerate() {
-                way.push(FieldStep::Entry(i, entry));
-                step(entry, cursor.element(), None, way, visit);
-                way.pop();
+                steps.push(FieldStep::Entry(i, entry));
+                step(entry, cursor.element(), None, steps, visit);
+                steps.pop();
             }
         }
     }

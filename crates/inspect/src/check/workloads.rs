@@ -45,14 +45,18 @@ impl<'n> Workloads<'n> {
 
     /// Returns the workload with the most labels of a selector and their number. Returns none if there are no
     /// candidates or too many.
-    pub fn nearest(&self, namespace: &str, wanted: &[LabelPair<'_>]) -> Option<(usize, WorkloadLabels<'n>)> {
-        let lists = wanted.iter().filter_map(|pair| self.labelled(namespace, *pair));
+    pub fn nearest(
+        &self,
+        namespace: &str,
+        selector: &[LabelPair<'_>],
+    ) -> Option<(usize, WorkloadLabels<'n>)> {
+        let lists = selector.iter().filter_map(|pair| self.labelled(namespace, *pair));
         let fewest = lists.min_by_key(|list| list.len());
         let candidates = fewest.or_else(|| self.here(namespace))?;
         if candidates.len() > CANDIDATES {
             return None;
         }
-        let count = |labels: Option<&Node>| wanted.iter().filter(|pair| has(labels, **pair)).count();
+        let count = |labels: Option<&Node>| selector.iter().filter(|pair| has(labels, **pair)).count();
         let counted = candidates.iter().map(|i| (count(self.all[*i].0), self.all[*i]));
         counted.max_by_key(|(n, _)| *n)
     }
@@ -68,14 +72,14 @@ impl<'n> Workloads<'n> {
     }
 
     /// Returns all workloads that match a selector, or nothing if there are too many candidates.
-    pub fn selected(&self, namespace: &str, wanted: &[LabelPair<'_>]) -> Vec<WorkloadLabels<'n>> {
-        let lists = wanted.iter().map(|pair| self.labelled(namespace, *pair).unwrap_or_default());
+    pub fn selected(&self, namespace: &str, selector: &[LabelPair<'_>]) -> Vec<WorkloadLabels<'n>> {
+        let lists = selector.iter().map(|pair| self.labelled(namespace, *pair).unwrap_or_default());
         let fewest = lists.min_by_key(|list| list.len()).unwrap_or_default();
         if fewest.len() > CANDIDATES {
             return Vec::new();
         }
         let candidates = fewest.iter().map(|i| self.all[*i]);
-        candidates.filter(|(labels, _)| wanted.iter().all(|pair| has(*labels, *pair))).collect()
+        candidates.filter(|(labels, _)| selector.iter().all(|pair| has(*labels, *pair))).collect()
     }
 
     fn labelled<'a>(&'a self, namespace: &'a str, (key, value): LabelPair<'a>) -> Option<&'a [usize]> {

@@ -270,7 +270,7 @@ impl<'t> BlameReader<'t> {
                 pointer: pointer.clone(),
                 last: self.write(last, &last.value),
                 by: by.name().clone(),
-                asked_at: self.place(by.at()),
+                asked_at: self.location(by.at()),
             })),
         }
     }
@@ -278,18 +278,18 @@ impl<'t> BlameReader<'t> {
     fn write(&self, write: &Write, value: &Node) -> BlamedWrite {
         BlamedWrite {
             value: value.clone(),
-            at: self.place(write.at),
+            at: self.location(write.at),
             by: write.by.name().clone(),
-            asked_at: self.place(write.by.at()),
+            asked_at: self.location(write.by.at()),
         }
     }
 
-    fn place(&self, span: Span) -> Option<BlamedPlace> {
-        let (place, first) = self.place_of(span)?;
+    fn location(&self, span: Span) -> Option<BlamedPlace> {
+        let (location, first) = self.location_of(span)?;
         // For an alias, the location of its anchor is reported.
         let anchored = (first == Some(b'*')).then(|| self.anchored(span)).flatten();
-        let anchored = anchored.and_then(|span| self.place_of(span));
-        Some(anchored.map_or(place, |(place, _)| place))
+        let anchored = anchored.and_then(|span| self.location_of(span));
+        Some(anchored.map_or(location, |(location, _)| location))
     }
 
     /// Returns the location of the scalar to which an alias refers.
@@ -302,7 +302,7 @@ impl<'t> BlameReader<'t> {
     }
 
     /// Returns a location and the byte at it.
-    fn place_of(&self, span: Span) -> Option<(BlamedPlace, Option<u8>)> {
+    fn location_of(&self, span: Span) -> Option<(BlamedPlace, Option<u8>)> {
         if span.is_none() {
             return None;
         }

@@ -25,7 +25,7 @@ struct JsonBlame<'b> {
     /// The presence of the object in the cluster, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "liveOnly", skip_serializing_if = "Option::is_none")]
     unbuilt: Option<Vec<JsonUnbuilt<'b>>>,
 }
 
@@ -62,7 +62,7 @@ struct JsonField<'b> {
     pointer: &'b str,
     #[serde(flatten)]
     present: JsonWrite<'b>,
-    chain: Vec<JsonWrite<'b>>,
+    history: Vec<JsonWrite<'b>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<JsonLive<'b>>,
 }
@@ -162,7 +162,7 @@ fn field(field: &BlamedField) -> Option<JsonField<'_>> {
     Some(JsonField {
         pointer: &field.pointer,
         present: write(present),
-        chain: older.iter().map(write).collect(),
+        history: older.iter().map(write).collect(),
         live: field.live.as_deref().map(live),
     })
 }
@@ -179,7 +179,7 @@ fn unbuilt(field: &UnbuiltField) -> JsonUnbuilt<'_> {
 fn write(write: &BlamedWrite) -> JsonWrite<'_> {
     JsonWrite {
         value: JsonValue(&write.value),
-        at: write.at.as_ref().map(place),
+        at: write.at.as_ref().map(location),
         by: &write.by,
         asked_in: write.asked_at.as_ref().map(|at| &*at.file),
     }
@@ -191,6 +191,6 @@ fn removal(removal: &BlamedRemoval) -> JsonRemoval<'_> {
     JsonRemoval { pointer: &removal.pointer, last }
 }
 
-fn place(place: &BlamedPlace) -> JsonBlamedPlace<'_> {
-    JsonBlamedPlace { file: &place.file, line: place.line, column: place.column }
+fn location(location: &BlamedPlace) -> JsonBlamedPlace<'_> {
+    JsonBlamedPlace { file: &location.file, line: location.line, column: location.column }
 }

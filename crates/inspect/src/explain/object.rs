@@ -15,15 +15,15 @@ pub fn is_named(resource: &ResourceBlame, object: &str) -> bool {
 
 /// Splits a resource and one of its fields at a colon. Names of roles may contain colons, too.
 #[must_use]
-pub fn split_field<'w>(resources: &[ResourceBlame], wanted: &'w str) -> (&'w str, Option<&'w str>) {
+pub fn split_field<'w>(resources: &[ResourceBlame], text: &'w str) -> (&'w str, Option<&'w str>) {
     let is_one = |object: &str| resources.iter().any(|resource| is_named(resource, object));
-    if is_one(wanted) {
-        return (wanted, None);
+    if is_one(text) {
+        return (text, None);
     }
-    let ends = wanted.rmatch_indices(':').map(|(at, _)| wanted.split_at(at));
+    let ends = text.rmatch_indices(':').map(|(at, _)| text.split_at(at));
     let split = ends.map(|(object, field)| (object, Some(&field[1..])));
     let longest = split.into_iter().find(|(object, _)| is_one(object));
-    longest.unwrap_or_else(|| wanted.split_once(':').map_or((wanted, None), |(o, f)| (o, Some(f))))
+    longest.unwrap_or_else(|| text.split_once(':').map_or((text, None), |(o, f)| (o, Some(f))))
 }
 
 /// Returns a suggestion for an unknown resource: one of the same kind with a similar current or former name, else

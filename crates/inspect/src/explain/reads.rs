@@ -19,11 +19,14 @@ pub enum ReadKind {
     /// The entries of a directory.
     Directory,
     /// A symlink that was followed.
+    #[serde(rename = "symlink")]
     Link,
     /// A file that another program could read: a chart for helm, the executable of a function, the mounts of a
     /// container. Only that program knows which of them it reads.
+    #[serde(rename = "program")]
     Given,
     /// A path where nothing exists, but where a file would change the build.
+    #[serde(rename = "missing")]
     Absent,
     /// A commit of a remote repository.
     Repository,
@@ -125,7 +128,7 @@ fn line(read: &ReadInput) -> String {
 #[derive(Serialize)]
 struct JsonReads<'r> {
     target: &'r str,
-    reads: Vec<JsonRead<'r>>,
+    inputs: Vec<JsonRead<'r>>,
 }
 
 #[derive(Serialize)]
@@ -143,7 +146,7 @@ struct JsonRead<'r> {
 impl<'r> JsonRead<'r> {
     fn new(read: &'r ReadInput) -> Self {
         let ReadInput { path, kind, reference, version, .. } = read;
-        let version_of = |wanted| version.as_deref().filter(|_| *kind == wanted);
+        let version_of = |expected| version.as_deref().filter(|_| *kind == expected);
         let (commit, sha256) = (version_of(ReadKind::Repository), version_of(ReadKind::Url));
         Self { path, kind: *kind, reference: reference.as_deref(), commit, sha256 }
     }
@@ -156,7 +159,7 @@ impl<'r> JsonRead<'r> {
 pub fn reads_to_json(all: &[TargetReads]) -> Result<String> {
     let targets: Vec<JsonReads<'_>> = all
         .iter()
-        .map(|one| JsonReads { target: &one.target, reads: one.reads.iter().map(JsonRead::new).collect() })
+        .map(|one| JsonReads { target: &one.target, inputs: one.reads.iter().map(JsonRead::new).collect() })
         .collect();
     serde_json::to_string_pretty(&targets)
         .map(|text| escaped_json(&text) + "\n")

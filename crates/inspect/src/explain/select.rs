@@ -42,8 +42,8 @@ pub fn nearest_field(resource: &ResourceBlame, path: &str) -> Option<String> {
     let meant = meant
         .map(|parts| joined(&parts))
         .filter(|meant| meant != path && !fields_at(resource, meant).is_empty());
-    let wanted = || format!("/{}", path.replace('.', "/"));
-    meant.or_else(|| nearest(&wanted(), &pointers).map(ToString::to_string))
+    let pointer = || format!("/{}", path.replace('.', "/"));
+    meant.or_else(|| nearest(&pointer(), &pointers).map(ToString::to_string))
 }
 
 /// Returns a part in path notation.

@@ -233,7 +233,7 @@ fn listed(names: &[SmolStr]) -> String {
 /// Appends the location of a value, or the step that computed it.
 fn push_origin(write: &BlamedWrite, out: &mut String) {
     match &write.at {
-        Some(at) => push_place(at, out),
+        Some(at) => push_location(at, out),
         None => out.push_str(&escaped(&write.by)),
     }
 }
@@ -244,14 +244,14 @@ fn origin(write: &BlamedWrite) -> String {
     out
 }
 
-fn push_place(place: &BlamedPlace, out: &mut String) {
+fn push_location(location: &BlamedPlace, out: &mut String) {
     // Writing to a string cannot fail.
-    let _ = write!(out, "{}:{}:{}", place.file, place.line, place.column);
+    let _ = write!(out, "{}:{}:{}", location.file, location.line, location.column);
 }
 
-fn place(place: &BlamedPlace) -> String {
+fn location(location: &BlamedPlace) -> String {
     let mut out = String::new();
-    push_place(place, &mut out);
+    push_location(location, &mut out);
     out
 }
 
@@ -279,7 +279,7 @@ fn removal_line(removal: &BlamedRemoval) -> String {
 
 fn by(name: &str, asked_at: Option<&BlamedPlace>) -> String {
     match asked_at {
-        Some(at) => format!("{} {}", escaped(name), place(at)),
+        Some(at) => format!("{} {}", escaped(name), location(at)),
         None => escaped(name).into_owned(),
     }
 }
@@ -311,7 +311,7 @@ fn push_write(word: &str, write: &BlamedWrite, sources: &SourceMap, out: &mut St
     let _ = writeln!(out, "  {word} {}", shown(&write.value));
     match &write.at {
         Some(at) => {
-            let _ = writeln!(out, "     at {}", place(at));
+            let _ = writeln!(out, "     at {}", location(at));
             if let Some(line) = line_at(at, sources) {
                 let _ = writeln!(out, "        {} | {}", at.line, escaped(&line));
             }

@@ -241,11 +241,11 @@ impl<'p> TreeBuilder<'p> {
     }
 
     fn node(&self, part: OutlinePart) -> TreeNode {
-        let place = self.place(part.at);
+        let place = self.location(part.at);
         TreeNode::new(part, place)
     }
 
-    fn place(&self, span: Span) -> Option<PartPlace> {
+    fn location(&self, span: Span) -> Option<PartPlace> {
         let outer = self.sources.outermost(span);
         let source = self.sources.get(outer.source)?;
         let file = file_name(outer.source, &source, &self.checkouts, self.renderer)?;
@@ -314,7 +314,7 @@ impl<'p> TreeBuilder<'p> {
     /// Returns the index of a node for a step that is not in the outline, after all nodes of the outline.
     fn index_of_unlisted(&mut self, cause: &Cause, role: OutlinePartKind) -> usize {
         let first = self.tree.nodes.len();
-        let place = self.place(cause.at());
+        let place = self.location(cause.at());
         let (kind, name) = match &place {
             Some(place) => (role, place.file.clone()),
             None => (OutlinePartKind::Transformer, cause.name().to_string()),

@@ -26,7 +26,7 @@ struct JsonNode<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<&'t str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    see_above: bool,
+    repeated: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     objects: Option<Vec<JsonTreeObject<'t>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -100,7 +100,7 @@ fn json_node<'t>(tree: &'t BuildTree, node: &'t TreeNode) -> JsonNode<'t> {
     };
     let is_listed =
         |i: &&usize| part.kind != OutlinePartKind::Target || tree.objects[**i].deleted_by.is_none();
-    let place = node.place.as_ref();
+    let location = node.place.as_ref();
     let is_changer = matches!(
         part.kind,
         OutlinePartKind::Patch | OutlinePartKind::Transformer | OutlinePartKind::Function
@@ -110,11 +110,11 @@ fn json_node<'t>(tree: &'t BuildTree, node: &'t TreeNode) -> JsonNode<'t> {
         name: &part.name,
         value: &part.value,
         by: &part.entry,
-        file: place.map(|place| place.file.as_str()),
-        line: place.map(|place| place.line),
-        column: place.map(|place| place.column),
+        file: location.map(|location| location.file.as_str()),
+        line: location.map(|location| location.line),
+        column: location.map(|location| location.column),
         commit: part.commit.as_deref(),
-        see_above: part.is_repeated,
+        repeated: part.is_repeated,
         objects: writes.then(|| node.objects.iter().filter(is_listed).map(object).collect()),
         changed: (node.changed > 0 || is_changer).then_some(node.changed),
     }

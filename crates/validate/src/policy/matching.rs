@@ -24,14 +24,18 @@ impl From<bool> for Match {
 
 impl Created<'_> {
     /// Returns true if the match rules select this object. A policy needs rules, but a binding may have none.
-    pub(super) fn matches(&self, wanted: &Node, of_policy: bool) -> Match {
-        let exact = text(wanted, &["matchPolicy"]) == "Exact";
-        let rules = list(wanted, "resourceRules");
+    pub(super) fn matches(&self, constraints: &Node, of_policy: bool) -> Match {
+        let exact = text(constraints, &["matchPolicy"]) == "Exact";
+        let rules = list(constraints, "resourceRules");
         let is_matched = ((rules.is_empty() && !of_policy)
             || rules.iter().any(|rule| self.selects_creation(rule, exact)))
-            && !list(wanted, "excludeResourceRules").iter().any(|rule| self.selects_creation(rule, exact))
-            && wanted.get("objectSelector").is_none_or(|selector| selects(selector, labels(self.object)));
-        match wanted.get("namespaceSelector") {
+            && !list(constraints, "excludeResourceRules")
+                .iter()
+                .any(|rule| self.selects_creation(rule, exact))
+            && constraints
+                .get("objectSelector")
+                .is_none_or(|selector| selects(selector, labels(self.object)));
+        match constraints.get("namespaceSelector") {
             Some(selector) if is_matched => self.is_namespace_selected(selector),
             _ => is_matched.into(),
         }

@@ -35,19 +35,19 @@ fn is_mode(text: &str) -> bool {
     matches!(text, "ReadWriteOnce" | "ReadOnlyMany" | "ReadWriteMany" | "ReadWriteOncePod")
 }
 
-fn modes(of: Subject<'_>, faults: &mut Faults) {
-    let modes = of.list("accessModes");
+fn modes(subject: Subject<'_>, faults: &mut Faults) {
+    let modes = subject.list("accessModes");
     if modes.is_empty() {
-        faults.field(of, "accessModes", "at least one access mode is required");
+        faults.field(subject, "accessModes", "at least one access mode is required");
     }
     if modes.len() > 1 && modes.iter().any(|mode| mode.as_str() == Some("ReadWriteOncePod")) {
-        faults.field(of, "accessModes", "`ReadWriteOncePod` may not be used with other access modes");
+        faults.field(subject, "accessModes", "`ReadWriteOncePod` may not be used with other access modes");
     }
 }
 
 /// Volumes inside other objects need no access mode.
-fn modes_of_volume(of: Subject<'_>, faults: &mut Faults) {
-    if of.kind() == "PersistentVolume" {
-        modes(of, faults);
+fn modes_of_volume(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.kind() == "PersistentVolume" {
+        modes(subject, faults);
     }
 }

@@ -33,31 +33,31 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 const ADDRESS: TextForm = (|text| text.parse::<IpAddr>().is_ok(), "an IP address");
 const NETWORK: &str = "a CIDR such as `10.0.0.0/8`";
 
-fn slice(of: Subject<'_>, faults: &mut Faults) {
-    let is_address: fn(&str) -> bool = match of.text_or_empty("addressType") {
+fn slice(subject: Subject<'_>, faults: &mut Faults) {
+    let is_address: fn(&str) -> bool = match subject.text_or_empty("addressType") {
         "IPv4" => |text| text.parse::<Ipv4Addr>().is_ok(),
         "IPv6" => |text| text.parse::<Ipv6Addr>().is_ok(),
         _ => is_dns_subdomain,
     };
-    for (i, endpoint) in of.list("endpoints").iter().enumerate() {
+    for (i, endpoint) in subject.list("endpoints").iter().enumerate() {
         let addresses = endpoint.get("addresses").and_then(Node::as_list);
         for (k, address) in addresses.into_iter().flatten().enumerate() {
             if !is_address(address.as_str().unwrap_or_default()) {
                 let path = [Field("endpoints"), Entry(i), Field("addresses"), Entry(k)];
-                faults.at(of, &path, "this must be an address of type `addressType`");
+                faults.at(subject, &path, "this must be an address of type `addressType`");
             }
         }
     }
 }
 
-fn subset(of: Subject<'_>, faults: &mut Faults) {
-    if of.list("addresses").is_empty() && of.list("notReadyAddresses").is_empty() {
-        faults.field(of, "addresses", "must specify `addresses` or `notReadyAddresses`");
+fn subset(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.list("addresses").is_empty() && subject.list("notReadyAddresses").is_empty() {
+        faults.field(subject, "addresses", "must specify `addresses` or `notReadyAddresses`");
     }
 }
 
-fn networks(of: Subject<'_>, faults: &mut Faults) {
-    if !(1..=2).contains(&of.list("cidrs").len()) {
-        faults.field(of, "cidrs", "must have one CIDR, or one per IP family");
+fn networks(subject: Subject<'_>, faults: &mut Faults) {
+    if !(1..=2).contains(&subject.list("cidrs").len()) {
+        faults.field(subject, "cidrs", "must have one CIDR, or one per IP family");
     }
 }

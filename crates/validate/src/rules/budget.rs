@@ -21,8 +21,8 @@ spec: {minAvailable: 1, maxUnavailable: 1}
     ..ValidationRule::DEFAULT
 };
 
-fn budget(of: Subject<'_>, faults: &mut Faults) {
-    if of.count(&["minAvailable", "maxUnavailable"]) == 2 {
-        faults.field(of, "maxUnavailable", "`minAvailable` and `maxUnavailable` cannot both be set");
+fn budget(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.count(&["minAvailable", "maxUnavailable"]) == 2 {
+        faults.field(subject, "maxUnavailable", "`minAvailable` and `maxUnavailable` cannot both be set");
     }
 }

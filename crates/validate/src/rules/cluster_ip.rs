@@ -32,19 +32,19 @@ fn is_address(text: &str) -> bool {
     text == "None" || text.parse::<IpAddr>().is_ok()
 }
 
-fn address(of: Subject<'_>, faults: &mut Faults) {
-    let own = of.text_or_empty("clusterIP");
-    match of.text_or_empty("type") {
+fn address(subject: Subject<'_>, faults: &mut Faults) {
+    let own = subject.text_or_empty("clusterIP");
+    match subject.text_or_empty("type") {
         "ExternalName" if !own.is_empty() => {
-            faults.field(of, "clusterIP", "may not be set for Services of type `ExternalName`");
+            faults.field(subject, "clusterIP", "may not be set for Services of type `ExternalName`");
         }
         "NodePort" | "LoadBalancer" if own == "None" => {
-            faults.field(of, "clusterIP", "may be `None` only for Services of type `ClusterIP`");
+            faults.field(subject, "clusterIP", "may be `None` only for Services of type `ClusterIP`");
         }
         _ => {}
     }
-    let first = of.list("clusterIPs").first().and_then(Node::as_str);
+    let first = subject.list("clusterIPs").first().and_then(Node::as_str);
     if first.is_some_and(|first| !own.is_empty() && first != own) {
-        faults.field(of, "clusterIPs", "the first entry must equal `clusterIP`");
+        faults.field(subject, "clusterIPs", "the first entry must equal `clusterIP`");
     }
 }

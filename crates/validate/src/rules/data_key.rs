@@ -29,16 +29,16 @@ data: {conf/mode: \"yes\"}
     ..ValidationRule::DEFAULT
 };
 
-fn keys(of: Subject<'_>, field: &str, faults: &mut Faults) {
-    for key in of.entries(field).iter().map(|entry| &entry.key).filter(|key| !is_data_key(&key.text)) {
+fn keys(subject: Subject<'_>, field: &str, faults: &mut Faults) {
+    for key in subject.entries(field).iter().map(|entry| &entry.key).filter(|key| !is_data_key(&key.text)) {
         let message = "a key must consist of alphanumeric characters, `-`, `_` or `.`";
         faults.below(&[Field(field), Field(&key.text)], key.meta.span, message);
     }
 }
 
-fn duplicates(of: Subject<'_>, faults: &mut Faults) {
-    let texts = of.get("data").and_then(Node::as_map);
-    for key in of.entries("binaryData").iter().map(|entry| &entry.key) {
+fn duplicates(subject: Subject<'_>, faults: &mut Faults) {
+    let texts = subject.get("data").and_then(Node::as_map);
+    for key in subject.entries("binaryData").iter().map(|entry| &entry.key) {
         if texts.is_some_and(|texts| texts.contains_key(&key.text)) {
             let path = [Field("binaryData"), Field(&key.text)];
             faults.below(&path, key.meta.span, "duplicate of a key in `data`");

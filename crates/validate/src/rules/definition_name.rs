@@ -23,20 +23,20 @@ spec:
 ",
     fix: ("widgets", "widgets.example.com"),
     checks: &[
-        ("APIService", Check::Type(|of, faults| name(of, &["spec", "version"], "version", faults))),
+        ("APIService", Check::Type(|subject, faults| name(subject, &["spec", "version"], "version", faults))),
         (
             "CustomResourceDefinition",
-            Check::Type(|of, faults| name(of, &["spec", "names", "plural"], "plural", faults)),
+            Check::Type(|subject, faults| name(subject, &["spec", "names", "plural"], "plural", faults)),
         ),
     ],
     ..ValidationRule::DEFAULT
 };
 
-fn name(of: Subject<'_>, first: &[&str], field: &str, faults: &mut Faults) {
-    let text = |path: &[&str]| of.node.get_path(path).and_then(Node::as_str).unwrap_or_default();
+fn name(subject: Subject<'_>, first: &[&str], field: &str, faults: &mut Faults) {
+    let text = |path: &[&str]| subject.node.get_path(path).and_then(Node::as_str).unwrap_or_default();
     let name = format!("{}.{}", text(first), text(&["spec", "group"]));
-    if of.is_whole && text(&["metadata", "name"]) != name {
-        let at = of.node.get_path(&["metadata", "name"]).unwrap_or(of.node).span();
+    if subject.is_whole && text(&["metadata", "name"]) != name {
+        let at = subject.node.get_path(&["metadata", "name"]).unwrap_or(subject.node).span();
         let message = format!("the name must be `{field}.group`");
         faults.below(&[Field("metadata"), Field("name")], at, message);
     }

@@ -41,17 +41,17 @@ const ALTERNATIVES: [&str; 4] = ["allOf", "anyOf", "oneOf", "not"];
 /// Keywords that are not allowed in such schemas.
 const OUTSIDE_ALONE: [&str; 5] = ["type", "title", "description", "default", "additionalProperties"];
 
-fn schema(of: Subject<'_>, faults: &mut Faults) {
+fn schema(subject: Subject<'_>, faults: &mut Faults) {
     // In v1beta1 the schema is optional.
-    if of.object.get("apiVersion").and_then(Node::as_str) != Some("apiextensions.k8s.io/v1") {
+    if subject.object.get("apiVersion").and_then(Node::as_str) != Some("apiextensions.k8s.io/v1") {
         return;
     }
     let root =
-        of.get("schema").and_then(|schema| schema.get("openAPIV3Schema")).filter(|root| !root.is_null());
+        subject.get("schema").and_then(|schema| schema.get("openAPIV3Schema")).filter(|root| !root.is_null());
     let Some(root) = root else {
         let path = [Field("schema"), Field("openAPIV3Schema")];
         let message = "schemas are required for each version";
-        return faults.below(&path, of.place("schema"), message);
+        return faults.below(&path, subject.place("schema"), message);
     };
     let path = vec![Field("schema"), Field("openAPIV3Schema")];
     let mut walk = SchemaOfDefinition { path, faults };

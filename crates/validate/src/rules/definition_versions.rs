@@ -26,10 +26,10 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn versions(of: Subject<'_>, faults: &mut Faults) {
-    let versions = of.list("versions");
+fn versions(subject: Subject<'_>, faults: &mut Faults) {
+    let versions = subject.list("versions");
     let stored = versions.iter().filter(|version| is_true(version.get("storage"))).count();
     if !versions.is_empty() && stored != 1 {
-        faults.field(of, "versions", "exactly one version must have `storage: true`");
+        faults.field(subject, "versions", "exactly one version must have `storage: true`");
     }
 }

@@ -26,7 +26,7 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     },
     why: "The server still accepts the version and returns a warning. After the upgrade that removes it, \
           deployments fail.",
-    suppress: "The cluster is so old that it does not serve the replacement yet. Prefer `--kubernetes` with the \
+    suppress: "The cluster is so old that it does not serve the replacement yet. Prefer `--kubernetes-version` with the \
                release of that cluster.",
     documentation: "https://kubernetes.io/docs/reference/using-api/deprecation-policy/",
     example: DEPRECATED,

@@ -16,21 +16,22 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn policy(of: Subject<'_>, faults: &mut Faults) {
-    let servers = of.get("dnsConfig").and_then(|config| config.get("nameservers")).and_then(Node::as_list);
-    if of.text("dnsPolicy") == Some("None") && servers.is_none_or(Vec::is_empty) {
+fn policy(subject: Subject<'_>, faults: &mut Faults) {
+    let servers =
+        subject.get("dnsConfig").and_then(|config| config.get("nameservers")).and_then(Node::as_list);
+    if subject.text("dnsPolicy") == Some("None") && servers.is_none_or(Vec::is_empty) {
         faults.field(
-            of,
+            subject,
             "dnsPolicy",
             "at least one entry in `dnsConfig.nameservers` is required if `dnsPolicy` is `None`",
         );
     }
 }
 
-fn config(of: Subject<'_>, faults: &mut Faults) {
+fn config(subject: Subject<'_>, faults: &mut Faults) {
     for (field, most) in [("nameservers", 3), ("searches", 32)] {
-        if of.list(field).len() > most {
-            faults.field(of, field, format!("must not have more than {most} entries"));
+        if subject.list(field).len() > most {
+            faults.field(subject, field, format!("must not have more than {most} entries"));
         }
     }
 }

@@ -27,9 +27,9 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn variable(of: Subject<'_>, faults: &mut Faults) {
-    if of.get("valueFrom").is_some() && !of.text_or_empty("value").is_empty() {
-        faults.field(of, "valueFrom", "may not be set if `value` is not empty");
+fn variable(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.get("valueFrom").is_some() && !subject.text_or_empty("value").is_empty() {
+        faults.field(subject, "valueFrom", "may not be set if `value` is not empty");
     }
 }
 
@@ -37,29 +37,30 @@ fn variable(of: Subject<'_>, faults: &mut Faults) {
 const FIELDS: &str = "metadata.name metadata.namespace metadata.uid spec.nodeName spec.serviceAccountName status.hostIP \
                       status.hostIPs status.podIP status.podIPs";
 
-fn source(of: Subject<'_>, faults: &mut Faults) {
-    if of.count(&["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"]) != 1 {
-        faults.value(of, "must specify exactly one source");
+fn source(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.count(&["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"]) != 1
+    {
+        faults.value(subject, "must specify exactly one source");
     }
-    let path = of.get("fieldRef").map_or("", |field| text_of(field, "fieldPath"));
+    let path = subject.get("fieldRef").map_or("", |field| text_of(field, "fieldPath"));
     let is_entry = path.starts_with("metadata.annotations['") || path.starts_with("metadata.labels['");
     if !path.is_empty() && !is_entry && !FIELDS.split(' ').any(|known| known == path) {
         let message = "unsupported field path";
-        faults.at(of, &[Field("fieldRef"), Field("fieldPath")], message);
+        faults.at(subject, &[Field("fieldRef"), Field("fieldPath")], message);
     }
 }
 
-fn source_of_all(of: Subject<'_>, faults: &mut Faults) {
-    if of.count(&["configMapRef", "secretRef"]) != 1 {
-        faults.value(of, "must specify exactly one of `configMapRef` and `secretRef`");
+fn source_of_all(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.count(&["configMapRef", "secretRef"]) != 1 {
+        faults.value(subject, "must specify exactly one of `configMapRef` and `secretRef`");
     }
 }
 
-fn divisor(of: Subject<'_>, faults: &mut Faults) {
-    let Some(divisor) = of.get("divisor").and_then(Node::scalar_text).filter(|text| *text != "0") else {
+fn divisor(subject: Subject<'_>, faults: &mut Faults) {
+    let Some(divisor) = subject.get("divisor").and_then(Node::scalar_text).filter(|text| *text != "0") else {
         return;
     };
-    let possible = match of.text_or_empty("resource") {
+    let possible = match subject.text_or_empty("resource") {
         "limits.cpu" | "requests.cpu" => "1m, 1",
         "limits.memory" | "requests.memory" | "limits.ephemeral-storage" | "requests.ephemeral-storage" => {
             "1, 1k, 1M, 1G, 1T, 1P, 1E, 1Ki, 1Mi, 1Gi, 1Ti, 1Pi, 1Ei"
@@ -68,6 +69,6 @@ fn divisor(of: Subject<'_>, faults: &mut Faults) {
     };
     let amount = Quantity::parse(divisor);
     if !possible.split(", ").any(|text| Quantity::parse(text) == amount) {
-        faults.field(of, "divisor", format!("this must be one of {possible}"));
+        faults.field(subject, "divisor", format!("this must be one of {possible}"));
     }
 }

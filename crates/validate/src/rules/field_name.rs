@@ -54,12 +54,12 @@ fn is_identifier(text: &str) -> bool {
 }
 
 /// Checks the names of volumeClaimTemplates, which become names of volumes.
-fn claims(of: Subject<'_>, faults: &mut Faults) {
-    for (i, claim) in of.list("volumeClaimTemplates").iter().enumerate() {
+fn claims(subject: Subject<'_>, faults: &mut Faults) {
+    for (i, claim) in subject.list("volumeClaimTemplates").iter().enumerate() {
         let name = claim.get_path(&["metadata", "name"]).and_then(Node::as_str);
         if name.is_some_and(|text| !is_dns_label(text)) {
             let path = [Field("volumeClaimTemplates"), Entry(i), Field("metadata"), Field("name")];
-            faults.at(of, &path, format!("this must be {}", LABEL.1));
+            faults.at(subject, &path, format!("this must be {}", LABEL.1));
         }
     }
 }

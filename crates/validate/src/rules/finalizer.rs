@@ -22,13 +22,13 @@ data: {mode: prod}
     ..ValidationRule::DEFAULT
 };
 
-fn finalizers(of: Subject<'_>, faults: &mut Faults) {
-    for (i, entry) in of.list("finalizers").iter().enumerate() {
+fn finalizers(subject: Subject<'_>, faults: &mut Faults) {
+    for (i, entry) in subject.list("finalizers").iter().enumerate() {
         let Some(text) = entry.as_str() else { continue };
         let is_standard = matches!(text, "kubernetes" | "orphan" | "foregroundDeletion");
         if !is_qualified_name(text) || (!text.contains('/') && !is_standard) {
             faults.at(
-                of,
+                subject,
                 &[Field("finalizers"), Entry(i)],
                 "this must be a qualified name with a domain, such as `example.com/name`",
             );

@@ -21,35 +21,39 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn handler(of: Subject<'_>, faults: &mut Faults) {
-    match of.count(&["exec", "httpGet", "tcpSocket", "grpc", "sleep"]) {
+fn handler(subject: Subject<'_>, faults: &mut Faults) {
+    match subject.count(&["exec", "httpGet", "tcpSocket", "grpc", "sleep"]) {
         1 => {}
-        0 => faults.value(of, "must specify a handler: `exec`, `httpGet`, `tcpSocket` or `grpc`"),
-        _ => faults.value(of, "may not specify more than one handler"),
+        0 => faults.value(subject, "must specify a handler: `exec`, `httpGet`, `tcpSocket` or `grpc`"),
+        _ => faults.value(subject, "may not specify more than one handler"),
     }
-    let exec = of.get("exec");
+    let exec = subject.get("exec");
     if exec.is_some_and(|exec| exec.get("command").and_then(Node::as_list).is_none_or(Vec::is_empty)) {
-        faults.field(of, "exec", "`exec.command` is required");
+        faults.field(subject, "exec", "`exec.command` is required");
     }
 }
 
-fn header(of: Subject<'_>, faults: &mut Faults) {
+fn header(subject: Subject<'_>, faults: &mut Faults) {
     let is_token =
         |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-    if of.text("name").is_some_and(|name| !is_token(name)) {
-        faults.field(of, "name", "a valid HTTP header name must consist of alphanumeric characters or `-`");
+    if subject.text("name").is_some_and(|name| !is_token(name)) {
+        faults.field(
+            subject,
+            "name",
+            "a valid HTTP header name must consist of alphanumeric characters or `-`",
+        );
     }
 }
 
-fn init_containers(of: Subject<'_>, faults: &mut Faults) {
-    for (i, container) in of.list("initContainers").iter().enumerate() {
+fn init_containers(subject: Subject<'_>, faults: &mut Faults) {
+    for (i, container) in subject.list("initContainers").iter().enumerate() {
         if text_of(container, "restartPolicy") == "Always" {
             continue;
         }
         for field in ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"] {
             if container.get(field).is_some_and(|value| !value.is_null()) {
                 let message = "may not be set for init containers without `restartPolicy: Always`";
-                faults.at(of, &[Field("initContainers"), Entry(i), Field(field)], message);
+                faults.at(subject, &[Field("initContainers"), Entry(i), Field(field)], message);
             }
         }
     }

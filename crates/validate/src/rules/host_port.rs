@@ -22,21 +22,21 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn host_ports(of: Subject<'_>, faults: &mut Faults) {
-    let is_host = of.is_true("hostNetwork");
+fn host_ports(subject: Subject<'_>, faults: &mut Faults) {
+    let is_host = subject.is_true("hostNetwork");
     let mut used = FxHashSet::default();
-    for (i, container) in of.list("containers").iter().enumerate() {
+    for (i, container) in subject.list("containers").iter().enumerate() {
         let ports = container.get("ports").and_then(Node::as_list);
         for (k, port) in ports.into_iter().flatten().enumerate() {
             let number = |field| port.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
             let Some(host) = number("hostPort").filter(|number| *number != "0") else { continue };
             let path = [Field("containers"), Entry(i), Field("ports"), Entry(k), Field("hostPort")];
             if is_host && number("containerPort").is_some_and(|own| own != host) {
-                faults.at(of, &path, "must match `containerPort` if `hostNetwork` is true");
+                faults.at(subject, &path, "must match `containerPort` if `hostNetwork` is true");
             }
             let protocol = port.get("protocol").and_then(Node::as_str).unwrap_or("TCP");
             if !used.insert((host, protocol, text_of(port, "hostIP"))) {
-                faults.at(of, &path, "duplicate host port");
+                faults.at(subject, &path, "duplicate host port");
             }
         }
     }

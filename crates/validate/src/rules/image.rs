@@ -25,14 +25,14 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn blanks(of: Subject<'_>, faults: &mut Faults) {
-    if of.text("image").is_some_and(|text| !text.is_empty() && text.trim() != text) {
-        faults.field(of, "image", "must not have leading or trailing whitespace");
+fn blanks(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.text("image").is_some_and(|text| !text.is_empty() && text.trim() != text) {
+        faults.field(subject, "image", "must not have leading or trailing whitespace");
     }
 }
 
-fn images(of: Subject<'_>, faults: &mut Faults) {
-    for (list, i, container) in of.containers() {
+fn images(subject: Subject<'_>, faults: &mut Faults) {
+    for (list, i, container) in subject.containers() {
         if container.as_map().is_some() && container.get("image").is_none_or(Node::is_null) {
             let path = [Field(list), Entry(i), Field("image")];
             faults.below(&path, container.span(), "the container has no image");

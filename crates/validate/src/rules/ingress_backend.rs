@@ -27,29 +27,29 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn ingress(of: Subject<'_>, faults: &mut Faults) {
-    if of.list("rules").is_empty() && of.get("defaultBackend").is_none() {
-        faults.value(of, "either `defaultBackend` or `rules` must be specified");
+fn ingress(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.list("rules").is_empty() && subject.get("defaultBackend").is_none() {
+        faults.value(subject, "either `defaultBackend` or `rules` must be specified");
     }
 }
 
-fn backend(of: Subject<'_>, faults: &mut Faults) {
+fn backend(subject: Subject<'_>, faults: &mut Faults) {
     // A backend in the format of an older API version.
-    if of.map.contains_key("serviceName") {
+    if subject.map.contains_key("serviceName") {
         return;
     }
-    if of.count(&["service", "resource"]) != 1 {
-        faults.value(of, "must specify exactly one of `service` and `resource`");
+    if subject.count(&["service", "resource"]) != 1 {
+        faults.value(subject, "must specify exactly one of `service` and `resource`");
     }
-    let service = of.get("service").filter(|service| service.get("port").is_none_or(Node::is_null));
+    let service = subject.get("service").filter(|service| service.get("port").is_none_or(Node::is_null));
     if let Some(service) = service {
         faults.below(&[Field("service"), Field("port")], service.span(), "`service.port` is required");
     }
 }
 
-fn port(of: Subject<'_>, faults: &mut Faults) {
-    let has_name = !of.text_or_empty("name").is_empty();
-    if has_name == (of.int("number").unwrap_or(0) != 0) {
-        faults.value(of, "must specify exactly one of `name` and `number`");
+fn port(subject: Subject<'_>, faults: &mut Faults) {
+    let has_name = !subject.text_or_empty("name").is_empty();
+    if has_name == (subject.int("number").unwrap_or(0) != 0) {
+        faults.value(subject, "must specify exactly one of `name` and `number`");
     }
 }

@@ -27,8 +27,8 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn path(of: Subject<'_>, faults: &mut Faults) {
-    let (kind, path) = (of.text_or_empty("pathType"), of.text_or_empty("path"));
+fn path(subject: Subject<'_>, faults: &mut Faults) {
+    let (kind, path) = (subject.text_or_empty("pathType"), subject.text_or_empty("path"));
     let is_exact = matches!(kind, "Exact" | "Prefix");
     let is_not_normalized = || {
         ["//", "/./", "/../", "%2f", "%2F"].iter().any(|part| path.contains(part))
@@ -36,11 +36,11 @@ fn path(of: Subject<'_>, faults: &mut Faults) {
     };
     if is_exact || (kind == "ImplementationSpecific" && !path.is_empty()) {
         if !path.starts_with('/') {
-            faults.field(of, "path", "must be an absolute path");
+            faults.field(subject, "path", "must be an absolute path");
         } else if is_exact && is_not_normalized() {
-            faults.field(of, "path", "must not contain `//`, `/./`, `/../` or `%2f`");
+            faults.field(subject, "path", "must not contain `//`, `/./`, `/../` or `%2f`");
         }
-    } else if kind.is_empty() && of.get("pathType").is_some() {
-        faults.field(of, "pathType", "this must be `Exact`, `Prefix` or `ImplementationSpecific`");
+    } else if kind.is_empty() && subject.get("pathType").is_some() {
+        faults.field(subject, "pathType", "this must be `Exact`, `Prefix` or `ImplementationSpecific`");
     }
 }

@@ -26,15 +26,15 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn job(of: Subject<'_>, faults: &mut Faults) {
-    if of.text("completionMode") == Some("Indexed") && of.get("completions").is_none() {
-        faults.field(of, "completions", "required if `completionMode` is `Indexed`");
+fn job(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.text("completionMode") == Some("Indexed") && subject.get("completions").is_none() {
+        faults.field(subject, "completions", "required if `completionMode` is `Indexed`");
     }
     let is_rejected = |selector: &Node| {
-        of.kind() == "CronJob" || (selects_something(selector) && !of.is_true("manualSelector"))
+        subject.kind() == "CronJob" || (selects_something(selector) && !subject.is_true("manualSelector"))
     };
-    if of.get("selector").is_some_and(is_rejected) {
-        faults.field(of, "selector", "must not be set: the Job controller generates the selector");
+    if subject.get("selector").is_some_and(is_rejected) {
+        faults.field(subject, "selector", "must not be set: the Job controller generates the selector");
     }
 }
 

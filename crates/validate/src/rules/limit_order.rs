@@ -34,14 +34,14 @@ const ORDER: [(&str, &str); 6] = [
     ("default", "max"),
 ];
 
-fn range(of: Subject<'_>, faults: &mut Faults) {
+fn range(subject: Subject<'_>, faults: &mut Faults) {
     for (less, more) in ORDER {
-        for (name, amount) in of.map(less) {
-            let larger = of.get(more).and_then(|map| map.get(name));
+        for (name, amount) in subject.map(less) {
+            let larger = subject.get(more).and_then(|map| map.get(name));
             if Quantity::of(amount).zip(larger.and_then(Quantity::of)).is_some_and(|(less, more)| less > more)
             {
                 faults.at(
-                    of,
+                    subject,
                     &[Field(less), Field(name)],
                     format!("must be less than or equal to the value in `{more}`"),
                 );
@@ -49,8 +49,8 @@ fn range(of: Subject<'_>, faults: &mut Faults) {
         }
     }
     for field in ["default", "defaultRequest"] {
-        if of.text("type") == Some("Pod") && of.get(field).is_some() {
-            faults.field(of, field, "may not be specified if `type` is `Pod`");
+        if subject.text("type") == Some("Pod") && subject.get(field).is_some() {
+            faults.field(subject, field, "may not be specified if `type` is `Pod`");
         }
     }
 }

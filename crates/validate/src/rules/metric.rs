@@ -37,23 +37,23 @@ spec:
 
 const SOURCES: [&str; 5] = ["resource", "containerResource", "pods", "object", "external"];
 
-fn source(of: Subject<'_>, faults: &mut Faults) {
-    let kind = of.text_or_empty("type");
+fn source(subject: Subject<'_>, faults: &mut Faults) {
+    let kind = subject.text_or_empty("type");
     let is_source = |field: &&str| {
         let (first, rest) = field.split_at(1);
         kind.strip_prefix(first.to_ascii_uppercase().as_str()) == Some(rest)
     };
     let Some(source) = SOURCES.into_iter().find(is_source) else {
         return faults.field(
-            of,
+            subject,
             "type",
             "this must be `Resource`, `ContainerResource`, `Pods`, `Object` or `External`",
         );
     };
-    if of.get(source).is_none() || of.count(&SOURCES) != 1 {
-        faults.value(of, format!("must specify `{source}` and no other metric source"));
+    if subject.get(source).is_none() || subject.count(&SOURCES) != 1 {
+        faults.value(subject, format!("must specify `{source}` and no other metric source"));
     }
-    let Some(target) = of.get(source).and_then(|source| source.get("target")) else { return };
+    let Some(target) = subject.get(source).and_then(|source| source.get("target")) else { return };
     let has = |field: &str| target.get(field).is_some_and(|value| !value.is_null());
     let fits = match source {
         "resource" | "containerResource" => has("averageUtilization") != has("averageValue"),
@@ -62,12 +62,12 @@ fn source(of: Subject<'_>, faults: &mut Faults) {
     };
     if !fits {
         let path = [Field(source), Field("target")];
-        faults.at(of, &path, "the target value is missing or not supported for this metric type");
+        faults.at(subject, &path, "the target value is missing or not supported for this metric type");
     }
 }
 
-fn target(of: Subject<'_>, faults: &mut Faults) {
-    if !matches!(of.text_or_empty("type"), "Utilization" | "Value" | "AverageValue") {
-        faults.field(of, "type", "this must be `Utilization`, `Value` or `AverageValue`");
+fn target(subject: Subject<'_>, faults: &mut Faults) {
+    if !matches!(subject.text_or_empty("type"), "Utilization" | "Value" | "AverageValue") {
+        faults.field(subject, "type", "this must be `Utilization`, `Value` or `AverageValue`");
     }
 }

@@ -88,20 +88,20 @@ pub(super) fn spec(object: &Node, faults: &mut Faults) {
     }
 }
 
-fn pod_template(of: Subject<'_>, faults: &mut Faults) {
-    if of.is_whole && of.get("template").is_none() {
-        faults.field(of, "template", "missing required field `template`");
+fn pod_template(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.is_whole && subject.get("template").is_none() {
+        faults.field(subject, "template", "missing required field `template`");
     }
 }
 
-fn validations(of: Subject<'_>, faults: &mut Faults) {
-    if of.list("validations").is_empty() && of.list("auditAnnotations").is_empty() {
-        faults.field(of, "validations", "`validations` or `auditAnnotations` must be specified");
+fn validations(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.list("validations").is_empty() && subject.list("auditAnnotations").is_empty() {
+        faults.field(subject, "validations", "`validations` or `auditAnnotations` must be specified");
     }
 }
 
-fn resource_rules(of: Subject<'_>, faults: &mut Faults) {
-    let Some(constraints) = of.get("matchConstraints") else { return };
+fn resource_rules(subject: Subject<'_>, faults: &mut Faults) {
+    let Some(constraints) = subject.get("matchConstraints") else { return };
     if constraints.get("resourceRules").and_then(Node::as_list).is_none_or(Vec::is_empty) {
         let path = [Field("matchConstraints"), Field("resourceRules")];
         faults.below(&path, constraints.span(), "`resourceRules` is required");

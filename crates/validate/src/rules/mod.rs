@@ -173,23 +173,23 @@ pub(super) fn judge_object(object: &Node, is_built_in: bool) -> Vec<RuleFault> {
 }
 
 impl Check {
-    fn run(self, of: Subject<'_>, field: &str, faults: &mut Faults) {
+    fn run(self, subject: Subject<'_>, field: &str, faults: &mut Faults) {
         match self {
-            Self::Type(check) => check(of, faults),
-            Self::Field(check) => check(of, field, faults),
+            Self::Type(check) => check(subject, faults),
+            Self::Field(check) => check(subject, field, faults),
             Self::Texts((form, expected)) => {
                 let is_wrong = |entry: &Node| entry.as_str().is_some_and(|text| !form(text));
-                for (i, _) in of.list(field).iter().enumerate().filter(|(_, entry)| is_wrong(entry)) {
+                for (i, _) in subject.list(field).iter().enumerate().filter(|(_, entry)| is_wrong(entry)) {
                     faults.at(
-                        of,
+                        subject,
                         &[Below::Field(field), Below::Entry(i)],
                         format!("this must be {expected}"),
                     );
                 }
             }
             _ => {
-                if let Some(message) = self.problem(of.get(field), field) {
-                    faults.field(of, field, message);
+                if let Some(message) = self.problem(subject.get(field), field) {
+                    faults.field(subject, field, message);
                 }
             }
         }

@@ -30,12 +30,12 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 
 const RELATIVE: &str = "a relative path without `..`";
 
-fn mounts(of: Subject<'_>, faults: &mut Faults) {
-    for (i, mount) in of.list("volumeMounts").iter().enumerate() {
+fn mounts(subject: Subject<'_>, faults: &mut Faults) {
+    for (i, mount) in subject.list("volumeMounts").iter().enumerate() {
         for field in ["subPath", "subPathExpr"] {
             if !is_relative_path(text_of(mount, field)) {
                 faults.at(
-                    of,
+                    subject,
                     &[Field("volumeMounts"), Entry(i), Field(field)],
                     format!("this must be {RELATIVE}"),
                 );
@@ -44,8 +44,8 @@ fn mounts(of: Subject<'_>, faults: &mut Faults) {
     }
 }
 
-fn host_path(of: Subject<'_>, faults: &mut Faults) {
-    if of.text_or_empty("path").split('/').any(|part| part == "..") {
-        faults.field(of, "path", "must not contain `..`");
+fn host_path(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.text_or_empty("path").split('/').any(|part| part == "..") {
+        faults.field(subject, "path", "must not contain `..`");
     }
 }

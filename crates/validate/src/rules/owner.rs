@@ -23,9 +23,9 @@ metadata:
     ..ValidationRule::DEFAULT
 };
 
-fn owners(of: Subject<'_>, faults: &mut Faults) {
-    let owners = of.list("ownerReferences").iter();
+fn owners(subject: Subject<'_>, faults: &mut Faults) {
+    let owners = subject.list("ownerReferences").iter();
     if owners.filter(|entry| is_true(entry.get("controller"))).count() > 1 {
-        faults.field(of, "ownerReferences", "only one owner reference can have `controller: true`");
+        faults.field(subject, "ownerReferences", "only one owner reference can have `controller: true`");
     }
 }

@@ -25,20 +25,20 @@ rules:
     ..ValidationRule::DEFAULT
 };
 
-fn rule(of: Subject<'_>, faults: &mut Faults) {
-    if of.list("verbs").is_empty() {
-        faults.field(of, "verbs", "`verbs` must contain at least one value");
+fn rule(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.list("verbs").is_empty() {
+        faults.field(subject, "verbs", "`verbs` must contain at least one value");
     }
-    let has = |field| !of.list(field).is_empty();
+    let has = |field| !subject.list(field).is_empty();
     if has("nonResourceURLs") {
         if has("apiGroups") || has("resources") || has("resourceNames") {
             faults.field(
-                of,
+                subject,
                 "nonResourceURLs",
                 "rules cannot apply to both regular resources and non-resource URLs",
             );
-        } else if of.kind() == "Role" {
-            faults.field(of, "nonResourceURLs", "namespaced rules cannot apply to non-resource URLs");
+        } else if subject.kind() == "Role" {
+            faults.field(subject, "nonResourceURLs", "namespaced rules cannot apply to non-resource URLs");
         }
         return;
     }
@@ -47,11 +47,11 @@ fn rule(of: Subject<'_>, faults: &mut Faults) {
         ("resources", "resource rules must supply at least one resource"),
     ] {
         if !has(field) {
-            faults.field(of, field, message);
+            faults.field(subject, field, message);
         }
     }
 }
 
-fn stars(of: Subject<'_>, faults: &mut Faults) {
-    faults.stars(of, &["verbs", "apiGroups", "resources", "namespaces", "nonResourceURLs"]);
+fn stars(subject: Subject<'_>, faults: &mut Faults) {
+    faults.stars(subject, &["verbs", "apiGroups", "resources", "namespaces", "nonResourceURLs"]);
 }

@@ -33,23 +33,23 @@ fn is_filled(text: &str) -> bool {
     !text.is_empty()
 }
 
-fn endpoint_ports(of: Subject<'_>, faults: &mut Faults) {
-    for (i, port) in of.list("ports").iter().enumerate() {
+fn endpoint_ports(subject: Subject<'_>, faults: &mut Faults) {
+    for (i, port) in subject.list("ports").iter().enumerate() {
         let number = port.get("port").and_then(Node::resolve).and_then(integer);
         if number.is_some_and(|number| !(1..=65535).contains(&number)) {
             let path = [Field("ports"), Entry(i), Field("port")];
-            faults.at(of, &path, "must be a port between 1 and 65535");
+            faults.at(subject, &path, "must be a port between 1 and 65535");
         }
     }
 }
 
-fn node_ports(of: Subject<'_>, faults: &mut Faults) {
-    for (i, port) in of.list("ports").iter().enumerate() {
+fn node_ports(subject: Subject<'_>, faults: &mut Faults) {
+    for (i, port) in subject.list("ports").iter().enumerate() {
         let number =
             port.get("nodePort").and_then(Node::scalar_text).and_then(|text| text.parse::<i64>().ok());
         if number.is_some_and(|number| number != 0 && !(30000..=32767).contains(&number)) {
             let message = "not in the default node port range 30000-32767";
-            faults.at(of, &[Field("ports"), Entry(i), Field("nodePort")], message);
+            faults.at(subject, &[Field("ports"), Entry(i), Field("nodePort")], message);
         }
     }
 }

@@ -21,20 +21,23 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
             Check::Text((is_port_name, WANTED)),
         ),
         ("ServicePort targetPort", Check::Text((|text| text == "0" || is_port_name(text), WANTED))),
-        ("Container", Check::Type(|of, faults| names(of, "duplicate port name in this container", faults))),
-        ("ServiceSpec", Check::Type(|of, faults| names(of, "duplicate port name", faults))),
+        (
+            "Container",
+            Check::Type(|subject, faults| names(subject, "duplicate port name in this container", faults)),
+        ),
+        ("ServiceSpec", Check::Type(|subject, faults| names(subject, "duplicate port name", faults))),
     ],
     ..ValidationRule::DEFAULT
 };
 
 const WANTED: &str = "an IANA service name (at most 15 lowercase letters, digits and `-`)";
 
-fn names(of: Subject<'_>, message: &str, faults: &mut Faults) {
+fn names(subject: Subject<'_>, message: &str, faults: &mut Faults) {
     let mut seen = FxHashSet::default();
-    for (i, port) in of.list("ports").iter().enumerate() {
+    for (i, port) in subject.list("ports").iter().enumerate() {
         let name = text_of(port, "name");
         if !name.is_empty() && !seen.insert(name) {
-            faults.at(of, &[Field("ports"), Entry(i), Field("name")], message);
+            faults.at(subject, &[Field("ports"), Entry(i), Field("name")], message);
         }
     }
 }

@@ -18,24 +18,25 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn escalation(of: Subject<'_>, faults: &mut Faults) {
-    let forbids = of.get("allowPrivilegeEscalation").is_some() && !of.is_true("allowPrivilegeEscalation");
-    let added = of.get("capabilities").and_then(|c| c.get("add")).and_then(Node::as_list);
+fn escalation(subject: Subject<'_>, faults: &mut Faults) {
+    let forbids =
+        subject.get("allowPrivilegeEscalation").is_some() && !subject.is_true("allowPrivilegeEscalation");
+    let added = subject.get("capabilities").and_then(|c| c.get("add")).and_then(Node::as_list);
     let is_admin = added.into_iter().flatten().any(|entry| entry.as_str() == Some("CAP_SYS_ADMIN"));
-    if forbids && (of.is_true("privileged") || is_admin) {
+    if forbids && (subject.is_true("privileged") || is_admin) {
         let message = "cannot be false if the container is privileged or has `CAP_SYS_ADMIN`";
-        faults.field(of, "allowPrivilegeEscalation", message);
+        faults.field(subject, "allowPrivilegeEscalation", message);
     }
 }
 
-fn seccomp(of: Subject<'_>, faults: &mut Faults) {
-    let path = of.text_or_empty("localhostProfile");
-    let message = match of.text_or_empty("type") {
+fn seccomp(subject: Subject<'_>, faults: &mut Faults) {
+    let path = subject.text_or_empty("localhostProfile");
+    let message = match subject.text_or_empty("type") {
         "Localhost" if path.is_empty() => "must be set if the seccomp type is `Localhost`",
         "Localhost" if !is_relative_path(path) => "this must be a relative path without `..`",
         "Localhost" | "" => return,
         _ if !path.is_empty() => "can only be set if the seccomp type is `Localhost`",
         _ => return,
     };
-    faults.field(of, "localhostProfile", message);
+    faults.field(subject, "localhostProfile", message);
 }

@@ -31,11 +31,11 @@ data: {mode: prod}
     ("LabelSelectorRequirement key; NodeSelectorRequirement key", Check::AnyText(QUALIFIED)),
     // The API server converts these to lowercase before it validates them.
     ("StorageClass provisioner", Check::FilledText((|text| is_qualified_name(&text.to_lowercase()), WANTED))),
-    (LABELS, Check::Field(|of, field, faults| keys(of, field, is_qualified_name, faults))),
+    (LABELS, Check::Field(|subject, field, faults| keys(subject, field, is_qualified_name, faults))),
     (
         "ObjectMeta annotations",
-        Check::Field(|of, field, faults| {
-            keys(of, field, |key| is_qualified_name(&key.to_ascii_lowercase()), faults);
+        Check::Field(|subject, field, faults| {
+            keys(subject, field, |key| is_qualified_name(&key.to_ascii_lowercase()), faults);
         }),
     ),
     ],
@@ -45,8 +45,8 @@ data: {mode: prod}
 const WANTED: &str = "a name such as `app` or `example.com/app`";
 const QUALIFIED: TextForm = (is_qualified_name, WANTED);
 
-fn keys(of: Subject<'_>, field: &str, form: fn(&str) -> bool, faults: &mut Faults) {
-    for key in of.entries(field).iter().map(|entry| &entry.key).filter(|key| !form(&key.text)) {
+fn keys(subject: Subject<'_>, field: &str, form: fn(&str) -> bool, faults: &mut Faults) {
+    for key in subject.entries(field).iter().map(|entry| &entry.key).filter(|key| !form(&key.text)) {
         let path = [Field(field), Field(&key.text)];
         faults.below(&path, key.meta.span, format!("the key must be {WANTED}"));
     }

@@ -33,9 +33,9 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn replicas(of: Subject<'_>, faults: &mut Faults) {
-    let least = of.int("minReplicas").unwrap_or(1);
-    if of.int("maxReplicas").is_some_and(|most| most < least) {
-        faults.field(of, "maxReplicas", "must be greater than or equal to `minReplicas`");
+fn replicas(subject: Subject<'_>, faults: &mut Faults) {
+    let least = subject.int("minReplicas").unwrap_or(1);
+    if subject.int("maxReplicas").is_some_and(|most| most < least) {
+        faults.field(subject, "maxReplicas", "must be greater than or equal to `minReplicas`");
     }
 }

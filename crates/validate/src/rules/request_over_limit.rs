@@ -19,13 +19,13 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn requests(of: Subject<'_>, faults: &mut Faults) {
-    let limits = of.get("limits").and_then(Node::as_map);
-    // The resources of a PersistentVolumeClaim.
+fn requests(subject: Subject<'_>, faults: &mut Faults) {
+    let limits = subject.get("limits").and_then(Node::as_map);
+    // Limits with `storage` belong to a PersistentVolumeClaim, to which this rule does not apply.
     if limits.is_some_and(|limits| limits.contains_key("storage")) {
         return;
     }
-    for (name, request) in of.map("requests") {
+    for (name, request) in subject.map("requests") {
         let limit = limits.and_then(|limits| limits.get(name));
         let order = Quantity::of(request).zip(limit.and_then(Quantity::of)).map(|(own, most)| own.cmp(&most));
         let message = match order {
@@ -35,7 +35,7 @@ fn requests(of: Subject<'_>, faults: &mut Faults) {
             Some(Ordering::Less) => format!("must be equal to the `{name}` limit"),
             _ => continue,
         };
-        faults.at(of, &[Field("requests"), Field(name)], message);
+        faults.at(subject, &[Field("requests"), Field(name)], message);
     }
 }
 

@@ -22,25 +22,27 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     checks: &[
         (
             "LabelSelectorRequirement; ScopedResourceSelectorRequirement",
-            Check::Type(|of, faults| operator(of, &["In", "NotIn", "Exists", "DoesNotExist"], faults)),
+            Check::Type(|subject, faults| {
+                operator(subject, &["In", "NotIn", "Exists", "DoesNotExist"], faults)
+            }),
         ),
         (
             "NodeSelectorRequirement",
-            Check::Type(|of, faults| {
-                operator(of, &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"], faults);
+            Check::Type(|subject, faults| {
+                operator(subject, &["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"], faults);
             }),
         ),
     ],
     ..ValidationRule::DEFAULT
 };
 
-fn operator(of: Subject<'_>, known: &[&str], faults: &mut Faults) {
-    let Some(operator) = of.text("operator") else { return };
-    let count = of.list("values").len();
+fn operator(subject: Subject<'_>, known: &[&str], faults: &mut Faults) {
+    let Some(operator) = subject.text("operator") else { return };
+    let count = subject.list("values").len();
     let message = match operator {
         _ if !known.contains(&operator) => {
             let message = format!("the operator must be one of {}", quoted(known));
-            return faults.field(of, "operator", message);
+            return faults.field(subject, "operator", message);
         }
         "In" | "NotIn" if count == 0 => "must be specified if the operator is `In` or `NotIn`",
         "Exists" | "DoesNotExist" if count > 0 => {
@@ -49,5 +51,5 @@ fn operator(of: Subject<'_>, known: &[&str], faults: &mut Faults) {
         "Gt" | "Lt" if count != 1 => "must have a single value if the operator is `Gt` or `Lt`",
         _ => return,
     };
-    faults.field(of, "values", message);
+    faults.field(subject, "values", message);
 }

@@ -25,8 +25,8 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn policy(of: Subject<'_>, faults: &mut Faults) {
-    let message = match (of.kind(), of.text_or_empty("restartPolicy")) {
+fn policy(subject: Subject<'_>, faults: &mut Faults) {
+    let message = match (subject.kind(), subject.text_or_empty("restartPolicy")) {
         ("Job" | "CronJob", "OnFailure" | "Never") => return,
         ("Job" | "CronJob", _) => "unsupported value for a Job: must be `OnFailure` or `Never`",
         (_, "" | "Always") => return,
@@ -35,5 +35,5 @@ fn policy(of: Subject<'_>, faults: &mut Faults) {
         }
         _ => return,
     };
-    faults.field(of, "restartPolicy", message);
+    faults.field(subject, "restartPolicy", message);
 }

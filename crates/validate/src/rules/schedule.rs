@@ -28,8 +28,8 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn schedule(of: Subject<'_>, faults: &mut Faults) {
-    let message = match of.text("schedule") {
+fn schedule(subject: Subject<'_>, faults: &mut Faults) {
+    let message = match subject.text("schedule") {
         None => return,
         Some("") => "must not be empty",
         Some(text) if text.starts_with("TZ=") || text.starts_with("CRON_TZ=") => {
@@ -38,7 +38,7 @@ fn schedule(of: Subject<'_>, faults: &mut Faults) {
         Some(text) if is_schedule(text) => return,
         _ => "this must be a cron schedule of five fields such as `*/5 * * * *`, or a macro such as `@daily`",
     };
-    faults.field(of, "schedule", message);
+    faults.field(subject, "schedule", message);
 }
 
 const MONTHS: &[&str] = &["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];

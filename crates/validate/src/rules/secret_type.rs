@@ -30,45 +30,45 @@ stringData: {user: jo}
 /// The annotation with the service account of a token.
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
-fn keys(of: Subject<'_>, faults: &mut Faults) {
-    let has = |key: &str| of.map("data").chain(of.map("stringData")).any(|(own, _)| own == key);
-    let needed: &[&str] = match of.text_or_empty("type") {
+fn keys(subject: Subject<'_>, faults: &mut Faults) {
+    let has = |key: &str| subject.map("data").chain(subject.map("stringData")).any(|(own, _)| own == key);
+    let needed: &[&str] = match subject.text_or_empty("type") {
         "kubernetes.io/tls" => &["tls.crt", "tls.key"],
         "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
         "kubernetes.io/dockercfg" => &[".dockercfg"],
         "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
         "kubernetes.io/basic-auth" if !has("username") && !has("password") => {
             let message = "key `username` or `password` is required for this type of Secret";
-            return faults.field(of, "type", message);
+            return faults.field(subject, "type", message);
         }
-        "kubernetes.io/service-account-token" => return account(of, faults),
+        "kubernetes.io/service-account-token" => return account(subject, faults),
         _ => return,
     };
     for key in needed.iter().filter(|key| !has(key)) {
         let message = format!("key `{key}` is required for this type of Secret");
-        faults.below(&[Field("data"), Field(key)], of.place("type"), message);
+        faults.below(&[Field("data"), Field(key)], subject.place("type"), message);
     }
 }
 
-fn account(of: Subject<'_>, faults: &mut Faults) {
-    let account = of.node.get_path(&["metadata", "annotations", ACCOUNT]);
+fn account(subject: Subject<'_>, faults: &mut Faults) {
+    let account = subject.node.get_path(&["metadata", "annotations", ACCOUNT]);
     if account.is_none_or(|account| account.is_null() || account.as_str() == Some("")) {
         let path = [Field("metadata"), Field("annotations"), Field(ACCOUNT)];
         let message = format!("annotation `{ACCOUNT}` is required for this type of Secret");
-        faults.below(&path, of.place("type"), message);
+        faults.below(&path, subject.place("type"), message);
     }
 }
 
 /// Checks that registry credentials are JSON.
-fn logins(of: Subject<'_>, faults: &mut Faults) {
-    let key = match of.text_or_empty("type") {
+fn logins(subject: Subject<'_>, faults: &mut Faults) {
+    let key = match subject.text_or_empty("type") {
         "kubernetes.io/dockerconfigjson" => ".dockerconfigjson",
         "kubernetes.io/dockercfg" => ".dockercfg",
         _ => return,
     };
     // Go decodes null as an empty object.
     let is_object = |text: &[u8]| serde_json::from_slice::<Option<serde_json::Map<_, _>>>(text).is_ok();
-    let value = |field: &str| of.get(field)?.get(key);
+    let value = |field: &str| subject.get(field)?.get(key);
     // `stringData` wins over `data`.
     let (field, is_valid) = if let Some(value) = value("stringData") {
         ("stringData", value.as_str().is_none_or(|text| is_object(text.as_bytes())))
@@ -78,7 +78,7 @@ fn logins(of: Subject<'_>, faults: &mut Faults) {
         ("data", decoded.is_none_or(|text| is_object(&text)))
     };
     if !is_valid {
-        faults.at(of, &[Field(field), Field(key)], format!("`{key}` must be a JSON object"));
+        faults.at(subject, &[Field(field), Field(key)], format!("`{key}` must be a JSON object"));
     }
 }
 

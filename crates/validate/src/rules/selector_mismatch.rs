@@ -31,44 +31,44 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn template_labels(of: Subject<'_>) -> Option<&Map> {
-    of.get("template")?.get("metadata")?.get("labels")?.as_map()
+fn template_labels(subject: Subject<'_>) -> Option<&Map> {
+    subject.get("template")?.get("metadata")?.get("labels")?.as_map()
 }
 
 fn has_label(labels: Option<&Map>, key: &str, value: &Node) -> bool {
     labels.and_then(|labels| labels.get(key)).is_some_and(|own| own == value)
 }
 
-fn mismatch(of: Subject<'_>, path: &[Below<'_>], key: &str, faults: &mut Faults) {
-    if of.get("template").is_some() {
-        faults.at(of, path, format!("selector does not match template labels at `{key}`"));
+fn mismatch(subject: Subject<'_>, path: &[Below<'_>], key: &str, faults: &mut Faults) {
+    if subject.get("template").is_some() {
+        faults.at(subject, path, format!("selector does not match template labels at `{key}`"));
     }
 }
 
-fn selector(of: Subject<'_>, faults: &mut Faults) {
-    let Some(selector) = of.get("selector") else { return };
-    let labels = template_labels(of);
+fn selector(subject: Subject<'_>, faults: &mut Faults) {
+    let Some(selector) = subject.get("selector") else { return };
+    let labels = template_labels(subject);
     let matched = selector.get("matchLabels").and_then(Node::as_map);
-    let wanted = selector.get("matchExpressions").and_then(Node::as_list);
-    if matched.is_none_or(Map::is_empty) && wanted.is_none_or(Vec::is_empty) {
-        return faults.field(of, "selector", "empty selector is not allowed");
+    let expressions = selector.get("matchExpressions").and_then(Node::as_list);
+    if matched.is_none_or(Map::is_empty) && expressions.is_none_or(Vec::is_empty) {
+        return faults.field(subject, "selector", "empty selector is not allowed");
     }
     for (key, _) in matched.into_iter().flat_map(Map::iter).filter(|(k, v)| !has_label(labels, k, v)) {
-        mismatch(of, &[Field("selector"), Field("matchLabels"), Field(key)], key, faults);
+        mismatch(subject, &[Field("selector"), Field("matchLabels"), Field(key)], key, faults);
     }
-    for (i, expression) in wanted.into_iter().flatten().enumerate().filter(|(_, e)| !holds(labels, e)) {
+    for (i, expression) in expressions.into_iter().flatten().enumerate().filter(|(_, e)| !holds(labels, e)) {
         let path = [Field("selector"), Field("matchExpressions"), Entry(i)];
-        mismatch(of, &path, text_of(expression, "key"), faults);
+        mismatch(subject, &path, text_of(expression, "key"), faults);
     }
 }
 
 /// A ReplicationController without a selector uses the labels of its template.
-fn plain_selector(of: Subject<'_>, faults: &mut Faults) {
-    let labels = template_labels(of);
-    if of.map("selector").next().is_none() && labels.is_none_or(Map::is_empty) {
-        return faults.field(of, "selector", "`selector` or labels of the template are required");
+fn plain_selector(subject: Subject<'_>, faults: &mut Faults) {
+    let labels = template_labels(subject);
+    if subject.map("selector").next().is_none() && labels.is_none_or(Map::is_empty) {
+        return faults.field(subject, "selector", "`selector` or labels of the template are required");
     }
-    for (key, _) in of.map("selector").filter(|(k, v)| !has_label(labels, k, v)) {
-        mismatch(of, &[Field("selector"), Field(key)], key, faults);
+    for (key, _) in subject.map("selector").filter(|(k, v)| !has_label(labels, k, v)) {
+        mismatch(subject, &[Field("selector"), Field(key)], key, faults);
     }
 }

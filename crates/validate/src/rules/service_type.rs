@@ -29,35 +29,37 @@ fn is_plain(name: &str) -> bool {
     matches!(name, "" | "ClusterIP" | "ExternalName")
 }
 
-fn node_ports(of: Subject<'_>, faults: &mut Faults) {
-    for (i, port) in of.list("ports").iter().enumerate().filter(|_| is_plain(of.text_or_empty("type"))) {
+fn node_ports(subject: Subject<'_>, faults: &mut Faults) {
+    for (i, port) in
+        subject.list("ports").iter().enumerate().filter(|_| is_plain(subject.text_or_empty("type")))
+    {
         if port.get("nodePort").and_then(Node::scalar_text).is_some_and(|port| port != "0") {
             let message = "may only be used if `type` is `NodePort` or `LoadBalancer`";
-            faults.at(of, &[Field("ports"), Entry(i), Field("nodePort")], message);
+            faults.at(subject, &[Field("ports"), Entry(i), Field("nodePort")], message);
         }
     }
 }
 
-fn fields(of: Subject<'_>, faults: &mut Faults) {
-    let name = of.text_or_empty("type");
-    let target = of.text_or_empty("externalName");
+fn fields(subject: Subject<'_>, faults: &mut Faults) {
+    let name = subject.text_or_empty("type");
+    let target = subject.text_or_empty("externalName");
     if name == "ExternalName" && !is_dns_subdomain(target.trim_end_matches('.')) {
         let message = "must be a DNS name if `type` is `ExternalName`";
-        faults.field(of, "externalName", message);
+        faults.field(subject, "externalName", message);
     }
     let balanced = ["loadBalancerClass", "loadBalancerSourceRanges"];
-    for field in balanced.into_iter().filter(|field| name != "LoadBalancer" && has_content(of, field)) {
-        faults.field(of, field, format!("`{field}` may only be used if `type` is `LoadBalancer`"));
+    for field in balanced.into_iter().filter(|field| name != "LoadBalancer" && has_content(subject, field)) {
+        faults.field(subject, field, format!("`{field}` may only be used if `type` is `LoadBalancer`"));
     }
-    let is_external = has_content(of, "externalTrafficPolicy") && of.list("externalIPs").is_empty();
+    let is_external = has_content(subject, "externalTrafficPolicy") && subject.list("externalIPs").is_empty();
     if is_plain(name) && is_external {
         let message = "may only be set for externally-accessible Services";
-        faults.field(of, "externalTrafficPolicy", message);
+        faults.field(subject, "externalTrafficPolicy", message);
     }
 }
 
-fn has_content(of: Subject<'_>, field: &str) -> bool {
-    of.get(field).is_some_and(|value| {
+fn has_content(subject: Subject<'_>, field: &str) -> bool {
+    subject.get(field).is_some_and(|value| {
         value.as_str() != Some("") && value.as_list().is_none_or(|list| !list.is_empty())
     })
 }

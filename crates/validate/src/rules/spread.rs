@@ -22,8 +22,8 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn min_domains(of: Subject<'_>, faults: &mut Faults) {
-    if of.get("minDomains").is_some() && of.text("whenUnsatisfiable") != Some("DoNotSchedule") {
-        faults.field(of, "minDomains", "can only be used if `whenUnsatisfiable` is `DoNotSchedule`");
+fn min_domains(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.get("minDomains").is_some() && subject.text("whenUnsatisfiable") != Some("DoNotSchedule") {
+        faults.field(subject, "minDomains", "can only be used if `whenUnsatisfiable` is `DoNotSchedule`");
     }
 }

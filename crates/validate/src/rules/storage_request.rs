@@ -27,11 +27,11 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn claim(of: Subject<'_>, faults: &mut Faults) {
-    let requests = of.get("resources").and_then(|resources| resources.get("requests"));
+fn claim(subject: Subject<'_>, faults: &mut Faults) {
+    let requests = subject.get("resources").and_then(|resources| resources.get("requests"));
     let storage = requests.and_then(|requests| requests.get("storage"));
     let path = [Field("resources"), Field("requests"), Field("storage")];
-    let at = storage.unwrap_or(of.node).span();
+    let at = storage.unwrap_or(subject.node).span();
     if storage.is_none_or(Node::is_null) {
         faults.below(&path, at, "a storage request is required");
     } else if !is_positive(storage) {
@@ -43,14 +43,14 @@ fn is_positive(value: Option<&Node>) -> bool {
     value.and_then(Quantity::of).is_none_or(Quantity::is_positive)
 }
 
-fn volume(of: Subject<'_>, faults: &mut Faults) {
-    if of.kind() != "PersistentVolume" {
+fn volume(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.kind() != "PersistentVolume" {
         return;
     }
-    let capacity = of.get("capacity").and_then(Node::as_map);
+    let capacity = subject.get("capacity").and_then(Node::as_map);
     if capacity.is_none_or(|capacity| capacity.len() != 1 || !capacity.contains_key("storage")) {
-        faults.field(of, "capacity", "must contain `storage` and nothing else");
+        faults.field(subject, "capacity", "must contain `storage` and nothing else");
     } else if !is_positive(capacity.and_then(|capacity| capacity.get("storage"))) {
-        faults.field(of, "capacity", "must be greater than 0");
+        faults.field(subject, "capacity", "must be greater than 0");
     }
 }

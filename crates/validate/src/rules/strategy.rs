@@ -33,35 +33,37 @@ spec:
     ..ValidationRule::DEFAULT
 };
 
-fn strategy(of: Subject<'_>, faults: &mut Faults) {
-    if of.text("type") == Some("Recreate") && of.get("rollingUpdate").is_some() {
-        faults.field(of, "rollingUpdate", "may not be specified if `type` is `Recreate`");
+fn strategy(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.text("type") == Some("Recreate") && subject.get("rollingUpdate").is_some() {
+        faults.field(subject, "rollingUpdate", "may not be specified if `type` is `Recreate`");
     }
 }
 
-fn update_strategy(of: Subject<'_>, faults: &mut Faults) {
-    if of.text("type") == Some("OnDelete") && of.get("rollingUpdate").is_some() && of.kind() == "StatefulSet"
+fn update_strategy(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.text("type") == Some("OnDelete")
+        && subject.get("rollingUpdate").is_some()
+        && subject.kind() == "StatefulSet"
     {
-        faults.field(of, "rollingUpdate", "may not be specified if `type` is `OnDelete`");
+        faults.field(subject, "rollingUpdate", "may not be specified if `type` is `OnDelete`");
     }
 }
 
-fn deadline(of: Subject<'_>, faults: &mut Faults) {
-    if of.int("progressDeadlineSeconds").unwrap_or(600) <= of.int("minReadySeconds").unwrap_or(0) {
+fn deadline(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.int("progressDeadlineSeconds").unwrap_or(600) <= subject.int("minReadySeconds").unwrap_or(0) {
         let message = "must be greater than `minReadySeconds`";
-        faults.field(of, "progressDeadlineSeconds", message);
+        faults.field(subject, "progressDeadlineSeconds", message);
     }
 }
 
-fn rolling(of: Subject<'_>, faults: &mut Faults) {
-    let text = |field| of.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
+fn rolling(subject: Subject<'_>, faults: &mut Faults) {
+    let text = |field| subject.get(field).and_then(Node::scalar_text).map(SmolStr::as_str);
     let is_zero = |field| matches!(text(field), Some("0" | "0%"));
-    let is_without_surge = of.kind() == "DaemonSet" && of.get("maxSurge").is_none();
+    let is_without_surge = subject.kind() == "DaemonSet" && subject.get("maxSurge").is_none();
     if is_zero("maxUnavailable") && (is_zero("maxSurge") || is_without_surge) {
-        faults.field(of, "maxUnavailable", "may not be 0 if `maxSurge` is 0");
+        faults.field(subject, "maxUnavailable", "may not be 0 if `maxSurge` is 0");
     }
-    let percent = of.text("maxUnavailable").and_then(|text| text.strip_suffix('%')?.parse::<u32>().ok());
+    let percent = subject.text("maxUnavailable").and_then(|text| text.strip_suffix('%')?.parse::<u32>().ok());
     if percent.is_some_and(|percent| percent > 100) {
-        faults.field(of, "maxUnavailable", "must not be greater than 100%");
+        faults.field(subject, "maxUnavailable", "must not be greater than 100%");
     }
 }

@@ -25,11 +25,11 @@ subjects:
     ..ValidationRule::DEFAULT
 };
 
-fn subjects(of: Subject<'_>, faults: &mut Faults) {
-    for (i, subject) in of.list("subjects").iter().enumerate() {
+fn subjects(binding: Subject<'_>, faults: &mut Faults) {
+    for (i, subject) in binding.list("subjects").iter().enumerate() {
         let text = |field| text_of(subject, field);
         let mut report =
-            |field, message| faults.at(of, &[Field("subjects"), Entry(i), Field(field)], message);
+            |field, message| faults.at(binding, &[Field("subjects"), Entry(i), Field(field)], message);
         let is_account = text("kind") == "ServiceAccount";
         if !is_account && !matches!(text("kind"), "User" | "Group") {
             report("kind", "this must be `ServiceAccount`, `User` or `Group`");
@@ -44,7 +44,7 @@ fn subjects(of: Subject<'_>, faults: &mut Faults) {
         if !text("apiGroup").is_empty() && text("apiGroup") != group {
             report("apiGroup", "unsupported API group for this kind of subject");
         }
-        if is_account && of.kind() == "ClusterRoleBinding" && text("namespace").is_empty() {
+        if is_account && binding.kind() == "ClusterRoleBinding" && text("namespace").is_empty() {
             report("namespace", "`namespace` is required for a ServiceAccount");
         }
     }

@@ -16,15 +16,15 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn toleration(of: Subject<'_>, faults: &mut Faults) {
-    let operator = of.text_or_empty("operator");
-    if of.text_or_empty("key").is_empty() && operator != "Exists" {
-        faults.field(of, "operator", "must be `Exists` if `key` is empty");
+fn toleration(subject: Subject<'_>, faults: &mut Faults) {
+    let operator = subject.text_or_empty("operator");
+    if subject.text_or_empty("key").is_empty() && operator != "Exists" {
+        faults.field(subject, "operator", "must be `Exists` if `key` is empty");
     }
-    if operator == "Exists" && !of.text_or_empty("value").is_empty() {
-        faults.field(of, "value", "must be empty if the operator is `Exists`");
+    if operator == "Exists" && !subject.text_or_empty("value").is_empty() {
+        faults.field(subject, "value", "must be empty if the operator is `Exists`");
     }
-    if of.get("tolerationSeconds").is_some() && of.text("effect") != Some("NoExecute") {
-        faults.field(of, "effect", "must be `NoExecute` if `tolerationSeconds` is set");
+    if subject.get("tolerationSeconds").is_some() && subject.text("effect") != Some("NoExecute") {
+        faults.field(subject, "effect", "must be `NoExecute` if `tolerationSeconds` is set");
     }
 }

@@ -23,19 +23,19 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
     ..ValidationRule::DEFAULT
 };
 
-fn mounts(of: Subject<'_>, faults: &mut Faults) {
-    let mut volumes: FxHashSet<&str> = of.list("volumes").iter().map(|v| text_of(v, "name")).collect();
-    let claims = of.object.get_path(&["spec", "volumeClaimTemplates"]).and_then(Node::as_list);
+fn mounts(subject: Subject<'_>, faults: &mut Faults) {
+    let mut volumes: FxHashSet<&str> = subject.list("volumes").iter().map(|v| text_of(v, "name")).collect();
+    let claims = subject.object.get_path(&["spec", "volumeClaimTemplates"]).and_then(Node::as_list);
     let name = |claim| Node::get_path(claim, &["metadata", "name"]).and_then(Node::as_str);
     volumes.extend(claims.into_iter().flatten().filter_map(name));
-    for (list, i, container) in of.containers() {
+    for (list, i, container) in subject.containers() {
         for field in ["volumeMounts", "volumeDevices"] {
             let mounts = container.get(field).and_then(Node::as_list);
             for (k, mount) in mounts.into_iter().flatten().enumerate() {
                 let name = text_of(mount, "name");
                 if !name.is_empty() && !volumes.contains(name) {
                     let path = [Field(list), Entry(i), Field(field), Entry(k), Field("name")];
-                    faults.at(of, &path, "volume not found in the Pod");
+                    faults.at(subject, &path, "volume not found in the Pod");
                 }
             }
         }

@@ -29,22 +29,22 @@ pub(crate) static RULE: ValidationRule = ValidationRule {
 
 /// Checks that a volume has at most one source. All fields except the name are sources, and a volume without one
 /// is an empty directory.
-fn pod_volume(of: Subject<'_>, faults: &mut Faults) {
-    let mut sources = of.map.iter().filter(|(name, value)| *name != "name" && !value.is_null());
+fn pod_volume(subject: Subject<'_>, faults: &mut Faults) {
+    let mut sources = subject.map.iter().filter(|(name, value)| *name != "name" && !value.is_null());
     if let Some((second, _)) = sources.nth(1) {
-        faults.field(of, second, "may not specify more than one volume type");
+        faults.field(subject, second, "may not specify more than one volume type");
     }
 }
 
-fn downward(of: Subject<'_>, faults: &mut Faults) {
-    if of.count(&["fieldRef", "resourceFieldRef"]) != 1 {
-        faults.value(of, "must specify exactly one of `fieldRef` and `resourceFieldRef`");
+fn downward(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.count(&["fieldRef", "resourceFieldRef"]) != 1 {
+        faults.value(subject, "must specify exactly one of `fieldRef` and `resourceFieldRef`");
     }
 }
 
-fn projection(of: Subject<'_>, faults: &mut Faults) {
-    if of.map.iter().filter(|(_, value)| !value.is_null()).count() > 1 {
-        faults.value(of, "may not specify more than one volume type");
+fn projection(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.map.iter().filter(|(_, value)| !value.is_null()).count() > 1 {
+        faults.value(subject, "may not specify more than one volume type");
     }
 }
 
@@ -52,24 +52,24 @@ fn projection(of: Subject<'_>, faults: &mut Faults) {
 const OTHERS: &str = "accessModes capacity claimRef mountOptions nodeAffinity persistentVolumeReclaimPolicy \
                       storageClassName volumeAttributesClassName volumeMode";
 
-fn persistent_volume(of: Subject<'_>, faults: &mut Faults) {
-    if of.kind() != "PersistentVolume" {
+fn persistent_volume(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.kind() != "PersistentVolume" {
         return;
     }
     let is_source =
         |(name, value): &(&str, &Node)| !value.is_null() && !OTHERS.split(' ').any(|other| other == *name);
-    match of.map.iter().filter(is_source).count() {
+    match subject.map.iter().filter(is_source).count() {
         1 => {}
-        0 => faults.value(of, "must specify a volume type"),
-        _ => faults.value(of, "may not specify more than one volume type"),
+        0 => faults.value(subject, "must specify a volume type"),
+        _ => faults.value(subject, "may not specify more than one volume type"),
     }
-    if of.get("local").is_some() && of.get("nodeAffinity").is_none() {
-        faults.field(of, "nodeAffinity", "local volumes require `nodeAffinity`");
+    if subject.get("local").is_some() && subject.get("nodeAffinity").is_none() {
+        faults.field(subject, "nodeAffinity", "local volumes require `nodeAffinity`");
     }
 }
 
-fn attachment(of: Subject<'_>, faults: &mut Faults) {
-    if of.count(&["persistentVolumeName", "inlineVolumeSpec"]) != 1 {
-        faults.value(of, "must specify exactly one of `persistentVolumeName` and `inlineVolumeSpec`");
+fn attachment(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.count(&["persistentVolumeName", "inlineVolumeSpec"]) != 1 {
+        faults.value(subject, "must specify exactly one of `persistentVolumeName` and `inlineVolumeSpec`");
     }
 }

@@ -31,40 +31,44 @@ webhooks:
     ..ValidationRule::DEFAULT
 };
 
-fn webhook(of: Subject<'_>, faults: &mut Faults) {
-    let name = of.text_or_empty("name");
+fn webhook(subject: Subject<'_>, faults: &mut Faults) {
+    let name = subject.text_or_empty("name");
     if !is_dns_subdomain(name) || name.split('.').count() < 3 {
-        faults.field(of, "name", "must be a domain with at least three segments, such as `name.example.com`");
+        faults.field(
+            subject,
+            "name",
+            "must be a domain with at least three segments, such as `name.example.com`",
+        );
     }
-    if !matches!(of.text_or_empty("sideEffects"), "None" | "NoneOnDryRun") {
-        faults.field(of, "sideEffects", "this must be `None` or `NoneOnDryRun`");
+    if !matches!(subject.text_or_empty("sideEffects"), "None" | "NoneOnDryRun") {
+        faults.field(subject, "sideEffects", "this must be `None` or `NoneOnDryRun`");
     }
     let is_known = |entry: &Node| matches!(entry.as_str(), Some("v1" | "v1beta1"));
-    if !of.list("admissionReviewVersions").iter().any(is_known) {
-        faults.field(of, "admissionReviewVersions", "must contain `v1` or `v1beta1`");
+    if !subject.list("admissionReviewVersions").iter().any(is_known) {
+        faults.field(subject, "admissionReviewVersions", "must contain `v1` or `v1beta1`");
     }
 }
 
-fn client(of: Subject<'_>, faults: &mut Faults) {
-    if of.count(&["url", "service"]) != 1 {
-        faults.value(of, "exactly one of `url` and `service` is required");
+fn client(subject: Subject<'_>, faults: &mut Faults) {
+    if subject.count(&["url", "service"]) != 1 {
+        faults.value(subject, "exactly one of `url` and `service` is required");
     }
-    if of.text("url").is_some_and(|url| !url.starts_with("https://")) {
-        faults.field(of, "url", "`https` is the only allowed URL scheme");
+    if subject.text("url").is_some_and(|url| !url.starts_with("https://")) {
+        faults.field(subject, "url", "`https` is the only allowed URL scheme");
     }
 }
 
-fn operations(of: Subject<'_>, faults: &mut Faults) {
+fn operations(subject: Subject<'_>, faults: &mut Faults) {
     for field in ["apiGroups", "apiVersions", "operations", "resources"] {
-        if of.list(field).is_empty() {
-            faults.field(of, field, format!("`{field}` is required"));
+        if subject.list(field).is_empty() {
+            faults.field(subject, field, format!("`{field}` is required"));
         }
     }
-    faults.stars(of, &["apiGroups", "apiVersions", "operations"]);
+    faults.stars(subject, &["apiGroups", "apiVersions", "operations"]);
     // Only the API group may be empty: it is the core group.
     for field in ["apiVersions", "resources"] {
-        for (i, _) in of.list(field).iter().enumerate().filter(|(_, entry)| entry.as_str() == Some("")) {
-            faults.at(of, &[Field(field), Entry(i)], "must not be empty");
+        for (i, _) in subject.list(field).iter().enumerate().filter(|(_, entry)| entry.as_str() == Some("")) {
+            faults.at(subject, &[Field(field), Entry(i)], "must not be empty");
         }
     }
 }

@@ -38,8 +38,10 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
 }
 
 fn case(finding: &Diagnostic, target: &str, renderer: &MessageRenderer<'_>) -> String {
-    let place = main_place(finding, renderer);
-    let at = place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column)).unwrap_or_default();
+    let location = main_place(finding, renderer);
+    let at = location
+        .map(|location| format!("{}:{}:{}", location.file, location.line, location.column))
+        .unwrap_or_default();
     let (code, message) = (finding.code(), escaped_xml(&renderer.shown(&finding.to_string())));
     let help = finding.help_text().map(|help| escaped_xml(&renderer.shown(help))).unwrap_or_default();
     let severity = finding.severity().name();

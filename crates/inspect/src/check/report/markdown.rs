@@ -17,7 +17,7 @@ pub(super) fn render(report: &CheckReport, renderer: &MessageRenderer<'_>) -> St
 
 fn row(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> String {
     let at = main_place(finding, renderer)
-        .map(|place| markdown_code(&format!("{}:{}:{}", place.file, place.line, place.column)))
+        .map(|location| markdown_code(&format!("{}:{}:{}", location.file, location.line, location.column)))
         .unwrap_or_default();
     let what = renderer.shown(&finding.to_string());
     let help = finding.help_text().map(|help| format!("<br>{}", escaped_markdown(&renderer.shown(help))));

@@ -79,9 +79,9 @@ fn result(finding: &Diagnostic, rule_index: usize, renderer: &MessageRenderer<'_
     if let Some(help) = finding.help_text() {
         message = format!("{message}\n{}", renderer.shown(help));
     }
-    let mut places = renderer.places(finding).into_iter();
-    let main = places.next().map(|place| location(&place, None)).into_iter().collect();
-    let others = places.enumerate().map(|(i, place)| location(&place, Some(i))).collect();
+    let mut locations = renderer.places(finding).into_iter();
+    let main = locations.next().map(|at| location(&at, None)).into_iter().collect();
+    let others = locations.enumerate().map(|(i, at)| location(&at, Some(i))).collect();
     SarifResult {
         rule_id: finding.code().name(),
         rule_index,
@@ -93,35 +93,35 @@ fn result(finding: &Diagnostic, rule_index: usize, renderer: &MessageRenderer<'_
     }
 }
 
-fn location(place: &RenderedPlace, id: Option<usize>) -> Json {
+fn location(at: &RenderedPlace, id: Option<usize>) -> Json {
     let mut location = json!({"physicalLocation": {
-        "artifactLocation": {"uri": place.uri},
-        "region": region(place),
+        "artifactLocation": {"uri": at.uri},
+        "region": region(at),
     }});
     if let Some(id) = id {
         location["id"] = json!(id);
-        if !place.label.is_empty() {
-            location["message"] = json!({ "text": place.label });
+        if !at.label.is_empty() {
+            location["message"] = json!({ "text": at.label });
         }
     }
     location
 }
 
-fn region(place: &RenderedPlace) -> Json {
+fn region(at: &RenderedPlace) -> Json {
     json!({
-        "startLine": place.line,
-        "startColumn": place.column,
-        "endLine": place.end_line,
-        "endColumn": place.end_column,
+        "startLine": at.line,
+        "startColumn": at.column,
+        "endLine": at.end_line,
+        "endColumn": at.end_column,
     })
 }
 
 fn fix(finding: &Diagnostic, renderer: &MessageRenderer<'_>) -> Option<Json> {
-    let (place, replacement) = renderer.fix(finding)?;
+    let (at, replacement) = renderer.fix(finding)?;
     Some(json!({"artifactChanges": [{
-        "artifactLocation": {"uri": place.uri},
+        "artifactLocation": {"uri": at.uri},
         "replacements": [{
-            "deletedRegion": region(&place),
+            "deletedRegion": region(&at),
             "insertedContent": {"text": replacement},
         }],
     }]}))

@@ -53,10 +53,10 @@ const KINDS: [&str; 5] = ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let workloads = target.resources().filter(|resource| KINDS.contains(&resource.id().gvk.kind.as_str()));
-    workloads.filter_map(|resource| told(target, resource)).collect()
+    workloads.filter_map(|resource| check(target, resource)).collect()
 }
 
-fn told(target: &CheckedTarget<'_>, resource: &Resource) -> Option<Diagnostic> {
+fn check(target: &CheckedTarget<'_>, resource: &Resource) -> Option<Diagnostic> {
     let path = ["spec", "selector", "matchLabels"];
     let labels = resource.node().get_path(&path)?.as_map()?;
     let history = resource.history.as_deref()?;

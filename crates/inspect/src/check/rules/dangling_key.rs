@@ -47,10 +47,10 @@ pub(in crate::check) static RULE: Rule = Rule {
 
 fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
     let names = target.names();
-    names.references.iter().flat_map(|reference| told(reference, &names.objects)).collect()
+    names.references.iter().flat_map(|reference| check(reference, &names.objects)).collect()
 }
 
-fn told(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Vec<Diagnostic> {
+fn check(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Vec<Diagnostic> {
     let known = || {
         let found = objects.find(&reference.kind, &reference.namespace, reference.text());
         let FoundObject::Built(found) = found else { return None };
@@ -59,14 +59,14 @@ fn told(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Vec<Diagnosti
     // Most references name no key.
     let Some((found, keys)) = (!reference.keys.is_empty()).then(known).flatten() else { return Vec::new() };
     let missing = |(key, field): &(&Node, String)| {
-        let wanted = key.as_str().filter(|wanted| !keys.contains(wanted))?;
-        let message = format!("{} `{}` has no key `{wanted}`", reference.kind, reference.text());
+        let expected = key.as_str().filter(|expected| !keys.contains(expected))?;
+        let message = format!("{} `{}` has no key `{expected}`", reference.kind, reference.text());
         let problem = Diagnostic::error(RULE.code, message)
             .at(key.span())
             .label(found.node().span().at_start(), "defined here")
             .resource(reference.from.id())
             .field(field);
-        Some(match nearest(wanted, &keys) {
+        Some(match nearest(expected, &keys) {
             Some(near) => problem.help(format!("did you mean `{near}`?")),
             None => problem,
         })

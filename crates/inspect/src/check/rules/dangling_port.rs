@@ -20,11 +20,12 @@ pub(in crate::check) static RULE: Rule = Rule {
     severity: Severity::Warning,
     standing: RuleStanding::On,
     reach: RuleReach::BuiltUsers,
-    why: "A probe with an unknown port name fails and restarts the container. A Service whose `targetPort` matches \
-          no container port has no endpoints, and an Ingress with an unknown Service port returns errors. Probes \
-          and lifecycle handlers are checked against their own container, `targetPort` against the selected Pods, \
-          and Ingress backends against their Service. A Service is reported only if none of the selected workloads \
-          has the port. Only Pods and built-in workload kinds without injected containers are checked.",
+    why: "A probe with an unknown port name fails, so the container is restarted or never becomes ready. A Service \
+          whose `targetPort` matches no container port has no endpoints, and an Ingress with an unknown Service \
+          port returns errors. Probes and lifecycle handlers are checked against their own container, `targetPort` \
+          against the selected Pods, and Ingress backends against their Service. A Service is reported only if none \
+          of the selected workloads has the port. Only Pods and built-in workload kinds without injected containers \
+          are checked.",
     suppress: "A container that is injected in the cluster, such as a sidecar, has the port.",
     documentation: "https://kubernetes.io/docs/concepts/services-networking/service/",
     bad: &[("kustomization.yaml", "resources: [pod.yaml]\n"), ("pod.yaml", BAD)],
@@ -98,8 +99,8 @@ fn names<'n>(containers: &[PodContainer<'n>]) -> Vec<&'n str> {
 }
 
 /// Returns true if a port is known, or a placeholder may become it.
-fn is_there(wanted: &str, known: &[&str]) -> bool {
-    known.iter().any(|name| *name == wanted || !is_finished(name))
+fn is_there(expected: &str, known: &[&str]) -> bool {
+    known.iter().any(|name| *name == expected || !is_finished(name))
 }
 
 /// Checks the ports of probes and lifecycle handlers of a container.
@@ -116,11 +117,11 @@ fn handlers(container: &PodContainer<'_>, resource: &Resource) -> Vec<Diagnostic
         .flat_map(|handler| ["httpGet", "tcpSocket"].map(|action| [handler, &[action, "port"][..]].concat()));
     let findings = paths.filter_map(|path| {
         let port = container.node.get_path(&path)?;
-        let (wanted, known) = (port_name(port)?, names(std::slice::from_ref(container)));
+        let (expected, known) = (port_name(port)?, names(std::slice::from_ref(container)));
         let name = container.node.get("name").and_then(Node::as_str).unwrap_or_default();
-        let message = format!("container `{name}` has no port `{wanted}`");
+        let message = format!("container `{name}` has no port `{expected}`");
         let field = format!("{}.{}", container.field, path.join("."));
-        (!is_there(wanted, &known))
+        (!is_there(expected, &known))
             .then(|| finding(message, port, &known).resource(resource.id()).field(field))
     });
     findings.collect()
@@ -132,8 +133,8 @@ fn targets(service: &Resource, workloads: &Workloads<'_>) -> Vec<Diagnostic> {
         return Vec::new();
     }
     let selector = service.node().get_path(&["spec", "selector"]).and_then(Node::as_map);
-    let wanted: Vec<_> = selector.into_iter().flat_map(Map::iter).collect();
-    let selected = workloads.selected(namespace_of(service.id()), &wanted);
+    let expected: Vec<_> = selector.into_iter().flat_map(Map::iter).collect();
+    let selected = workloads.selected(namespace_of(service.id()), &expected);
     let Some((_, first)) = selected.first() else { return Vec::new() };
     if selected.iter().any(|one| !is_known(one.1) || is_injected(*one)) {
         return Vec::new();
@@ -142,8 +143,9 @@ fn targets(service: &Resource, workloads: &Workloads<'_>) -> Vec<Diagnostic> {
         selected.iter().flat_map(|(_, workload)| names(&pod_containers(workload))).collect();
     let findings = entries(service.node().get_path(&["spec", "ports"])).filter_map(|(i, port)| {
         let target = port.get("targetPort")?;
-        let wanted = port_name(target).filter(|name| !is_there(name, &known) && !INJECTED.contains(name))?;
-        let message = format!("no container of the selected Pods has a port `{wanted}`");
+        let expected =
+            port_name(target).filter(|name| !is_there(name, &known) && !INJECTED.contains(name))?;
+        let message = format!("no container of the selected Pods has a port `{expected}`");
         let found = finding(message, target, &known).resource(service.id());
         let found = found.field(format!("spec.ports[{}].targetPort", shown(i, port)));
         Some(found.label(first.node().span().at_start(), format!("{} has the selected Pods", first.id())))
@@ -166,17 +168,18 @@ fn backend(reference: &ObjectReference<'_>, target: &CheckedTarget<'_>) -> Optio
     let is_elsewhere = !is_service(service) || kind == Some("ExternalName");
     let ports: Vec<&Node> =
         entries(service.node().get_path(&["spec", "ports"])).map(|(_, port)| port).collect();
-    let wanted = port.scalar_text().filter(|wanted| *wanted != BY_ANNOTATION && is_finished(wanted))?;
+    let expected =
+        port.scalar_text().filter(|expected| *expected != BY_ANNOTATION && is_finished(expected))?;
     // Controllers accept the port of the Pods as well, though the API does not document it.
     let has = |one: &&Node| {
         let mut own = ["name", "port", "targetPort"].into_iter().filter_map(|field| one.get(field));
-        own.any(|own| own.scalar_text().is_some_and(|own| is_there(wanted, &[own])))
+        own.any(|own| own.scalar_text().is_some_and(|own| is_there(expected, &[own])))
     };
     if is_elsewhere || ports.is_empty() || ports.iter().any(has) {
         return None;
     }
     let known: Vec<&str> = ports.iter().filter_map(|port| port.get("name")?.as_str()).collect();
-    let message = format!("Service `{}` has no port `{wanted}`", reference.text());
+    let message = format!("Service `{}` has no port `{expected}`", reference.text());
     let found = finding(message, port, &known).resource(reference.from.id()).field(field);
     Some(found.label(service.node().span().at_start(), "defined here"))
 }
@@ -184,7 +187,7 @@ fn backend(reference: &ObjectReference<'_>, target: &CheckedTarget<'_>) -> Optio
 /// Creates a finding for a port, with a suggestion if a known name is similar.
 fn finding(message: String, port: &Node, known: &[&str]) -> Diagnostic {
     let found = Diagnostic::warning(RULE.code, message).at(port.span());
-    match port_name(port).and_then(|wanted| nearest(wanted, known)) {
+    match port_name(port).and_then(|expected| nearest(expected, known)) {
         Some(near) => found.help(format!("did you mean `{near}`?")),
         None => found,
     }

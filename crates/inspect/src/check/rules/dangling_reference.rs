@@ -28,11 +28,12 @@ pub(in crate::check) static RULE: Rule = Rule {
     standing: RuleStanding::On,
     reach: RuleReach::BuiltUsers,
     why: "Pods wait forever for a ConfigMap, Secret, ServiceAccount or PersistentVolumeClaim that does not exist, \
-          and a HorizontalPodAutoscaler with a wrong target does not scale. The rule reports a reference if the \
-          build has an object with a similar name, one with the same name in another namespace, or a scalable \
-          workload of that name with another kind. Names from before prefixes, suffixes and hashes were applied \
-          count as well, because kustomize does not update a misspelled reference. References that resemble nothing \
-          in the build, and those into other namespaces, are reported by `external-reference`.",
+          and a HorizontalPodAutoscaler with a wrong target does not scale. A reference is reported if the build \
+          has an object with a similar name, or one with the same name in another namespace. For `scaleTargetRef`, \
+          a workload with the same name and another kind counts, too. Former names, before prefixes, suffixes and \
+          hashes were applied, are also compared, because kustomize does not update a misspelled reference. \
+          References that resemble nothing in the build, and those into other namespaces, are reported by \
+          `external-reference`.",
     suppress: "The object really exists under this name outside of the build. Declare it under `check.external` \
                instead of suppressing each finding.",
     documentation: "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
@@ -153,8 +154,8 @@ fn meant(reference: &ObjectReference<'_>, objects: &Objects<'_>) -> Option<Meant
     // not misspelled.
     let former = namespaces.find_map(|namespace| objects.similar_former(kind, namespace, name));
     let moved = || objects.similar_moved(kind, namespace, name);
-    let is_said = reference.beside.namespace.is_some();
-    former.or_else(|| is_said.then(moved).flatten()).map(Meant::Name)
+    let is_stated = reference.beside.namespace.is_some();
+    former.or_else(|| is_stated.then(moved).flatten()).map(Meant::Name)
 }
 
 /// Returns the namespace that was most likely meant, if the stated namespace is part of this build or resembles
@@ -203,10 +204,10 @@ fn finding(reference: &ObjectReference<'_>, meant: &Meant) -> Diagnostic {
 
 /// Returns the part of a reference to correct: the name, or the namespace or kind next to it.
 fn wrong<'n>(reference: &ObjectReference<'n>, meant: &Meant) -> &'n Node {
-    let beside = match meant {
+    let stated = match meant {
         Meant::Name(_) => None,
         Meant::Namespace(_) => reference.beside.namespace,
         Meant::Kind(_) => reference.beside.kind,
     };
-    beside.unwrap_or(reference.name)
+    stated.unwrap_or(reference.name)
 }

@@ -82,15 +82,19 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
         .iter()
         .flat_map(|warning| warning.labels().iter().map(|label| label.span))
         .collect();
-    let mut told = FxHashSet::default();
+    let mut reported = FxHashSet::default();
     let entries = resources.writers().iter().flat_map(|writer| entries(writer));
-    let idle = entries.filter(|(places, name)| {
-        places.iter().all(|place| !effective.contains(&(*place, name.clone())) && !unmatched.contains(place))
+    let idle = entries.filter(|(locations, name)| {
+        locations
+            .iter()
+            .all(|place| !effective.contains(&(*place, name.clone())) && !unmatched.contains(place))
     });
-    let idle = idle.filter(|(places, name)| told.insert((places[0], name.clone())));
-    idle.map(|(places, name)| {
+    let idle = idle.filter(|(locations, name)| reported.insert((locations[0], name.clone())));
+    idle.map(|(locations, name)| {
         let message = format!("{name} changes nothing: all its values are already set");
-        Diagnostic::warning(RULE.code, message).at(places[0]).help("remove the entry, or correct its values")
+        Diagnostic::warning(RULE.code, message)
+            .at(locations[0])
+            .help("remove the entry, or correct its values")
     })
     .collect()
 }
@@ -104,7 +108,7 @@ fn entries(writer: &Writer) -> Vec<(Vec<Span>, SmolStr)> {
     let mut all: Vec<(Vec<Span>, SmolStr)> = Vec::new();
     for WriterEntry { place, name, .. } in &writer.entries {
         match all.last_mut().filter(|(_, last)| last == name) {
-            Some((places, _)) => places.push(*place),
+            Some((locations, _)) => locations.push(*place),
             None => all.push((vec![*place], name.clone())),
         }
     }
@@ -124,15 +128,15 @@ fn is_patch(step: &Writer) -> bool {
 fn keys(step: &Writer) -> impl Iterator<Item = EntryKey> {
     entries(step)
         .into_iter()
-        .flat_map(|(places, name)| places.into_iter().map(move |place| (place, name.clone())))
+        .flat_map(|(locations, name)| locations.into_iter().map(move |place| (place, name.clone())))
 }
 
 /// Returns true if list entries from one source are in a different order than in that source.
 fn is_reordered(known: &KnownValue) -> bool {
     let is_before_last = |entries: &[(Span, KnownValue)]| {
         let mut last = FxHashMap::default();
-        let mut places = entries.iter().filter_map(|(_, entry)| origin(entry));
-        places.any(|at| last.insert(at.source, at.start).is_some_and(|before| at.start < before))
+        let mut locations = entries.iter().filter_map(|(_, entry)| origin(entry));
+        locations.any(|at| last.insert(at.source, at.start).is_some_and(|before| at.start < before))
     };
     matches!(known, KnownValue::List(entries) if is_before_last(entries))
         || known.children().any(is_reordered)

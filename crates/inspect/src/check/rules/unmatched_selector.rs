@@ -106,16 +106,16 @@ fn find(target: &CheckedTarget<'_>) -> Vec<Diagnostic> {
 
 fn check(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) -> Option<Diagnostic> {
     let (selector, field) = selector(resource)?;
-    let wanted: Vec<_> = selector.as_map()?.iter().filter(|(key, _)| !is_of_controller(key)).collect();
+    let expected: Vec<_> = selector.as_map()?.iter().filter(|(key, _)| !is_of_controller(key)).collect();
     let namespace = namespace_of(resource.id());
-    let (best, nearest) = workloads.nearest(namespace, &wanted)?;
-    if best + 1 != wanted.len() {
+    let (best, nearest) = workloads.nearest(namespace, &expected)?;
+    if best + 1 != expected.len() {
         return None;
     }
     // A single label is weak evidence: some Pods must have nearly the same one.
-    let alike = || workloads.any(namespace, |labels| is_alike(wanted[0], labels));
+    let alike = || workloads.any(namespace, |labels| is_alike(expected[0], labels));
     let (labels, workload) = if best == 0 { alike()? } else { nearest };
-    let (key, value) = *wanted.iter().find(|pair| !has(labels, **pair))?;
+    let (key, value) = *expected.iter().find(|pair| !has(labels, **pair))?;
     if is_elected((key, value), labels) {
         return None;
     }
@@ -135,9 +135,10 @@ fn check(resource: &Resource, workloads: &Workloads<'_>, causes: &Causes<'_>) ->
 /// Returns true if labels nearly contain a pair: a similar value under the same key, or the same value under
 /// another key.
 fn is_alike((key, value): LabelPair<'_>, labels: Option<&Node>) -> bool {
-    let Some(wanted) = value.as_str() else { return false };
+    let Some(expected) = value.as_str() else { return false };
     labels.and_then(Node::as_map).is_some_and(|labels| {
         let mut labels = labels.iter().filter_map(|(own, value)| Some((own, value.as_str()?)));
-        labels.any(|(own, has)| if own == key { nearest(wanted, &[has]).is_some() } else { has == wanted })
+        labels
+            .any(|(own, has)| if own == key { nearest(expected, &[has]).is_some() } else { has == expected })
     })
 }

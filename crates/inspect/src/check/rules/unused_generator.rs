@@ -20,10 +20,10 @@ pub(in crate::check) static RULE: Rule = Rule {
     standing: RuleStanding::On,
     reach: RuleReach::Entry,
     why: "Nothing outside of the build can refer to the object, because the hash suffix of its name changes with \
-          the content. Either the generator is left over, or a workload lacks its settings. Not reported are \
-          objects with labels of their own, objects without a hash suffix, objects to which something refers by the \
-          name without the hash, sources of replacements and variables, and builds that consist of generated \
-          objects only.",
+          the content. Either the generator is left over, or a workload lacks its settings. Objects that may be \
+          found in another way are not reported: those with labels of their own or without a hash suffix, those \
+          that something refers to by the name without the hash, and the sources of replacements and variables. \
+          Builds that consist of generated objects only are not checked.",
     suppress: "A program finds the object at run time, for example by a name prefix.",
     documentation: "https://kubectl.docs.kubernetes.io/references/kustomize/kustomization/configmapgenerator/",
     bad: &[
@@ -101,11 +101,11 @@ fn sources(target: &CheckedTarget<'_>) -> FxHashSet<String> {
     let words = |text: &str| text.split(|c| !is_word(c)).map(str::to_string).collect::<Vec<_>>();
     let (mut named, mut files) = (FxHashSet::default(), FxHashSet::default());
     for step in target.built.resources.writers() {
-        let places = step.entries.iter().map(|entry| entry.at).chain([step.at]);
+        let locations = step.entries.iter().map(|entry| entry.at).chain([step.at]);
         if step.name.starts_with("replacements") {
-            named.extend(places.filter_map(|at| target.sources.written(at)).flat_map(|text| words(&text)));
+            named.extend(locations.filter_map(|at| target.sources.written(at)).flat_map(|text| words(&text)));
         } else if step.name.starts_with("vars") {
-            files.extend(places.map(|at| target.sources.outermost(at).source));
+            files.extend(locations.map(|at| target.sources.outermost(at).source));
         }
     }
     // Only the name of a variable has a location. The generator mentions the object once in the same file, so a

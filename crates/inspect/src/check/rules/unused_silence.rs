@@ -5,7 +5,7 @@ use smp_text::diagnostic::{Code, RuleText, Severity};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
-        name: "unused-silence",
+        name: "unused-suppression",
         meaning: "A `# smp:ignore` comment or an entry of `.smp.yaml` suppresses no finding, or declares an object that nothing refers to.",
         remedy: "Remove the comment or the entry.",
     }),

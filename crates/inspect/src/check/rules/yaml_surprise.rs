@@ -10,7 +10,7 @@ use smp_text::yaml::{Node, Resolved, old_boolean, resolve_plain};
 
 pub(in crate::check) static RULE: Rule = Rule {
     code: Code::Rule(&RuleText {
-        name: "yaml-surprise",
+        name: "ambiguous-scalar",
         meaning: "YAML reads an unquoted value as another type or another value.",
         remedy: "Quote the value if a string is meant. Write `true` or `false` if a boolean is meant.",
     }),
