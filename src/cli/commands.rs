@@ -46,7 +46,7 @@ pub(super) enum Command {
     /// Build an overlay and apply it to the cluster server-side
     #[cfg(feature = "cluster")]
     Apply(apply::ApplyArgs),
-    /// Build an overlay and show what applying it would change in the cluster
+    /// Show what applying an overlay would change in the cluster
     #[cfg(feature = "cluster")]
     Diff(diff::DiffArgs),
     /// Wait until the objects of an overlay are ready
@@ -217,6 +217,34 @@ mod tests {
         for (line, want) in table {
             let words: Vec<OsString> = line.split(' ').map(Into::into).collect();
             assert_eq!(command_name(&words), want, "{line}");
+        }
+    }
+
+    #[test]
+    fn former_flags_and_values_are_accepted() {
+        let lines = [
+            "x check --kubernetes 1.34 a",
+            "x build --validate --kubernetes 1.34 a",
+            "x deps --output lines a",
+            #[cfg(feature = "cluster")]
+            "x apply --prune --applyset shop --prune-holding Namespace a",
+            #[cfg(feature = "cluster")]
+            "x wait --failure-grace 30s a",
+        ];
+        for line in lines {
+            let words: Vec<OsString> = line.split(' ').map(Into::into).collect();
+            assert!(ParsedLine::parse(&words, ColorChoice::Never).is_ok(), "{line}");
+        }
+    }
+
+    #[test]
+    fn descriptions_of_commands_have_at_most_ten_words() {
+        let mut all = vec![all()];
+        while let Some(command) = all.pop() {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            let is_own = command.get_name() != "help" && command.get_name() != "kubectl smp";
+            assert!(!is_own || about.split(' ').count() <= 10, "{about}");
+            all.extend(command.get_subcommands().cloned());
         }
     }
 }

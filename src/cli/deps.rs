@@ -48,7 +48,7 @@ enum DepsFormat {
     /// One path per line, sorted; directories that are listed end with a slash
     #[value(alias = "lines")]
     Text,
-    /// JSON array with one element per target, including files whose absence matters
+    /// JSON array with one element per target, including missing files that the build looked for
     Json,
     /// Rule to include in a Makefile
     Make,
@@ -90,7 +90,7 @@ pub(super) fn run(args: &DepsArgs, sources: &SourceMap) -> Outcome {
 fn build_all(args: &DepsArgs, selection: &Selection, sources: &SourceMap) -> Result<Vec<Read>, Failure> {
     let targets = &selection.targets;
     let common = RecordingTree::new(Arc::new(DiskTree));
-    let shared = SharedBuild::new(args, &common, selection, sources)?;
+    let shared = SharedBuilder::new(args, &common, selection, sources)?;
     let own = |target: &PathBuf| build_separately(args, selection, target, sources);
     let reads = |target: &PathBuf| if is_stream(target) { own(target) } else { shared.reads(target) };
     let read = targets.par_iter().map(reads).collect();
@@ -124,13 +124,13 @@ impl BuiltTarget {
 }
 
 /// Builds targets with one builder, so that shared files are read only once.
-struct SharedBuild<'t> {
+struct SharedBuilder<'t> {
     builder: Builder,
     /// Records reads that do not depend on the target.
     common: &'t RecordingTree,
 }
 
-impl<'t> SharedBuild<'t> {
+impl<'t> SharedBuilder<'t> {
     fn new(
         args: &DepsArgs,
         common: &'t RecordingTree,

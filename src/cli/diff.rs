@@ -20,7 +20,7 @@ use smp_overlay::resource::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, counted, escaped, guarded};
 use smp_text::source::SourceMap;
 
-/// Build an overlay and show what applying it would change in the cluster.
+/// Show what applying an overlay would change in the cluster.
 ///
 /// The exit status is 0 without differences, 1 with differences, and greater than 1 for errors.
 /// KUBECTL_EXTERNAL_DIFF names a program that shows the differences, as for `kubectl diff`.

@@ -38,12 +38,13 @@ fn with_command_help(command: Command, words: &str) -> Command {
     });
     let (inherited, kustomize) = (inherited_flags(), ids::<KustomizeArgs>());
     let (build, schema) = (ids::<TargetArgs>(), ids::<SchemaArgs>());
-    let is_build = build.iter().all(|id| command.get_arguments().any(|arg| arg.get_id() == id));
+    let has_all = |ids: &[Id]| ids.iter().all(|id| command.get_arguments().any(|arg| arg.get_id() == id));
+    let (is_build, has_schema) = (has_all(&build), has_all(&schema));
     let command = command.mut_args(|arg| match arg.get_id() {
         id if inherited.contains(id) => arg.hide(true),
         id if kustomize.contains(id) => arg.hide_short_help(true),
         id if is_build && build.contains(id) => arg.help_heading("Build options"),
-        id if schema.contains(id) => arg.help_heading("Schema options"),
+        id if has_schema && schema.contains(id) => arg.help_heading("Schema options"),
         // clap would list a flag after a flattened group under the heading of that group.
         _ => arg.help_heading(None::<&str>),
     });

@@ -26,7 +26,7 @@ pub(super) struct ObjectArgs {
     #[command(flatten)]
     select: SelectArgs,
 
-    /// Manifests to use without a build: file, directory, URL, or - for standard input (repeatable)
+    /// File, directory or URL with manifests, or - for standard input (repeatable; nothing is built)
     ///
     /// With --recursive, subdirectories are searched, too.
     #[arg(short, long, value_name = "FILE", value_delimiter = ',', conflicts_with_all = ["targets", "kustomize", "leaves"])]

@@ -4,9 +4,10 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::document::{read_stdin, stdin_used_twice};
+use super::format::ReportFormat;
 pub(super) use super::report::print;
 use super::report::{ReportTo, json_report};
 use super::target::SchemaArgs;
@@ -47,14 +48,6 @@ pub(super) struct WriteArgs {
     /// Exit with status 3 if there were conflicts, also without --in-place
     #[arg(long)]
     exit_code: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ReportFormat {
-    /// Human-readable text
-    Text,
-    /// A single line of JSON
-    Json,
 }
 
 impl WriteArgs {

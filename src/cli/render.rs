@@ -37,7 +37,7 @@ pub(super) struct MessageArgs {
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t, hide_short_help = true)]
     color: ColorArg,
 
-    /// Print more messages about the progress
+    /// Print more details
     #[arg(short, long, global = true, conflicts_with = "quiet", hide_short_help = true)]
     verbose: bool,
 }
