@@ -1,7 +1,7 @@
-//! Resources: manifests with an identity, sets of them, and what selects among them.
+//! Resources: manifests with an identity, sets of resources, and selectors.
 //!
-//! Knows what identifies a manifest and where names, labels and annotations stand in it; knows
-//! nothing of kustomizations or of how resources are changed.
+//! This module knows the identity of a manifest and the location of its name, labels and annotations. It does
+//! not depend on kustomizations or transformers.
 
 mod absorb;
 mod alike;

@@ -1,4 +1,4 @@
-//! Replacements: values of some fields copied to others.
+//! Replacements: copying values of fields to other fields.
 //!
 //! `select` and `value` find sources and targets; `copy` writes values to fields.
 
@@ -30,12 +30,13 @@ use replaced::ReplacedFields;
 use select::TargetSelector;
 use value::SourceValue;
 
-/// Makes replacements in order, and returns what is odd about them. Targets that select nothing and
-/// values that get lost are warned of; kustomize says nothing.
+/// Applies replacements in order and returns warnings.
+///
+/// Warns about targets that select no resource and about values that get lost; kustomize has no such warnings.
 ///
 /// # Errors
-/// No source or target, a source that is not exactly one field, a target field that is not there,
-/// a value that does not fit the type of a field.
+/// The source or targets are missing, the source does not match exactly one field, a target field does not
+/// exist, or the value does not match the type of a field.
 pub fn replacements(
     set: &mut ResourceSet,
     replacements: &[Replacement],
@@ -44,10 +45,10 @@ pub fn replacements(
     replacements_by_entry(set, [replacements], schema, &mut |_, _| {})
 }
 
-/// Applies the replacements of several entries; `after` is called after each entry.
+/// Applies the replacements of several entries, and calls `after` after each entry.
 ///
 /// # Errors
-/// As [`replacements`].
+/// Same as [`replacements`].
 pub(crate) fn replacements_by_entry<'e>(
     set: &mut ResourceSet,
     entries: impl IntoIterator<Item = &'e [Replacement]>,
@@ -60,14 +61,14 @@ pub(crate) fn replacements_by_entry<'e>(
     let mut run = ReplacementRun { set, schema, likely: &likely, positions, replaced };
     for (i, entry) in entries.into_iter().enumerate() {
         for replacement in entry {
-            run.one(replacement, &mut problems, &mut warnings);
+            run.apply_replacement(replacement, &mut problems, &mut warnings);
         }
         after(run.set, i);
     }
     problems.or(warnings)
 }
 
-/// Replacements on their way over a set of resources.
+/// The state of applying replacements to a set.
 struct ReplacementRun<'r> {
     set: &'r mut ResourceSet,
     schema: &'r Schema,
@@ -78,22 +79,26 @@ struct ReplacementRun<'r> {
 }
 
 impl ReplacementRun<'_> {
-    fn one(&mut self, replacement: &Replacement, problems: &mut Problems, warnings: &mut Vec<Diagnostic>) {
+    fn apply_replacement(
+        &mut self,
+        replacement: &Replacement,
+        problems: &mut Problems,
+        warnings: &mut Vec<Diagnostic>,
+    ) {
         self.replaced.next();
         let value = SourceValue::of(replacement, self.set, self.likely, &mut self.replaced)
             .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error });
         let Some(mut value) = problems.value_of(value) else { return };
         for target in &replacement.targets {
-            let applied = self.apply(&mut value, target);
+            let applied = self.apply_to_target(&mut value, target);
             // The text of a replacement may contain a secret, so it is not shown.
-            let labelled = |warning: Diagnostic| {
-                warning.label_with(replacement.place(), "the replacement", Excerpt::Hidden)
-            };
+            let labelled =
+                |warning: Diagnostic| warning.label_with(replacement.place(), "replacement", Excerpt::Hidden);
             warnings.extend(problems.value_of(applied).into_iter().flatten().map(labelled));
         }
     }
 
-    fn apply(
+    fn apply_to_target(
         &mut self,
         value: &mut SourceValue,
         target: &Spanned<ReplacementTarget>,
@@ -104,21 +109,21 @@ impl ReplacementRun<'_> {
         }
         let selected = TargetSelector::new(target)?.positions(self.set);
         if selected.is_empty() {
-            let message = "this target selects no resource, so the value is not copied";
+            let message = "replacement target matches no resource";
             let id = target.select.as_ref().map(SelectorArgs::id).unwrap_or_default();
             let part = self.likely.wrong_part(self.set, &id);
-            let wrong = target.select.as_ref().map(|select| select.place_of(part));
-            let place = wrong.filter(|span| !span.is_none()).unwrap_or(target.span);
-            let warning = Diagnostic::warning(Code::UnmatchedReplacement, message).at(place);
-            let meant = self.likely.place(self.set, &id).unwrap_or_default();
-            let warning = warning.label(meant, "perhaps this one is meant");
+            let field = target.select.as_ref().map(|select| select.place_of(part));
+            let location = field.filter(|span| !span.is_none()).unwrap_or(target.span);
+            let warning = Diagnostic::warning(Code::UnmatchedReplacement, message).at(location);
+            let similar = self.likely.place(self.set, &id).unwrap_or_default();
+            let warning = warning.label(similar, "similar resource");
             let likely = self.likely.suggestion(self.set, &id);
             return Ok(vec![match likely {
                 Some(likely) => warning.help(likely),
                 None => warning,
             }]);
         }
-        let fields = TargetFields::of(target)?;
+        let fields = TargetFields::new(target)?;
         let (mut warnings, mut copied, mut writes) = (Vec::new(), self.set.copied(), Vec::new());
         for i in selected {
             let positions = self.positions.entry(i).or_default();
@@ -139,15 +144,15 @@ impl ReplacementRun<'_> {
     }
 }
 
-/// The fields of each selected resource that get the value.
+/// The fields to write in each selected resource.
 struct TargetFields<'t> {
-    /// Each as written, its place, and its parts.
+    /// Each path as written, its location, and its parts.
     paths: Vec<(&'t str, Span, Vec<String>)>,
     options: &'t FieldOptions,
 }
 
 impl<'t> TargetFields<'t> {
-    fn of(target: &'t Spanned<ReplacementTarget>) -> Result<Self> {
+    fn new(target: &'t Spanned<ReplacementTarget>) -> Result<Self> {
         let path = |path: &'t str, span| {
             let parts = split_dotted(path);
             check_length(&parts).map_err(|error| error.at(span))?;
@@ -161,7 +166,7 @@ impl<'t> TargetFields<'t> {
         Ok(Self { paths, options: &target.options })
     }
 
-    /// Writes the value to the fields of the resource at a position; returns what is odd about it.
+    /// Writes the value to the fields of the resource at a position. Returns warnings.
     fn write(
         &self,
         value: &mut SourceValue,
@@ -172,25 +177,27 @@ impl<'t> TargetFields<'t> {
         let (id, start) = (resource.id().clone(), resource.node().span().at_start());
         let mut warnings = Vec::new();
         for (path, span, parts) in &self.paths {
-            let placed = |problem: Diagnostic| problem.at(*span).resource(&id).field(path);
+            let with_location = |problem: Diagnostic| problem.at(*span).resource(&id).field(path);
             let live = value.live_in(position).map(<[String]>::to_vec);
             let mut write = |resource: &mut Resource| {
                 let to = FieldTarget { path: parts, options: self.options };
                 copy::copy(&mut value.node, live.as_deref(), resource.node_mut(), to, notes)
             };
-            let meets_notes = matches!(parts.as_slice(), [first, second, ..] if first == "metadata" && second == "annotations");
-            let odd = if meets_notes { resource.with_build_annotations(write) } else { write(resource) };
-            if meets_notes && resource.has_build_annotations() {
-                // What stood for them was among the fields.
+            let in_annotations = matches!(parts.as_slice(), [first, second, ..] if first == "metadata" && second == "annotations");
+            let warning =
+                if in_annotations { resource.with_build_annotations(write) } else { write(resource) };
+            if in_annotations && resource.has_build_annotations() {
+                // Placeholders for the build annotations were among the fields.
                 notes.positions.get_mut().clear();
             }
             let failed = |error: Diagnostic| {
                 let start = if error.labels().is_empty() { start } else { Span::default() };
-                placed(error).label(start, "in this resource")
+                with_location(error).label(start, "target resource")
             };
-            warnings.extend(odd.map_err(failed)?.map(placed));
-            let lost = notes.writes.drain(..).filter_map(|write| replaced.write(position, *span, write));
-            warnings.extend(lost.map(|warning| warning.resource(&id).field(path)));
+            warnings.extend(warning.map_err(failed)?.map(with_location));
+            let overwritten =
+                notes.writes.drain(..).filter_map(|write| replaced.write(position, *span, write));
+            warnings.extend(overwritten.map(|warning| warning.resource(&id).field(path)));
             resource.spread_shared();
             value.follow(position, resource);
         }
@@ -231,8 +238,8 @@ mod tests {
         set
     }
 
-    /// The names of the kinds that got `metadata.annotations.x`, or the error; `!` for a warning.
-    fn marked(text: &str) -> String {
+    /// Returns the kinds that got `metadata.annotations.x`, or the error. Appends `!` if there are warnings.
+    fn annotated_kinds(text: &str) -> String {
         let sources = SourceMap::default();
         let id = sources.add("k.yaml", text);
         let node = parse_one(&sources, id, ParseOptions::default()).expect("YAML");
@@ -241,22 +248,22 @@ mod tests {
         let warnings = match replacements(&mut set, &[replacement], &Schema::none()) {
             Ok(warnings) => warnings,
             Err(error) => {
-                assert!(!error.labels().is_empty(), "{error} has no place");
+                assert!(!error.labels().is_empty(), "{error} has no location");
                 return format!("error: {}", error.message());
             }
         };
-        let marked = set.iter().filter(|r| r.annotation("x").is_some());
-        let kinds: Vec<&str> = marked.map(|r| r.id().gvk.kind.as_str()).collect();
+        let annotated = set.iter().filter(|r| r.annotation("x").is_some());
+        let kinds: Vec<&str> = annotated.map(|r| r.id().gvk.kind.as_str()).collect();
         kinds.join(" ") + if warnings.is_empty() { "" } else { "!" }
     }
 
     fn with_target(target: &str) -> String {
         let field = "fieldPaths: [metadata.annotations.x], options: {create: true}";
-        marked(&format!("{{sourceValue: a, targets: [{{{target}, {field}}}]}}"))
+        annotated_kinds(&format!("{{sourceValue: a, targets: [{{{target}, {field}}}]}}"))
     }
 
     #[test]
-    fn targets_are_selected() {
+    fn targets_are_selected_and_rejected() {
         let table = [
             ("select: {}", "Deployment Service ConfigMap"),
             ("select: {kind: Depl.*}", "Deployment"),
@@ -269,7 +276,7 @@ mod tests {
             ("select: {}, reject: [{kind: Nope, labelSelector: app=cm}]", "Deployment Service"),
             ("select: {kind: Nope}", "!"),
             ("select: {kind: (}", "error: `(` is not a valid regular expression"),
-            ("reject: []", "error: this target does not say which resources are meant"),
+            ("reject: []", "error: the replacement target has no `select`"),
         ];
         for (target, want) in table {
             assert_eq!(with_target(target), want, "{target}");
@@ -277,29 +284,32 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_one_field() {
+    fn source_must_match_exactly_one_field() {
         let target = "targets: [{select: {kind: ConfigMap}, fieldPaths: [metadata.annotations.x], options: {create: true}}]";
         let table = [
             ("source: {kind: Service}", "ConfigMap"),
             ("source: {kind: Deployment, fieldPath: spec.replicas}", "ConfigMap"),
             ("source: {name: web, namespace: default}", "ConfigMap"),
-            ("source: {name: web}", "error: several resources are the source name=web"),
-            ("source: {kind: Serv.*}", "error: no resource is the source kind=Serv.*"),
-            ("source: {kind: Service, fieldPath: spec}", "error: the source has no value here"),
+            ("source: {name: web}", "error: replacement source matches several resources: name=web"),
+            ("source: {kind: Serv.*}", "error: replacement source matches no resource: kind=Serv.*"),
+            (
+                "source: {kind: Service, fieldPath: spec}",
+                "error: the source field does not exist or is empty",
+            ),
             (
                 "source: {kind: Service}, sourceValue: a",
-                "error: `source` and `sourceValue` cannot both be given",
+                "error: `source` and `sourceValue` are mutually exclusive",
             ),
         ];
         for (source, want) in table {
-            assert_eq!(marked(&format!("{{{source}, {target}}}")), want, "{source}");
+            assert_eq!(annotated_kinds(&format!("{{{source}, {target}}}")), want, "{source}");
         }
-        assert_eq!(marked(&format!("{{{target}}}")), "error: this replacement has no source");
-        assert_eq!(marked("{sourceValue: a}"), "error: this replacement has no targets");
+        assert_eq!(annotated_kinds(&format!("{{{target}}}")), "error: the replacement has no source");
+        assert_eq!(annotated_kinds("{sourceValue: a}"), "error: the replacement has no targets");
     }
 
     #[test]
-    fn the_name_is_the_field_when_none_is_given() {
+    fn name_is_the_default_field() {
         let sources = SourceMap::default();
         let text = "{source: {kind: ConfigMap}, targets: [{select: {kind: Service}}]}";
         let id = sources.add("k.yaml", text);
@@ -307,12 +317,12 @@ mod tests {
         let mut set = set();
         let replacement = from_node(&node).expect("a replacement");
         replacements(&mut set, &[replacement], &Schema::none()).expect("made");
-        assert_eq!(set.as_slice()[1].id().name, "cm", "the identity follows");
+        assert_eq!(set.as_slice()[1].id().name, "cm", "the identity is updated");
         assert!(to_json(set.as_slice()[1].node()).expect("JSON").contains(r#""name":"cm""#));
     }
 
     #[test]
-    fn files_have_one_or_several() {
+    fn files_contain_one_or_several_replacements() {
         let load = |content, replacement: &Replacement| {
             load_replacements(std::slice::from_ref(replacement), &OneFile(content), &SourceMap::default())
         };

@@ -8,18 +8,21 @@ use crate::transform::value_path::{check_length, lookup, split_dotted};
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt, Result};
 use smp_text::yaml::{Node, nearest_path};
 
-/// The value that is copied.
+/// The value that a replacement copies.
 pub(super) struct SourceValue {
     pub(super) node: Node,
-    /// The resource and the field in it that kustomize copies from anew each time, since the value is
-    /// that field itself: a target that changes it changes what the next ones get. None for a part of
-    /// a field, or when the replacement says the value.
+    /// The resource and the path of the source field. `None` for a part of a field and for `sourceValue`.
+    ///
+    /// kustomize reads the source field again for each target, so that a target that changes the source
+    /// changes the value for later targets.
     live: Option<(usize, Vec<String>)>,
 }
 
 impl SourceValue {
+    /// Finds the value of a replacement.
+    ///
     /// # Errors
-    /// No source or target, a source that is not exactly one field.
+    /// The source or targets are missing, or the source does not match exactly one field.
     pub(super) fn of(
         replacement: &Replacement,
         set: &ResourceSet,
@@ -27,15 +30,15 @@ impl SourceValue {
         replaced: &mut ReplacedFields,
     ) -> Result<Self> {
         if replacement.targets.is_empty() {
-            return Err(Diagnostic::error(Code::MissingField, "this replacement has no targets")
-                .help("say under `targets` which fields get the value"));
+            return Err(Diagnostic::error(Code::MissingField, "the replacement has no targets")
+                .help("add the fields that get the value under `targets`"));
         }
         match (&replacement.source, &replacement.source_value) {
-            (None, None) => Err(Diagnostic::error(Code::MissingField, "this replacement has no source")
+            (None, None) => Err(Diagnostic::error(Code::MissingField, "the replacement has no source")
                 .help("add `source` or `sourceValue`")),
             (Some(_), Some(_)) => {
-                let message = "`source` and `sourceValue` cannot both be given";
-                Err(Diagnostic::error(Code::InvalidValue, message).help("remove one of the two"))
+                let message = "`source` and `sourceValue` are mutually exclusive";
+                Err(Diagnostic::error(Code::InvalidValue, message).help("remove one of them"))
             }
             (None, Some(value)) => {
                 Ok(Self { node: Node::undecided(value.as_str()).with_span(value.span), live: None })
@@ -53,34 +56,35 @@ impl SourceValue {
         let i = select::source(source, set, likely)?;
         let resource = &set.as_slice()[i];
         let path = if source.field_path.is_empty() { DEFAULT_FIELD } else { &source.field_path };
-        let placed = |error: Diagnostic| error.at(source.field_path.span).resource(resource.id()).field(path);
+        let with_location =
+            |error: Diagnostic| error.at(source.field_path.span).resource(resource.id()).field(path);
         let path = split_dotted(path);
-        check_length(&path).map_err(placed)?;
-        let value = lookup(resource.node(), &path).map_err(placed)?;
+        check_length(&path).map_err(with_location)?;
+        let value = lookup(resource.node(), &path).map_err(with_location)?;
         let Some(value) = value.filter(|value| !value.is_null() && !value.is_empty_collection()) else {
-            let error = Diagnostic::error(Code::NoMatch, "the source has no value here");
+            let error = Diagnostic::error(Code::NoMatch, "the source field does not exist or is empty");
             let root = resource.node();
             return Err(match nearest_path(root, &path) {
-                Some(meant) => {
-                    let place = lookup(root, &meant).ok().flatten().map(Node::span).unwrap_or_default();
-                    placed(error)
-                        .label_with(place, "perhaps this one is meant", Excerpt::Hidden)
-                        .help(format!("did you mean `{}`?", meant.join(".")))
+                Some(similar) => {
+                    let location = lookup(root, &similar).ok().flatten().map(Node::span).unwrap_or_default();
+                    with_location(error)
+                        .label_with(location, "similar field", Excerpt::Hidden)
+                        .help(format!("did you mean `{}`?", similar.join(".")))
                 }
-                None => placed(error).label(root.span().at_start(), "the source"),
+                None => with_location(error).label(root.span().at_start(), "source resource"),
             });
         };
         replaced.take(i);
-        let node = copy::part_of(value, &source.options).map_err(placed)?;
+        let node = copy::part_of(value, &source.options).map_err(with_location)?;
         Ok(Self { node, live: source.options.delimiter.is_empty().then_some((i, path)) })
     }
 
-    /// The path of the value, when it is a field of the resource at a position.
+    /// Returns the path of the source field if it is in the resource at a position.
     pub(super) fn live_in(&self, position: usize) -> Option<&[String]> {
         self.live.as_ref().filter(|(i, _)| *i == position).map(|(_, path)| path.as_slice())
     }
 
-    /// Follows a change of the resource at a position.
+    /// Reads the source field again after a change of the resource at a position.
     pub(super) fn follow(&mut self, position: usize, resource: &Resource) {
         if let Some(path) = self.live_in(position)
             && let Ok(Some(field)) = lookup(resource.node(), path)
