@@ -239,7 +239,7 @@ impl Checker<'_> {
 
 fn told(args: &CheckArgs, report: &CheckReport, sources: &SourceMap) -> Outcome {
     let renderer = render::place_names(sources).coloring(render::coloring(&io::stdout()));
-    print(&render_report(report, args.output, &renderer))?;
+    print(&renderer.without_hidden_values(&render_report(report, args.output, &renderer)))?;
     let is_bad = report.has_errors() || (render::is_strict() && report.has_problems());
     let severity = if is_bad { Severity::Error } else { Severity::Note };
     render::print_plain(severity, &summary(report));

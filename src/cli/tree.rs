@@ -56,7 +56,7 @@ pub(super) fn run(args: &TreeArgs, sources: &SourceMap) -> Outcome {
         TreeForm::Dot => tree_to_dot(&tree),
         TreeForm::Mermaid => tree_to_mermaid(&tree),
     };
-    print(&text)?;
+    print(&sources.without_hidden_values(&text))?;
     Ok(ExitCode::SUCCESS)
 }
 

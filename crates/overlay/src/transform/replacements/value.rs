@@ -3,9 +3,10 @@
 use super::args::{DEFAULT_FIELD, Replacement, ReplacementSource};
 use super::replaced::ReplacedFields;
 use super::{copy, select};
-use crate::resource::{Likely, Resource, ResourceSet, part_scalars};
+use crate::resource::{Likely, Resource, ResourceSet, holds_data, part_scalars};
 use crate::transform::value_path::{check_length, lookup, split_dotted};
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt, Result};
+use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, nearest_path};
 
 /// The value that is copied.
@@ -15,6 +16,8 @@ pub(super) struct SourceValue {
     /// that field itself: a target that changes it changes what the next ones get. None for a part of
     /// a field, or when the replacement says the value.
     live: Option<(usize, Vec<String>)>,
+    /// Whether it is read from the data of a Secret.
+    of_secret: bool,
 }
 
 impl SourceValue {
@@ -37,9 +40,11 @@ impl SourceValue {
                 let message = "`source` and `sourceValue` cannot both be given";
                 Err(Diagnostic::error(Code::InvalidValue, message).help("remove one of the two"))
             }
-            (None, Some(value)) => {
-                Ok(Self { node: Node::undecided(value.as_str()).with_span(value.span), live: None })
-            }
+            (None, Some(value)) => Ok(Self {
+                node: Node::undecided(value.as_str()).with_span(value.span),
+                live: None,
+                of_secret: false,
+            }),
             (Some(source), None) => Self::of_field(source, set, likely, replaced),
         }
     }
@@ -72,7 +77,13 @@ impl SourceValue {
         };
         replaced.take(i);
         let node = copy::part_of(value, &source.options).map_err(placed)?;
-        Ok(Self { node, live: source.options.delimiter.is_empty().then_some((i, path)) })
+        let of_secret = holds_data(resource.node(), &path);
+        Ok(Self { node, of_secret, live: source.options.delimiter.is_empty().then_some((i, path)) })
+    }
+
+    /// Returns whether it is a value of a Secret, or was copied out of one.
+    pub(super) fn is_secret(&self, sources: &SourceMap) -> bool {
+        self.of_secret || self.node.nodes().any(|node| sources.is_secret(node.span()))
     }
 
     /// The path of the value, when it is a field of the resource at a position.

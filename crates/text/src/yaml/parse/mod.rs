@@ -20,6 +20,7 @@ use self::builder::{TreeBuilder, too_deep};
 use super::directives::check_separators;
 use super::events::{CommentEvents, EventOptions, EventPlace, Unreadable, read_events};
 use super::node::Node;
+use super::secrets;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SourceId, SourceMap, Span};
 
@@ -72,6 +73,7 @@ pub fn parse_with_repeated_keys(
     options: ParseOptions,
 ) -> Result<(Vec<Node>, Vec<RepeatedKey>)> {
     let Some(source) = sources.get(id) else { return Ok((Vec::new(), Vec::new())) };
+    source.mark_with(secrets::mark);
     let text = source.text();
     if options.reading == Reading::Kubectl {
         check_separators(text, id)?;
