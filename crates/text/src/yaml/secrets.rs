@@ -208,7 +208,8 @@ impl Marker<'_, '_> {
         for Entry { key, value } in map.entries() {
             let known = |known: &&&str| **known == key.text || differ_by_one(known, &key.text);
             match PLAIN_KEYS.iter().chain(&KUSTOMIZATION_KEYS).find(known) {
-                None => self.hide(value),
+                None if has_sign(self.text) => self.hide(value),
+                None => self.walk(value),
                 Some(&"secretGenerator") => self.generators(value),
                 Some(&"configMapGenerator") => self.config_maps(value),
                 Some(_) => self.kustomization_field(value, None),
