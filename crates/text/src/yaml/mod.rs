@@ -43,6 +43,7 @@ pub use json::to_json_pretty;
 pub use meta::{Comments, Meta, Style, Tag};
 pub use node::{Entry, Key, List, Map, Node, Value};
 pub use parse::comment_starts;
+pub use parse::may_be_secret;
 pub use parse::{
     DuplicateKeys, ParseOptions, RepeatedKey, decode, parse_documents, parse_one, parse_with_repeated_keys,
 };
@@ -50,7 +51,6 @@ pub use positions::FieldPositions;
 pub use printable::{PrintForm, check_printable};
 pub use scalar::Resolved;
 pub use scalar::resolve_plain;
-pub use secrets::may_be_secret;
 pub use spanned::Spanned;
 pub use suggest::{differ_by_one, nearest, nearest_path, suggestion};
 pub use within::add_within;

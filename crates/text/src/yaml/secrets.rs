@@ -9,12 +9,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::node::{Entry, Key, Map, Node, Value};
-use super::parse::{ParseOptions, parse_documents};
 use super::suggest::differ_by_one;
 use super::within::offsets;
 use crate::source::{
-    PLAIN_KEYS, SecretRanges, SourceMap, Span, documents, has_sign, is_credential_key, is_env_file,
-    is_kustomization, is_prose, mark_secret_lines, mark_torn,
+    PLAIN_KEYS, SecretRanges, Span, documents, has_sign, is_credential_key, is_env_file, is_kustomization,
+    is_prose, mark_secret_lines, mark_torn,
 };
 
 /// Fields of kustomizations, beside the plain ones, that are shown. Patches in them are marked as texts of their own.
@@ -36,19 +35,17 @@ const KUSTOMIZATION_KEYS: [&str; 12] = [
 /// How deep texts within texts are read; deeper ones are hidden.
 const MAX_NESTING: usize = 4;
 
-/// Returns whether a text of this name may hold a secret.
-pub fn may_be_secret(name: &Path, text: &str) -> bool {
-    !mark(name, text).is_empty()
-}
+/// Returns the documents of a text; none when it does not parse.
+pub(super) type Parse = fn(&str) -> Option<Vec<Node>>;
 
 /// Returns the parts of a text that are not shown.
-pub(super) fn mark(name: &Path, text: &str) -> SecretRanges {
+pub(super) fn mark(name: &Path, text: &str, parse: Parse) -> SecretRanges {
     if is_env_file(name) {
         return SecretRanges::of_marks(text, &vec![true; text.len()]);
     }
     let mut marks = vec![false; text.len()];
     if !is_prose(name) {
-        let about = About { is_kustomization: is_kustomization(name), target: None, nesting: 0 };
+        let about = About { is_kustomization: is_kustomization(name), target: None, nesting: 0, parse };
         mark_text(text, about, &mut marks);
     }
     mark_secret_lines(text, &mut marks);
@@ -62,13 +59,14 @@ struct About<'a> {
     /// The kind of the resources that a patch is for.
     target: Option<&'a str>,
     nesting: usize,
+    parse: Parse,
 }
 
 fn mark_text(text: &str, about: About<'_>, marks: &mut [bool]) {
     if about.nesting > MAX_NESTING {
         return marks.fill(true);
     }
-    let parts: Vec<_> = documents(text).map(|part| (parsed(&text[part.clone()]), part)).collect();
+    let parts: Vec<_> = documents(text).map(|part| ((about.parse)(&text[part.clone()]), part)).collect();
     let may_hold = |node: &Node| about.is_secret(node, false);
     // A document without a kind beside one with secrets may be a part of it.
     let is_torn = parts.iter().any(|(nodes, part)| match nodes {
@@ -98,12 +96,6 @@ fn mark_text(text: &str, about: About<'_>, marks: &mut [bool]) {
             marker.document(node);
         }
     }
-}
-
-fn parsed(text: &str) -> Option<Vec<Node>> {
-    let sources = SourceMap::default();
-    let id = sources.add("", text);
-    parse_documents(&sources, id, ParseOptions::kubectl()).ok()
 }
 
 impl About<'_> {
@@ -194,7 +186,12 @@ impl Marker<'_, '_> {
     fn inner(&mut self, node: &Node, target: Option<&str>) {
         let (Some(value), range) = (node.scalar_text(), range(node)) else { return };
         let mut inner = vec![false; value.len()];
-        let about = About { is_kustomization: false, target, nesting: self.about.nesting + 1 };
+        let about = About {
+            is_kustomization: false,
+            target,
+            nesting: self.about.nesting + 1,
+            parse: self.about.parse,
+        };
         mark_text(value, about, &mut inner);
         let scalar = self.text.get(range.clone()).unwrap_or_default();
         for (at, _) in offsets(value, scalar).into_iter().zip(inner).filter(|(_, hidden)| *hidden) {
@@ -434,10 +431,12 @@ fn range_of(span: Span) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::yaml::may_be_secret;
+    use crate::yaml::parse::hidden_parts;
 
     /// The lines of a text that are shown.
     fn shown(name: &str, text: &str) -> Vec<usize> {
-        let hidden = mark(Path::new(name), text);
+        let hidden = hidden_parts(Path::new(name), text);
         let mut at = 0;
         let mut lines = Vec::new();
         for (i, line) in text.split_inclusive('\n').enumerate() {
