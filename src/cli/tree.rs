@@ -61,7 +61,7 @@ pub(super) fn run(args: &TreeArgs, sources: &SourceMap) -> Outcome {
         TreeFormat::Dot => tree_to_dot(&tree),
         TreeFormat::Mermaid => tree_to_mermaid(&tree),
     };
-    print(&text)?;
+    print(&sources.without_hidden_values(&text))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -91,8 +91,8 @@ fn each_form_tells_the_same() {
     warning[unmatched-patch]: the target name=nope selects no resource
      --> base/kustomization.yaml:4:18
       |
-    4 |                  ***
-      |                  ^^^
+    4 |   target: {name: nope}
+      |                  ^^^^
       |
      ::: base/kustomization.yaml:3:10
       |
@@ -172,8 +172,8 @@ fn each_warning_is_said_once_per_place() {
     warning[unmatched-patch]: the target name=nope selects no resource
      --> base/kustomization.yaml:4:18
       |
-    4 |                  ***
-      |                  ^^^
+    4 |   target: {name: nope}
+      |                  ^^^^
       |
      ::: base/kustomization.yaml:3:10
       |
@@ -212,8 +212,8 @@ fn strict_refuses_warnings() {
     error[unmatched-patch]: the target name=nope selects no resource
      --> base/kustomization.yaml:4:18
       |
-    4 |                  ***
-      |                  ^^^
+    4 |   target: {name: nope}
+      |                  ^^^^
       |
      ::: base/kustomization.yaml:3:10
       |

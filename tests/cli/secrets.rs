@@ -71,7 +71,7 @@ secretGenerator:
   envs: [x.env]
 configMapGenerator:
 - name: config
-  literals: [a=hunter2-config, b=hunter2-b]
+  literals: [a=config, b=more]
   env: y.env
 patches:
 - path: patch.yaml
@@ -542,6 +542,64 @@ fn commands_without_mistakes_tell_no_secret_either() {
             let output = run(home.path(), args, form, &server);
             assert_eq!(leak(&output, *is_report), None, "{args:?} {form}");
         }
+    }
+}
+
+#[test]
+fn values_copied_out_of_a_secret_are_shown_in_no_report() {
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {host: hunter2-host}\n";
+    let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\ndata: {a: b}\n---\n\
+                 apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - name: app\n    image: a\n    \
+                 envFrom: [{configMapRef: {name: none}}]\n";
+    let copies = |field: &str| {
+        format!(
+            "resources: [secret.yaml, other.yaml]\nreplacements:\n\
+             - source: {{kind: Secret, name: db, fieldPath: stringData.host}}\n  targets:\n  \
+             - select: {{kind: ConfigMap}}\n    fieldPaths: [{field}]\n    options: {{create: true}}\n  \
+             - select: {{kind: Pod}}\n    fieldPaths: [{field}]\n    options: {{create: true}}\n\
+             patches:\n- target: {{kind: Pod, name: hunter}}\n  patch: '[{{op: remove, path: /spec/x}}]'\n"
+        )
+    };
+    for field in ["metadata.name", "metadata.namespace", "metadata.labels.x"] {
+        let home = home(&[
+            ("app/kustomization.yaml", copies(field)),
+            ("app/secret.yaml", secret.into()),
+            ("app/other.yaml", other.into()),
+        ]);
+        for args in [
+            &["check", "app"][..],
+            &["check", "app", "-o", "json"],
+            &["tree", "app"],
+            &["tree", "app", "-o", "json"],
+        ] {
+            for form in FORMS {
+                let output = run(home.path(), args, form, "");
+                assert_eq!(leak(&output, true), None, "{args:?} {form}");
+            }
+        }
+        let output = run(home.path(), &["build", "app", "--validate"], "text", "");
+        assert_eq!(leak(&output, false), None, "{field}");
+    }
+}
+
+#[test]
+fn excerpts_are_masked_only_where_a_secret_may_stand() {
+    let kustomization =
+        "resources: [a.yaml]\nsecretGenerator:\n- name: s\n  behavior: add\n  literals: [a=hunter2]\n";
+    let literal = "secretGenerator:\n- name: s\n  literals: [a=hunter2]\nconfigMapGenerator:\n- name: c\n  literals:\n  - plainword\n";
+    let manifests = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: hunter2}\n---\n\
+                     apiVersion: v1\nkind: Service\nmetadata:\n  name: [web]\n";
+    let table = [
+        (kustomization, "kind: A\n", "behavior: add"),
+        (literal, "kind: A\n", "- plainword"),
+        ("resources: [a.yaml]\n", manifests, "name: [web]"),
+    ];
+    for (kustomization, manifest, shown) in table {
+        let home = home(&[("app/kustomization.yaml", kustomization.into()), ("app/a.yaml", manifest.into())]);
+        let output = run(home.path(), &["build", "app"], "text", "");
+        assert_eq!(leak(&output, true), None);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(shown), "{shown}: {stderr}");
     }
 }
 

@@ -4,18 +4,22 @@
 //! columns. Knows nothing of YAML.
 
 mod kustomization;
-mod operations;
 mod password;
 mod secrecy;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 pub use self::kustomization::{KUSTOMIZATION_FILES, is_kustomization};
 pub(crate) use self::password::without_passwords;
-use self::secrecy::{HiddenLines, is_secret_line};
-pub use self::secrecy::{is_secret_key, may_be_secret};
+use self::secrecy::is_secret_line;
+pub(crate) use self::secrecy::{
+    Marker, PLAIN_KEYS, documents, has_sign, is_credential_key, is_env_file, is_prose, mark_secret_lines,
+    mark_torn,
+};
+pub use self::secrecy::{SecretRanges, is_secret_key};
 
 /// Whose reader is followed, where kustomize and kubectl make different values of the same text.
 ///
@@ -100,8 +104,10 @@ pub struct Source {
     lines: OnceLock<Vec<u32>>,
     /// How many characters begin before each block of bytes, so that places on long lines are found quickly.
     characters: OnceLock<Vec<usize>>,
-    /// Found out on first use, too.
-    hidden: OnceLock<HiddenLines>,
+    /// Returns the parts that are not shown; set when the text is parsed.
+    marker: OnceLock<Marker>,
+    /// The parts that are not shown; computed on first use.
+    hidden: OnceLock<SecretRanges>,
     /// Whether something beside its looks says that it is secret as a whole.
     kept_secret: OnceLock<()>,
     /// Whether a program printed it.
@@ -142,6 +148,9 @@ impl Outer {
     }
 }
 
+/// Values of so few characters are no secrets, and are part of many words.
+const SHORT: usize = 2;
+
 /// How many bytes a block has at whose start characters were counted.
 const BLOCK: usize = 4096;
 
@@ -167,7 +176,21 @@ impl Source {
         if self.shown_plain.get().is_some() {
             return !is_secret_line(self.line(line));
         }
-        !self.hidden.get_or_init(|| HiddenLines::of(&self.name, &self.text)).contains(line)
+        let start = self.line_start(line);
+        !self.hidden().overlap(start..start + self.line(line).len())
+    }
+
+    /// Returns the parts that are not shown: by the tree of the text, if it was parsed, or else by its words.
+    fn hidden(&self) -> &SecretRanges {
+        self.hidden.get_or_init(|| match self.marker.get() {
+            Some(mark) => mark(&self.name, &self.text),
+            None => SecretRanges::of_unparsed(&self.name, &self.text),
+        })
+    }
+
+    /// Sets how the parts that are not shown are found.
+    pub(crate) fn mark_with(&self, marker: Marker) {
+        self.marker.get_or_init(|| marker);
     }
 
     /// Whether [`SourceMap::keep_secret`] was said of it.
@@ -263,6 +286,8 @@ fn characters(bytes: &[u8]) -> usize {
 #[derive(Debug, Clone, Default)]
 pub struct SourceMap {
     sources: Arc<RwLock<Vec<Arc<Source>>>>,
+    /// Texts that were copied out of Secrets.
+    secrets: Arc<RwLock<BTreeSet<String>>>,
 }
 
 impl SourceMap {
@@ -290,6 +315,7 @@ impl SourceMap {
             text,
             lines: OnceLock::new(),
             characters: OnceLock::new(),
+            marker: OnceLock::new(),
             hidden: OnceLock::new(),
             kept_secret: OnceLock::new(),
             printed: OnceLock::new(),
@@ -323,6 +349,38 @@ impl SourceMap {
         }
     }
 
+    /// Hides a value that is copied out of a Secret, wherever a report would show it: a name, a label, a field path.
+    /// Values of one or two characters are left alone.
+    pub fn hide_value(&self, value: &str) {
+        let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
+        let lines = value.lines().map(str::trim).chain([value.trim()]);
+        for line in lines.filter(|line| line.chars().count() > SHORT) {
+            secrets.insert(line.to_string());
+            secrets.insert(line.escape_debug().to_string());
+        }
+    }
+
+    /// Returns a report without the values that were copied out of Secrets.
+    #[must_use]
+    pub fn without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
+        let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
+        let mut found: Vec<&String> =
+            secrets.iter().filter(|secret| report.contains(secret.as_str())).collect();
+        // A value may contain another one.
+        found.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
+        let mask = |text: Cow<'t, str>, secret: &&String| Cow::Owned(text.replace(secret.as_str(), "***"));
+        found.iter().fold(Cow::Borrowed(report), mask)
+    }
+
+    /// Returns whether the value at a location may be part of a Secret, whatever stands beside it on its line.
+    #[must_use]
+    pub fn is_secret(&self, span: Span) -> bool {
+        let span = self.outermost(span);
+        self.get(span.source).is_some_and(|source| {
+            source.is_kept_secret() || source.hidden().overlap(span.start as usize..span.end as usize)
+        })
+    }
+
     /// Adds what a program printed, and returns its id.
     pub fn add_printed(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
         let id = self.add(name, text);
@@ -347,9 +405,14 @@ impl SourceMap {
         source.text().get(span.start as usize..span.end as usize).map(str::to_string)
     }
 
-    /// Whether all lines of a place may be shown. What is no place may be.
+    /// Returns whether all lines of a location may be shown; true for values that were not read from a text.
     #[must_use]
     pub fn may_show(&self, span: Span) -> bool {
+        if self.get(span.source).is_some_and(|source| source.is_kept_secret()) {
+            return false;
+        }
+        // A text within another one is marked there, where more is known about it.
+        let span = self.outermost(span);
         self.get(span.source).is_none_or(|source| {
             let [first, last] = [span.start, span.end].map(|at| source.line_column(at).0);
             (first..=last).all(|line| source.may_show(line))

@@ -142,15 +142,15 @@ replicas:
     error[io]: `p.yaml` cannot be read: no such file or directory
      --> app/kustomization.yaml:9:9
       |
-    9 |         ***
-      |         ^^^
+    9 | - path: p.yaml
+      |         ^^^^^^
       |
       = help: did you mean `a.yaml`? looked for app/p.yaml
     error[io]: `gone.txt` cannot be read: no such file or directory
       --> app/kustomization.yaml:11:21
        |
-    11 |                     ***
-       |                     ^^^
+    11 | - {name: c, files: [gone.txt]}
+       |                     ^^^^^^^^
        |
        = help: looked for app/gone.txt
     warning[deprecated-field]: `bases` is deprecated

@@ -161,7 +161,14 @@ pub(super) fn transform(
         "ReplacementTransformer" => {
             let c: ReplacementsConfig = config(plugin)?;
             let loaded = transform::load_replacements(&c.replacements, context.root, context.patch.sources)?;
-            transform::replacements(set, &loaded, context.schema)
+            let sources = context.patch.sources;
+            transform::replacements_by_entry(
+                set,
+                [loaded.as_slice()],
+                context.schema,
+                sources,
+                &mut |_, _| {},
+            )
         }
         "ValueAddTransformer" => {
             let c: ValueAdd = config(plugin)?;

@@ -17,7 +17,8 @@ use super::read::{OtherFile, Package, PackageFile, text_of};
 use smp_files::FileStamp;
 use smp_merge::merge::ConflictSide;
 use smp_text::diagnostic::Excerpt;
-use smp_text::source::{SourceId, Span, may_be_secret};
+use smp_text::source::{SourceId, Span};
+use smp_text::yaml::may_be_secret;
 
 /// A file without any meaning.
 #[derive(Debug, Clone, Copy)]

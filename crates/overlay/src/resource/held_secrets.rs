@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use smp_merge::schema::Gvk;
-use smp_text::source::is_secret_key;
+use smp_text::source::{SourceMap, is_secret_key};
 use smp_text::yaml::{Node, Value};
 
 /// Stands for what is hidden.
@@ -64,6 +64,17 @@ impl HeldSecrets {
 fn is_secret(manifest: &Node) -> bool {
     let text = |key| manifest.get(key).and_then(Node::as_str).unwrap_or_default();
     text("kind") == "Secret" && Gvk::from_manifest(text("apiVersion"), "Secret").group.is_empty()
+}
+
+/// Returns whether a path leads to the data of a manifest that is a Secret.
+pub(crate) fn holds_data(manifest: &Node, path: &[impl AsRef<str>]) -> bool {
+    let starts = |place: &&[&str]| place.iter().zip(path).all(|(name, step)| *name == step.as_ref());
+    is_secret(manifest) && PLACES.iter().any(starts)
+}
+
+/// Hides the scalars below a node in reports: they are copied out of a Secret.
+pub(crate) fn hide_copied(node: &Node, sources: &SourceMap) {
+    node.nodes().filter_map(Node::scalar_text).for_each(|text| sources.hide_value(text));
 }
 
 fn below_secret_keys(node: &Node, out: &mut Vec<String>) {

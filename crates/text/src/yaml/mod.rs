@@ -21,6 +21,7 @@ mod parse;
 mod positions;
 mod printable;
 mod scalar;
+mod secrets;
 mod spanned;
 mod suggest;
 mod visit;
@@ -42,6 +43,7 @@ pub use json::to_json_pretty;
 pub use meta::{Comments, Meta, Style, Tag};
 pub use node::{Entry, Key, List, Map, Node, Value};
 pub use parse::comment_starts;
+pub use parse::may_be_secret;
 pub use parse::{
     DuplicateKeys, ParseOptions, RepeatedKey, decode, parse_documents, parse_one, parse_with_repeated_keys,
 };

@@ -19,7 +19,7 @@ pub fn add_within(
 }
 
 /// Where each byte of a value stands in the scalar that is written as `scalar`.
-fn offsets(value: &str, scalar: &str) -> Vec<u32> {
+pub(super) fn offsets(value: &str, scalar: &str) -> Vec<u32> {
     Scalar::new(scalar).offsets(value)
 }
 

@@ -189,7 +189,7 @@ fn apply(
             let load = |entry| transform::load_replacements(entry, site.root, patches.sources);
             let loaded: Vec<Vec<Replacement>> = all.chunks(1).map(load).collect::<Result<_>>()?;
             let entries = loaded.iter().map(Vec::as_slice);
-            return transform::replacements_by_entry(set, entries, schema, after);
+            return transform::replacements_by_entry(set, entries, schema, patches.sources, after);
         }
         T::Namespace(name) => {
             let namespace = Spanned::new(SmolStr::new(name.as_str()), name.span);

@@ -1,4 +1,4 @@
-//! Replacements as kustomizations write them.
+//! Replacements in kustomizations.
 
 use std::fmt;
 
@@ -11,24 +11,24 @@ use smp_merge::schema::Gvk;
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
-/// The field that is meant when none is named.
+/// The default field of sources and targets.
 pub(super) const DEFAULT_FIELD: &str = "metadata.name";
 
-/// One replacement, or the path of a file with some.
+/// A replacement, or the path of a file with replacements.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Replacement {
-    /// A file with one replacement or a list of them. Nothing else may be given then.
+    /// A file with one replacement or a list of them. Excludes all other fields.
     pub path: Spanned<String>,
-    /// The field that the value comes from.
+    /// The source of the value.
     pub source: Option<Spanned<ReplacementSource>>,
-    /// The value itself, in place of `source`.
+    /// The value itself, instead of `source`.
     pub source_value: Option<Spanned<String>>,
-    /// The fields that the value goes to.
+    /// The fields to write the value to.
     pub targets: Vec<Spanned<ReplacementTarget>>,
 }
 
-/// The one resource and field that a value comes from. Fields that are given must be equal.
+/// The resource and field that provide the value. Given fields must be equal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ReplacementSource {
@@ -42,38 +42,38 @@ pub struct ReplacementSource {
     pub name: String,
     /// A current or former namespace.
     pub namespace: String,
-    /// The field; `metadata.name` when empty.
+    /// The field; `metadata.name` if empty.
     pub field_path: Spanned<String>,
-    /// Which part of the value counts.
+    /// Options that select a part of the value.
     pub options: FieldOptions,
 }
 
-/// Fields of some resources that a value goes to.
+/// The fields of resources that a value is written to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ReplacementTarget {
-    /// Which resources.
+    /// Selects resources.
     pub select: Option<SelectorArgs>,
-    /// Which of these not.
+    /// Excludes selected resources.
     pub reject: Vec<SelectorArgs>,
-    /// The fields; `metadata.name` when empty.
+    /// The fields; `metadata.name` if empty.
     pub field_paths: Vec<Spanned<String>>,
-    /// Which part of the field the value takes.
+    /// Options that select the part of the field to replace.
     pub options: FieldOptions,
 }
 
-/// Which part of a field counts.
+/// Options for a source or target field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct FieldOptions {
-    /// Where the text is split; empty when the whole counts.
+    /// The delimiter that splits the text; empty to use the whole text.
     pub delimiter: String,
-    /// Which part of the split text. In targets a negative index puts the value in front, one past
-    /// the end behind.
+    /// The index of the part. In targets, a negative index prepends the value, and an index past the end
+    /// appends it.
     pub index: i64,
-    /// Of no effect, as in kustomize.
+    /// Ignored, as in kustomize.
     pub encoding: String,
-    /// Whether a field that is not there is added (of targets).
+    /// Creates a missing field if true (targets only).
     pub create: bool,
 }
 
@@ -82,19 +82,19 @@ impl Replacement {
         self.source.is_none() && self.targets.is_empty()
     }
 
-    /// A place in it, for messages.
+    /// Returns a location of the replacement, for messages.
     pub(crate) fn place(&self) -> Span {
-        let places = [
+        let locations = [
             self.source.as_ref().map(|s| s.span),
             self.source_value.as_ref().map(|s| s.span),
             self.targets.first().map(|t| t.span),
         ];
-        places.into_iter().flatten().next().unwrap_or(self.path.span)
+        locations.into_iter().flatten().next().unwrap_or(self.path.span)
     }
 }
 
 impl ReplacementSource {
-    /// What it names.
+    /// Returns the fields as an id.
     pub(super) fn id(&self) -> ResId {
         let [group, version, kind] = [&self.group, &self.version, &self.kind].map(SmolStr::new);
         let (name, namespace) = (SmolStr::new(&self.name), SmolStr::new(&self.namespace));
@@ -113,7 +113,7 @@ impl fmt::Display for ReplacementSource {
         ];
         let given: Vec<_> =
             fields.iter().filter(|(_, v)| !v.is_empty()).map(|(k, v)| format!("{k}={v}")).collect();
-        f.write_str(if given.is_empty() { "(nothing is said of it)" } else { "" })?;
+        f.write_str(if given.is_empty() { "(no fields)" } else { "" })?;
         f.write_str(&given.join(" "))
     }
 }

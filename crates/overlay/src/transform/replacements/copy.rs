@@ -1,4 +1,4 @@
-//! One value on its way to the fields of one resource.
+//! Copying a value to the fields of a resource.
 
 use std::cell::{Cell, RefCell};
 
@@ -14,34 +14,34 @@ use smp_merge::cause::Touched;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{MAX_DEPTH, Node, Resolved, Style, Tag, Value, nearest_path};
 
-/// The part of a value that the options of a source ask for.
+/// Returns the part of a value that the options of a source select.
 pub(super) fn part_of(value: &Node, options: &FieldOptions) -> Result<Node> {
     let mut value = value.clone();
     part_scalars(&mut value);
     if options.delimiter.is_empty() {
         return Ok(value);
     }
-    let text = value.scalar_text().cloned().ok_or_else(only_scalars)?;
+    let text = value.scalar_text().cloned().ok_or_else(scalars_only)?;
     let index = usize::try_from(options.index).ok();
     let Some(part) = index.and_then(|i| text.split(&options.delimiter).nth(i)) else {
-        let message = format!("the value has no part {} between its delimiters", options.index);
-        return Err(Diagnostic::error(Code::InvalidValue, message).help("parts are counted from 0"));
+        let message = format!("the value has no part with index {}", options.index);
+        return Err(Diagnostic::error(Code::InvalidValue, message).help("the index of the first part is 0"));
     };
     set_text(&mut value, part);
     Ok(value)
 }
 
-fn only_scalars() -> Diagnostic {
-    Diagnostic::error(Code::WrongType, "a `delimiter` can split only a single value, not a map or list")
+fn scalars_only() -> Diagnostic {
+    Diagnostic::error(Code::WrongType, "a `delimiter` can only split a scalar, not a map or list")
 }
 
-/// What is kept from one writing to the next.
+/// State that is kept between writes.
 pub(super) struct WriteNotes<'n> {
-    /// How much was written.
+    /// The number of bytes written.
     pub(super) copied: &'n mut Copied,
-    /// Where fields stand in the resource.
+    /// The positions of fields in the resource.
     pub(super) positions: &'n mut TreePositions,
-    /// The values that were put into fields as a whole.
+    /// The fields that were replaced as a whole.
     pub(super) writes: &'n mut Vec<FieldWrite>,
     /// The values that may have changed.
     pub(super) touched: &'n mut Touched,
@@ -54,14 +54,14 @@ pub(super) struct FieldTarget<'t> {
     pub(super) options: &'t FieldOptions,
 }
 
-/// Writes a value to all fields at a path. Returns a warning when something else came of it.
+/// Writes a value to all fields at a path. Returns a warning if kustomize has an unexpected result.
+///
+/// `live` is the path of the source if it is a field of this resource. kustomize reads such a source again
+/// for each field, so that a write that changes the source changes the value for all later fields.
 ///
 /// # Errors
-/// No such field, a path that does not fit the types on its way, a value that does not fit the type
-/// of a field.
-///
-/// `live` is the path of the value itself, when it is a field of this very resource: kustomize copies it
-/// anew each time, so that what changes it changes what the fields behind it get.
+/// The field does not exist, the path does not match the types of the values, or the value does not match the
+/// type of a field.
 pub(super) fn copy(
     value: &mut Node,
     live: Option<&[String]>,
@@ -77,45 +77,44 @@ pub(super) fn copy(
         source,
         options,
         length: path.len(),
-        oddity: Cell::new(None),
+        problem: Cell::new(None),
         in_text: Cell::new(false),
         copied: Cell::new(*notes.copied),
         positions: notes.positions,
         writes: RefCell::new(std::mem::take(notes.writes)),
         touched: RefCell::new(Touched::Paths(Vec::new())),
     };
-    copy.to(node, path)?;
-    let oddity = copy.oddity.get().map(Oddity::warning);
+    copy.write_to(node, path)?;
+    let problem = copy.problem.get().map(WriteProblem::warning);
     *notes.copied = copy.copied.get();
     *notes.writes = copy.writes.take();
     notes.touched.add(copy.touched.into_inner());
     *value = current.into_inner();
-    Ok(oddity)
+    Ok(problem)
 }
 
-/// What kustomize does other than what was asked, without a word.
+/// A result of kustomize that is not the requested one, without an error of kustomize.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Oddity {
-    /// The value was written only to a text that was read for this and thrown away.
+enum WriteProblem {
+    /// The value was only written to structured text that was parsed for this and then discarded.
     Lost,
-    /// A map or list was to be written to a single value.
+    /// The source is a map or list and the target a scalar.
     Emptied,
 }
 
-impl Oddity {
+impl WriteProblem {
     fn warning(self) -> Diagnostic {
         match self {
             Self::Lost => {
-                let message = "the value is not written; kustomize v5.8 does not write into a text behind `*` or \
-                               other types in it, nor into a null";
-                let help =
-                    "name the entry by its position or `[field=value]` instead of `*`, or remove the null";
+                let message = "the value is not written: kustomize v5.8 does not write into text below `*`, \
+                               values of another type in text, or null";
+                let help = "use a position or `[field=value]` instead of `*`, or remove the null";
                 Diagnostic::warning(Code::UnmatchedReplacement, message).help(help)
             }
             Self::Emptied => {
-                let message =
-                    "the source is a map or list and the target a single value, which becomes empty";
-                Diagnostic::warning(Code::WrongType, message).help("remove the target and use `create: true`")
+                let message = "the source is a map or list, so the scalar in the target becomes empty";
+                Diagnostic::warning(Code::WrongType, message)
+                    .help("remove the target field and use `create: true`")
             }
         }
     }
@@ -123,13 +122,13 @@ impl Oddity {
 
 struct FieldCopy<'v> {
     value: &'v RefCell<Node>,
-    /// Where the value stands, when it is the field itself: only to be compared.
+    /// The source, if it is a field of the same resource. Only used for comparison.
     source: Option<*const Node>,
     options: &'v FieldOptions,
-    /// How many parts the path has: nothing that it leads to lies deeper.
+    /// The number of parts of the path, which limits the depth of the fields.
     length: usize,
-    oddity: Cell<Option<Oddity>>,
-    /// Whether it is being written to a text that was read as JSON or YAML.
+    problem: Cell<Option<WriteProblem>>,
+    /// True while writing to text that was parsed as JSON or YAML.
     in_text: Cell<bool>,
     copied: Cell<Copied>,
     positions: &'v TreePositions,
@@ -138,7 +137,7 @@ struct FieldCopy<'v> {
 }
 
 impl FieldCopy<'_> {
-    /// Takes note of what is written to a field.
+    /// Counts bytes written to a field.
     fn count(&self, bytes: usize) -> Result<()> {
         let mut copied = self.copied.get();
         let counted = copied.add(bytes);
@@ -150,33 +149,35 @@ impl FieldCopy<'_> {
         self.options.create.then(|| NodeKind::like(&self.value.borrow()))
     }
 
-    /// Checks that there is room for a whole value where the path leads.
+    /// Checks that a value fits within the size and depth limits.
     fn check_size(&self, value: &Node) -> Result<()> {
         let size = value.size();
         self.count(size.bytes)?;
         if self.length + size.depth <= MAX_DEPTH {
             return Ok(());
         }
-        let message = format!("with this value maps and lists nest more than {MAX_DEPTH} levels deep");
+        let message = format!("the value exceeds the nesting limit of {MAX_DEPTH} levels");
         Err(Diagnostic::error(Code::LimitExceeded, message))
     }
 
-    fn to(&self, node: &mut Node, path: &[String]) -> Result<()> {
+    fn write_to(&self, node: &mut Node, path: &[String]) -> Result<()> {
         if self.write_inside(node, path) {
             self.touched.replace(Touched::All);
             return Ok(());
         }
-        self.oddity.set(None);
+        self.problem.set(None);
         let found = self.matches(node, path)?;
         if found > 0 {
             return Ok(());
         }
-        let error = Diagnostic::error(Code::NoMatch, "the target has no such field");
+        let error = Diagnostic::error(Code::NoMatch, "the target field does not exist");
         Err(match nearest_path(node, path) {
-            Some(meant) => error
-                .help(format!("did you mean `{}`? `options: {{create: true}}` adds fields", meant.join("."))),
+            Some(similar) => error.help(format!(
+                "did you mean `{}`? use `options: {{create: true}}` to add fields",
+                similar.join(".")
+            )),
             None if self.options.create => error,
-            None => error.help("`options: {create: true}` adds it"),
+            None => error.help("use `options: {create: true}` to add the field"),
         })
     }
 
@@ -184,12 +185,12 @@ impl FieldCopy<'_> {
         let each = |found: FoundValue<'_>| self.set(found);
         let inside = |text: &mut Node, rest: &[String]| self.read_only(text, rest);
         let matches = Matches { create: self.create(), each: &each, inside: &inside };
-        // A text that was read is another tree.
+        // Parsed text is another tree.
         let positions = (!self.in_text.get()).then_some(self.positions);
         matches.find(node, path, positions)
     }
 
-    /// In a text any value can be written anywhere.
+    /// Like [`Self::matches`], for parsed text, in which any value can be written to any field.
     fn matches_in_text(&self, document: &mut Node, path: &[String]) -> Result<usize> {
         let before = self.in_text.replace(true);
         let found = self.matches(document, path);
@@ -197,65 +198,66 @@ impl FieldCopy<'_> {
         found
     }
 
-    /// Writes into a scalar that holds JSON or YAML, when the path leads into one. Returns whether
-    /// it did; whatever goes wrong, the path is tried in another way.
+    /// Writes into a scalar that contains JSON or YAML, if the path leads into one.
+    ///
+    /// Returns true if it did. After any error the caller tries the path in the ordinary way.
     fn write_inside(&self, node: &mut Node, path: &[String]) -> bool {
         let mut field = node;
         for i in 1..path.len() {
             let (outer, inner) = path.split_at(i);
-            // Where one part leads nowhere, those behind it do not, either.
+            // If one part does not exist, the parts below it do not, either.
             let Ok(Some(next)) = lookup_mut(field, &outer[i - 1..]) else { return false };
             field = next;
             let Value::Scalar(text) = &field.value else { continue };
             let Ok(document) = structured::read(text) else { continue };
             let Some(mut document) = document else { return false };
             if document.is_null() {
-                return self.lose_in_null(inner);
+                return self.record_loss_in_null(inner);
             }
             if !matches!(self.matches_in_text(&mut document, inner), Ok(found) if found > 0) {
                 return false;
             }
             match structured::write(&document, text) {
                 Ok(text) => field.value = Value::Scalar(text.into()),
-                // kustomize then tries the path in the other way, and finds it.
-                Err(_) => self.oddity.set(Some(Oddity::Lost)),
+                // kustomize then tries the path in the ordinary way, and finds it.
+                Err(_) => self.problem.set(Some(WriteProblem::Lost)),
             }
             return true;
         }
         false
     }
 
-    /// What is created in a null gets lost.
-    fn lose_in_null(&self, path: &[String]) -> bool {
+    /// Records that a value created in a null is lost.
+    fn record_loss_in_null(&self, path: &[String]) -> bool {
         let lost = self.options.create && path.first().is_some_and(|part| part != "*");
-        self.oddity.set(lost.then_some(Oddity::Lost));
+        self.problem.set(lost.then_some(WriteProblem::Lost));
         lost
     }
 
-    /// Looks into a text behind `*` or a list, of which a copy is changed.
+    /// Looks into text below `*` or a list. Only a copy is changed.
     fn read_only(&self, text: &mut Node, path: &[String]) -> Result<usize> {
         let Some(mut document) = structured::read(text_of(text))? else {
             let message = format!("expected a map, found {}", text.type_name());
             return Err(Diagnostic::error(Code::WrongType, message));
         };
         if document.is_null() {
-            return Ok(usize::from(self.lose_in_null(path)));
+            return Ok(usize::from(self.record_loss_in_null(path)));
         }
         let found = self.matches_in_text(&mut document, path)?;
-        self.oddity.set((found > 0).then_some(Oddity::Lost));
+        self.problem.set((found > 0).then_some(WriteProblem::Lost));
         Ok(found)
     }
 
-    /// Sets one field. A scalar keeps its type and quotes, anything else is replaced.
+    /// Sets a field. A scalar keeps its type and quoting style; any other value is replaced.
     fn set(&self, FoundValue { node, created, way }: FoundValue<'_>) -> Result<()> {
-        let is_noted = self.options.delimiter.is_empty() && !self.in_text.get();
-        let noted = way.filter(|_| is_noted).map(|way| (way.pointer(), node.clone()));
+        let is_recorded = self.options.delimiter.is_empty() && !self.in_text.get();
+        let recorded = way.filter(|_| is_recorded).map(|way| (way.pointer(), node.clone()));
         self.put(node, created)?;
         if !self.in_text.get() {
             let touched = way.map_or(Touched::All, |way| Touched::Paths(vec![way.touched()]));
             self.touched.borrow_mut().add(touched);
         }
-        if let Some((pointer, before)) = noted {
+        if let Some((pointer, before)) = recorded {
             self.writes.borrow_mut().push(FieldWrite { pointer, before, after: node.clone() });
         }
         if self.source.is_some_and(|source| std::ptr::eq(source, node)) {
@@ -272,16 +274,16 @@ impl FieldCopy<'_> {
         let text = if delimiter.is_empty() {
             SmolStr::new(text_of(&value))
         } else {
-            let old = node.scalar_text().ok_or_else(only_scalars)?;
+            let old = node.scalar_text().ok_or_else(scalars_only)?;
             let new = if value.is_null() { "" } else { text_of(&value) };
-            spliced(old, new, delimiter, self.options.index).into()
+            replace_part(old, new, delimiter, self.options.index).into()
         };
         self.count(text.len())?;
         match node.value {
             Value::Scalar(_) if created => node.value = Value::Scalar(text),
             Value::Scalar(_) => {
                 if delimiter.is_empty() && value.scalar_text().is_none() {
-                    self.oddity.set(Some(Oddity::Emptied));
+                    self.problem.set(Some(WriteProblem::Emptied));
                 }
                 set_text(node, &text);
                 if !self.in_text.get() {
@@ -290,7 +292,7 @@ impl FieldCopy<'_> {
             }
             _ => {
                 self.check_size(&value)?;
-                // What is below it now is something else.
+                // The positions of fields below it have changed.
                 self.positions.borrow_mut().clear();
                 *node = value.clone();
                 if let Value::Scalar(old) = &mut node.value {
@@ -305,8 +307,8 @@ impl FieldCopy<'_> {
     }
 }
 
-/// A text with one part replaced, or with a part more in front or behind.
-fn spliced(old: &str, new: &str, delimiter: &str, index: i64) -> String {
+/// Replaces a part of the text, or prepends or appends a part.
+fn replace_part(old: &str, new: &str, delimiter: &str, index: i64) -> String {
     let mut parts: Vec<&str> = old.split(delimiter).collect();
     match usize::try_from(index) {
         Err(_) => parts.insert(0, new),
@@ -318,8 +320,9 @@ fn spliced(old: &str, new: &str, delimiter: &str, index: i64) -> String {
     parts.join(delimiter)
 }
 
-/// Sets the text of a scalar whose type stays, whatever the text looks like. Quotes say enough: with no
-/// tag of its own, the field stays open to what a later patch puts into the quotes.
+/// Sets the text of a scalar and keeps its type, whatever the text looks like.
+///
+/// A quoted scalar needs no tag. Without one, a later patch can still change its type.
 fn set_text(node: &mut Node, text: &str) {
     if node.meta.tag == Tag::None && node.meta.style == Style::Plain {
         node.meta.tag = match node.resolve() {
@@ -350,7 +353,7 @@ mod tests {
     const CREATE: FieldOptions =
         FieldOptions { delimiter: String::new(), index: 0, encoding: String::new(), create: true };
 
-    /// The JSON afterwards without quotes, with `!` behind it when there is a warning.
+    /// Returns the JSON after the copy, with `!` appended if there is a warning, or the error.
     fn copied(value: &Node, text: &str, path: &str, options: &FieldOptions) -> String {
         let mut tree = node(text);
         let to = FieldTarget { path: &split_dotted(path), options };
@@ -367,19 +370,19 @@ mod tests {
     }
 
     #[test]
-    fn fields_keep_their_types() {
+    fn target_fields_keep_their_types() {
         let table = [
             ("{a: x}", "7", r#"{"a":"7"}"#),
             ("{a: 1}", "7", r#"{"a":7}"#),
-            ("{a: 1}", "x", "error: the field is an integer, and the value is none"),
-            ("{a: 1}", "1.5", "error: the field is an integer, and the value is none"),
+            ("{a: 1}", "x", "error: the field is an integer, but the value is not"),
+            ("{a: 1}", "1.5", "error: the field is an integer, but the value is not"),
             ("{a: 1.5}", "2", r#"{"a":2}"#),
             ("{a: true}", "false", r#"{"a":false}"#),
-            ("{a: true}", "yes", "error: the field is a boolean, and the value is none"),
-            ("{a: null}", "x", "error: the field is null, and the value is none"),
+            ("{a: true}", "yes", "error: the field is a boolean, but the value is not"),
+            ("{a: null}", "x", "error: the field is null, but the value is not"),
             ("{a: {}}", "7", r#"{"a":7}"#),
             ("{a: []}", "x", r#"{"a":"x"}"#),
-            ("{}", "x", "error: the target has no such field"),
+            ("{}", "x", "error: the target field does not exist"),
         ];
         for (text, value, want) in table {
             assert_eq!(
@@ -390,12 +393,16 @@ mod tests {
         }
         assert_eq!(copied(&Node::plain("7"), "{}", "a", &CREATE), r#"{"a":7}"#, "new fields have no type");
         let string = node("'7'");
-        assert_eq!(copied(&string, "{a: {}}", "a", &CREATE), r#"{"a":"7"}"#, "the type of the source");
-        assert_eq!(copied(&string, "{}", "a", &CREATE), r#"{"a":7}"#, "which is lost in new fields");
+        assert_eq!(
+            copied(&string, "{a: {}}", "a", &CREATE),
+            r#"{"a":"7"}"#,
+            "the type of the source is used"
+        );
+        assert_eq!(copied(&string, "{}", "a", &CREATE), r#"{"a":7}"#, "the type is lost in new fields");
     }
 
     #[test]
-    fn maps_and_lists_are_copied_whole() {
+    fn maps_and_lists_are_copied_as_a_whole() {
         let map = node("{x: [1, y]}");
         assert_eq!(copied(&map, "{a: {z: 1}}", "a", &CREATE), r#"{"a":{"x":[1,"y"]}}"#);
         assert_eq!(copied(&map, "{}", "a.b", &CREATE), r#"{"a":{"b":{"x":[1,"y"]}}}"#);
@@ -403,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_texts() {
+    fn delimiter_selects_a_part() {
         let options = |index| FieldOptions { delimiter: "/".into(), index, ..FieldOptions::default() };
         let table = [
             (0, r#"{"a":"new/y/z"}"#),
@@ -422,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_json_or_yaml() {
+    fn values_are_written_into_json_and_yaml_text() {
         let json = r#"{f: '{"a": {"b": 1}, "l": [1]}'}"#;
         let yaml = "{f: \"# top\\na:\\n  b: x # why\\n\"}";
         let table = [
@@ -430,7 +437,7 @@ mod tests {
             (json, "f.l.0", "2", r#"{"f":"{\"a\":{\"b\":1},\"l\":[2]}"}"#),
             (json, "f.a.b", "x", r#"{"f":"{\"a\": {\"b\": 1}, \"l\": [1]}"}!"#),
             (yaml, "f.a.b", "y", r#"{"f":"\# top\na:\n  b: y \# why"}"#),
-            ("{f: word}", "f.a", "x", "error: expected a map to look for `a` in, found a string"),
+            ("{f: word}", "f.a", "x", "error: expected a map with `a`, found a string"),
             ("{f: }", "f.a", "x", "error: expected a map, found null"),
         ];
         for (text, path, value, want) in table {
@@ -442,7 +449,7 @@ mod tests {
             );
         }
         assert_eq!(copied(&Node::plain("x"), "{f: null}", "f.a", &CREATE), "{\"f\":null}!");
-        let behind = copied(&Node::plain("2"), r#"{l: [{f: '{"a": 1}'}]}"#, "l.*.f.a", &CREATE);
-        assert_eq!(behind, r#"{"l":[{"f":"{\"a\": 1}"}]}!"#);
+        let below = copied(&Node::plain("2"), r#"{l: [{f: '{"a": 1}'}]}"#, "l.*.f.a", &CREATE);
+        assert_eq!(below, r#"{"l":[{"f":"{\"a\": 1}"}]}!"#);
     }
 }

@@ -1,4 +1,4 @@
-//! Replacements that stand in files of their own.
+//! Replacements in files of their own.
 
 use super::args::Replacement;
 use crate::transform::files::{Files, read_config};
@@ -6,10 +6,10 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{DecodeOptions, Spanned, Value, from_node_with};
 
-/// Reads the replacements that stand in files of their own; the others are returned as they are.
+/// Loads the replacements that are in files of their own, and returns all replacements.
 ///
 /// # Errors
-/// Unreadable files, malformed replacements, a path beside other fields.
+/// A file cannot be read, a replacement is malformed, or an entry has a path and other fields.
 pub fn load_replacements(
     replacements: &[Replacement],
     files: &dyn Files,
@@ -25,7 +25,7 @@ pub fn load_replacements(
             let message = "a replacement with a `path` cannot have other fields";
             return Err(Diagnostic::error(Code::InvalidValue, message)
                 .at(replacement.path.span)
-                .help("move what stands here into the file, or into an entry of its own"));
+                .help("move the other fields into the file or into a separate entry"));
         }
     }
     Ok(loaded)

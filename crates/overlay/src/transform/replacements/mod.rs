@@ -14,14 +14,14 @@ pub use load::load_replacements;
 
 use rustc_hash::FxHashMap;
 
-use crate::resource::{Likely, Resource, ResourceSet};
+use crate::resource::{Likely, Resource, ResourceSet, hide_copied};
 use crate::transform::AfterEntry;
 use crate::transform::config::SelectorArgs;
 use crate::transform::value_path::{TreePositions, check_length, split_dotted};
 use smp_merge::cause::Touched;
 use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt, Problems, Result};
-use smp_text::source::Span;
+use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::Spanned;
 
 use args::DEFAULT_FIELD;
@@ -42,10 +42,11 @@ pub fn replacements(
     replacements: &[Replacement],
     schema: &Schema,
 ) -> Result<Vec<Diagnostic>> {
-    replacements_by_entry(set, [replacements], schema, &mut |_, _| {})
+    replacements_by_entry(set, [replacements], schema, &SourceMap::default(), &mut |_, _| {})
 }
 
-/// Applies the replacements of several entries, and calls `after` after each entry.
+/// Applies the replacements of several entries, and calls `after` after each entry. Reports hide values that are
+/// copied out of Secrets.
 ///
 /// # Errors
 /// Same as [`replacements`].
@@ -53,12 +54,13 @@ pub(crate) fn replacements_by_entry<'e>(
     set: &mut ResourceSet,
     entries: impl IntoIterator<Item = &'e [Replacement]>,
     schema: &Schema,
+    sources: &SourceMap,
     after: AfterEntry<'_>,
 ) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     let (mut problems, likely) = (Problems::default(), Likely::new(schema));
     let (positions, replaced) = (FxHashMap::default(), ReplacedFields::default());
-    let mut run = ReplacementRun { set, schema, likely: &likely, positions, replaced };
+    let mut run = ReplacementRun { set, schema, sources, likely: &likely, positions, replaced };
     for (i, entry) in entries.into_iter().enumerate() {
         for replacement in entry {
             run.apply_replacement(replacement, &mut problems, &mut warnings);
@@ -72,6 +74,7 @@ pub(crate) fn replacements_by_entry<'e>(
 struct ReplacementRun<'r> {
     set: &'r mut ResourceSet,
     schema: &'r Schema,
+    sources: &'r SourceMap,
     likely: &'r Likely<'r>,
     /// The positions of fields in changed resources, by the positions of the resources.
     positions: FxHashMap<usize, TreePositions>,
@@ -89,6 +92,9 @@ impl ReplacementRun<'_> {
         let value = SourceValue::of(replacement, self.set, self.likely, &mut self.replaced)
             .map_err(|error| if error.labels().is_empty() { error.at(replacement.place()) } else { error });
         let Some(mut value) = problems.value_of(value) else { return };
+        if value.is_secret(self.sources) {
+            hide_copied(&value.node, self.sources);
+        }
         for target in &replacement.targets {
             let applied = self.apply_to_target(&mut value, target);
             // The text of a replacement may contain a secret, so it is not shown.
@@ -209,7 +215,6 @@ impl<'t> TargetFields<'t> {
 mod tests {
     use super::*;
     use crate::transform::Files;
-    use smp_text::source::SourceMap;
     use smp_text::yaml::{ParseOptions, from_node, parse_documents, parse_one, to_json};
 
     const RESOURCES: &str = "\

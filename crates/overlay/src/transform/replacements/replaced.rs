@@ -1,4 +1,4 @@
-//! What the replacements of one kustomization have written so far, to tell of values that others put in its place.
+//! The fields that replacements of a kustomization have written, to warn about values that are overwritten.
 
 use rustc_hash::FxHashMap;
 
@@ -9,56 +9,58 @@ use smp_text::yaml::Node;
 /// The fields that replacements have written as a whole.
 #[derive(Debug, Default)]
 pub(crate) struct ReplacedFields {
-    /// By the positions of resources and the pointers to fields in them.
+    /// By the positions of resources and the JSON pointers of fields.
     written: FxHashMap<(usize, String), ReplacedField>,
-    /// Which replacement took anything of a resource last as its source, by the positions of resources.
+    /// The number of the last replacement that used each resource as its source, by the positions of resources.
     taken: FxHashMap<usize, usize>,
-    /// How many values are left of those that a replacement wrote for a field that it names.
+    /// The number of values that remain of those that a replacement wrote for one of its field paths.
     left: FxHashMap<(usize, Span), usize>,
-    /// How many replacements there were.
+    /// The number of replacements so far.
     count: usize,
 }
 
-/// What a replacement wrote.
+/// A value that a replacement wrote.
 #[derive(Debug)]
 struct ReplacedField {
-    /// Which one it was.
+    /// The number of the replacement.
     number: usize,
-    /// Where it names the field.
+    /// The location of its field path.
     path: Span,
     value: Node,
 }
 
-/// A value that was put into a field in the place of another one.
+/// A write that replaced the value of a field.
 #[derive(Debug)]
 pub(super) struct FieldWrite {
-    /// The JSON pointer to the field.
+    /// The JSON pointer of the field.
     pub pointer: String,
-    /// The value before.
+    /// The value before the write.
     pub before: Node,
-    /// The value now.
+    /// The value after the write.
     pub after: Node,
 }
 
 impl ReplacedFields {
-    /// Begins with the next replacement.
+    /// Starts the next replacement.
     pub(super) fn next(&mut self) {
         self.count += 1;
     }
 
-    /// Notes that the replacement takes a value of the resource at a position.
+    /// Records that the replacement uses the resource at a position as its source.
     pub(super) fn take(&mut self, position: usize) {
         self.taken.insert(position, self.count);
     }
 
-    /// Notes that resources are selected by what may have been written to them.
+    /// Forgets all writes, because resources are selected by fields that may have been written.
     pub(super) fn forget(&mut self) {
         self.written.clear();
     }
 
-    /// Notes what the replacement wrote to the resource at a position, for which it names the field at `path`. Returns
-    /// a warning where another one wrote another value there, nothing else is left of what it wrote for its field, and
-    /// none took anything of the resource before that was lost.
+    /// Records a write to the resource at a position, for the field path at location `path`.
+    ///
+    /// Returns a warning if all of these hold: an earlier replacement wrote a different value to this field,
+    /// no other value that it wrote for its field path remains, and no replacement used the resource as its
+    /// source in between.
     pub(super) fn write(&mut self, position: usize, path: Span, write: FieldWrite) -> Option<Diagnostic> {
         let FieldWrite { pointer, before, after } = write;
         let is_same = before == after;
@@ -72,9 +74,8 @@ impl ReplacedFields {
         if !is_lost || is_taken() {
             return None;
         }
-        let message =
-            "the value that another replacement wrote to this field is overwritten with another one";
+        let message = "the field was written by another replacement, whose value is lost";
         let warning = Diagnostic::warning(Code::OverwrittenReplacement, message).at(path);
-        Some(warning.label(old.path, "where the other one writes it"))
+        Some(warning.label(old.path, "field path of the other replacement"))
     }
 }

@@ -1,4 +1,4 @@
-//! Which resources are the source or the target of a replacement.
+//! Selecting the source and target resources of a replacement.
 
 use super::args::{ReplacementSource, ReplacementTarget};
 use crate::resource::{Likely, Resource, ResourceSet, Selector};
@@ -6,35 +6,36 @@ use crate::transform::config::SelectorArgs;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Spanned;
 
-/// The position of the one resource that is a source.
+/// Returns the position of the source resource.
 ///
 /// # Errors
-/// There is none, or there are several.
+/// No resource matches, or several do.
 pub(super) fn source(source: &ReplacementSource, set: &ResourceSet, likely: &Likely<'_>) -> Result<usize> {
     let [name, kind] = [&source.name, &source.kind].map(|text| (!text.is_empty()).then_some(text.as_str()));
     let selected = set.find(name, kind, |resource| is_source(source, resource));
     match selected.as_slice() {
         [one] => Ok(*one),
         [] => {
-            let error = Diagnostic::error(Code::NoMatch, format!("no resource is the source {source}"));
+            let error =
+                Diagnostic::error(Code::NoMatch, format!("replacement source matches no resource: {source}"));
             let id = source.id();
             let likely = likely.suggestion(set, &id);
             Err(error.help(likely.unwrap_or_else(|| {
-                "all fields must be equal to those of one resource; expressions cannot be used here".into()
+                "all fields must equal those of a resource; regular expressions are not supported in `source`".into()
             })))
         }
         [first, second, ..] => {
-            let message = format!("several resources are the source {source}");
+            let message = format!("replacement source matches several resources: {source}");
             let [first, second] = [*first, *second].map(|i| set.as_slice()[i].id());
             Err(Diagnostic::error(Code::Ambiguous, message)
-                .note(format!("one is {first}, another {second}"))
-                .help("add `name`, `namespace` or `group`"))
+                .note(format!("matches {first} and {second}"))
+                .help("add `name`, `namespace` or `group` to select one of them"))
         }
     }
 }
 
 fn is_source(source: &ReplacementSource, resource: &Resource) -> bool {
-    let fits = |wanted: &str, is: &str| wanted.is_empty() || wanted == is;
+    let fits = |expected: &str, actual: &str| expected.is_empty() || expected == actual;
     let gvk = &resource.id().gvk;
     fits(&source.group, &gvk.group)
         && fits(&source.version, &gvk.version)
@@ -45,44 +46,43 @@ fn is_source(source: &ReplacementSource, resource: &Resource) -> bool {
         })
 }
 
-/// A namespace as it counts in comparisons here.
+/// Returns the effective namespace.
 fn effective(namespace: &str) -> &str {
     if namespace.is_empty() { "default" } else { namespace }
 }
 
-/// Whether kind, name and namespace of the current id, or of a former one, fit.
+/// Returns true if `fits` returns true for kind, name and namespace of the current id or of a former one.
 ///
-/// As in kustomize the current namespace is taken as written, and former ones in full: `default`
-/// for none.
+/// As in kustomize, the current namespace is compared as written, but a former one as the effective
+/// namespace: `default` for none.
 fn any_id(resource: &Resource, fits: impl Fn(&str, &str, &str) -> bool) -> bool {
     let id = resource.id();
     fits(&id.gvk.kind, &id.name, &id.namespace)
         || resource.previous.iter().any(|id| fits(&id.gvk.kind, &id.name, id.effective_namespace()))
 }
 
-/// What selects the resources of a target.
+/// The compiled selectors of a target.
 pub(super) struct TargetSelector<'t> {
     select: Selector,
     reject: Vec<(&'t SelectorArgs, Selector)>,
 }
 
 impl<'t> TargetSelector<'t> {
+    /// Compiles the selectors of a target.
+    ///
     /// # Errors
-    /// Nothing to select by, malformed expressions and label selectors.
+    /// `select` is missing, or a regular expression or label selector is malformed.
     pub(super) fn new(target: &'t Spanned<ReplacementTarget>) -> Result<Self> {
         let Some(select) = &target.select else {
-            return Err(Diagnostic::error(
-                Code::MissingField,
-                "this target does not say which resources are meant",
-            )
-            .at(target.span)
-            .help("add `select`"));
+            return Err(Diagnostic::error(Code::MissingField, "the replacement target has no `select`")
+                .at(target.span)
+                .help("add `select` with the kind or name of the resources"));
         };
         let reject = target.reject.iter().map(|args| Ok((args, args.compile()?))).collect::<Result<_>>()?;
         Ok(Self { select: select.compile()?, reject })
     }
 
-    /// The positions of the resources that are selected and not rejected, ascending.
+    /// Returns the ascending positions of the resources that are selected and not rejected.
     pub(super) fn positions(&self, set: &ResourceSet) -> Vec<usize> {
         set.find(self.select.name.exact(), self.select.kind.exact(), |resource| self.selects(resource))
     }
@@ -91,7 +91,8 @@ impl<'t> TargetSelector<'t> {
         fits_id(&self.select, resource)
             && fits_labels(&self.select, resource)
             && !self.reject.iter().any(|(args, selector)| {
-                // Labels alone reject as well, whatever else is said beside them.
+                // Matching labels alone reject a resource, even if the other fields of the selector do not
+                // match.
                 let by_labels = !selector.labels.is_any() || !selector.annotations.is_any();
                 (by_labels && fits_labels(selector, resource))
                     || (!args.names_nothing() && fits_id(selector, resource))

@@ -3,9 +3,10 @@
 use super::args::{DEFAULT_FIELD, Replacement, ReplacementSource};
 use super::replaced::ReplacedFields;
 use super::{copy, select};
-use crate::resource::{Likely, Resource, ResourceSet, part_scalars};
+use crate::resource::{Likely, Resource, ResourceSet, holds_data, part_scalars};
 use crate::transform::value_path::{check_length, lookup, split_dotted};
 use smp_text::diagnostic::{Code, Diagnostic, Excerpt, Result};
+use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, nearest_path};
 
 /// The value that a replacement copies.
@@ -16,6 +17,8 @@ pub(super) struct SourceValue {
     /// kustomize reads the source field again for each target, so that a target that changes the source
     /// changes the value for later targets.
     live: Option<(usize, Vec<String>)>,
+    /// Whether it is read from the data of a Secret.
+    of_secret: bool,
 }
 
 impl SourceValue {
@@ -40,9 +43,11 @@ impl SourceValue {
                 let message = "`source` and `sourceValue` are mutually exclusive";
                 Err(Diagnostic::error(Code::InvalidValue, message).help("remove one of them"))
             }
-            (None, Some(value)) => {
-                Ok(Self { node: Node::undecided(value.as_str()).with_span(value.span), live: None })
-            }
+            (None, Some(value)) => Ok(Self {
+                node: Node::undecided(value.as_str()).with_span(value.span),
+                live: None,
+                of_secret: false,
+            }),
             (Some(source), None) => Self::of_field(source, set, likely, replaced),
         }
     }
@@ -76,7 +81,13 @@ impl SourceValue {
         };
         replaced.take(i);
         let node = copy::part_of(value, &source.options).map_err(with_location)?;
-        Ok(Self { node, live: source.options.delimiter.is_empty().then_some((i, path)) })
+        let of_secret = holds_data(resource.node(), &path);
+        Ok(Self { node, of_secret, live: source.options.delimiter.is_empty().then_some((i, path)) })
+    }
+
+    /// Returns whether it is a value of a Secret, or was copied out of one.
+    pub(super) fn is_secret(&self, sources: &SourceMap) -> bool {
+        self.of_secret || self.node.nodes().any(|node| sources.is_secret(node.span()))
     }
 
     /// Returns the path of the source field if it is in the resource at a position.

@@ -70,7 +70,7 @@ impl JsonMessagePlace {
 
 impl JsonFix {
     fn new(fix: &Fix, how: &MessageLayout<'_>) -> Option<Self> {
-        let place = how.place(fix.span).filter(|_| how.may_show(fix.span))?;
+        let place = how.place(fix.span).filter(|_| how.sources.may_show(fix.span))?;
         let ((line, column), (end_line, end_column)) = (place.start(), place.end());
         let replacement = without_passwords(&fix.replacement).into_owned();
         Some(Self { file: place.file, line, column, end_line, end_column, replacement })

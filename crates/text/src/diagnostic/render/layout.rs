@@ -33,11 +33,7 @@ impl MessageLayout<'_> {
         problem.labels().iter().enumerate().filter_map(|(i, label)| {
             let text = self.place(label.span)?;
             let (line, column) = text.start();
-            let inner = self.sources.get(label.span.source)?;
-            let is_hidden = label.excerpt == Excerpt::Hidden
-                || !text.source.may_show(line)
-                // What stands in another text may look like a secret in one of the two alone.
-                || !inner.may_show(inner.line_column(label.span.start).0);
+            let is_hidden = label.excerpt == Excerpt::Hidden || !self.sources.may_show(label.span.at_start());
             Some(ShownPlace { text, line, column, label, is_hidden, is_primary: i == 0 })
         })
     }
@@ -48,11 +44,6 @@ impl MessageLayout<'_> {
         let source = self.sources.get(span.source)?;
         let (file, uri) = (self.path(source.name()), self.uri(source.name()));
         Some(TextPlace { file, uri, span, source })
-    }
-
-    /// Whether all that a span has may be seen, in its own text and in the file.
-    pub(super) fn may_show(&self, span: Span) -> bool {
-        self.sources.may_show(span) && self.sources.may_show(self.sources.outermost(span))
     }
 
     /// A path as the user sees it.

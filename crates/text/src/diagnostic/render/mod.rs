@@ -10,6 +10,7 @@ mod layout;
 mod short;
 mod text;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 pub use self::layout::Coloring;
@@ -106,7 +107,7 @@ impl<'s> MessageRenderer<'s> {
     /// What most likely mends a problem: where, and by what; none where nobody shall see the line.
     #[must_use]
     pub fn fix(&self, problem: &Diagnostic) -> Option<(RenderedPlace, String)> {
-        let fix = problem.known_fix().filter(|fix| self.layout.may_show(fix.span))?;
+        let fix = problem.known_fix().filter(|fix| self.layout.sources.may_show(fix.span))?;
         Some((self.place(fix.span)?, clean(&fix.replacement)))
     }
 
@@ -144,12 +145,19 @@ impl<'s> MessageRenderer<'s> {
     /// A diagnostic in the chosen form, without a line break at its end.
     #[must_use]
     pub fn render(&self, problem: &Diagnostic) -> String {
-        match self.format {
+        let text = match self.format {
             MessageFormat::Text => text::render(problem, &self.layout),
             MessageFormat::Short => short::render(problem, &self.layout),
             MessageFormat::Json => json::render(problem, &self.layout),
             MessageFormat::Github => github::render(problem, &self.layout),
-        }
+        };
+        self.without_hidden_values(&text).into_owned()
+    }
+
+    /// A report without the values that were copied out of Secrets.
+    #[must_use]
+    pub fn without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
+        self.layout.sources.without_hidden_values(report)
     }
 }
 

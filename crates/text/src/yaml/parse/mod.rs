@@ -14,14 +14,17 @@ pub use fields::RepeatedKey;
 pub use options::{DuplicateKeys, ParseOptions};
 pub(super) use tags::is_merge_tag;
 
+use std::path::Path;
+
 use granit_parser::Event;
 
 use self::builder::{TreeBuilder, too_deep};
 use super::directives::check_separators;
 use super::events::{CommentEvents, EventOptions, EventPlace, Unreadable, read_events};
 use super::node::Node;
+use super::secrets;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::source::{Reading, SourceId, SourceMap, Span};
+use crate::source::{Reading, SecretRanges, SourceId, SourceMap, Span};
 
 /// Turns bytes into text: UTF-8 or UTF-16 with or without a byte order mark.
 ///
@@ -72,6 +75,7 @@ pub fn parse_with_repeated_keys(
     options: ParseOptions,
 ) -> Result<(Vec<Node>, Vec<RepeatedKey>)> {
     let Some(source) = sources.get(id) else { return Ok((Vec::new(), Vec::new())) };
+    source.mark_with(hidden_parts);
     let text = source.text();
     if options.reading == Reading::Kubectl {
         check_separators(text, id)?;
@@ -90,6 +94,20 @@ pub fn parse_with_repeated_keys(
             Err(foreign::explained(syntax_error(id, text, &message, at), id, text))
         }
     }
+}
+
+/// Returns the parts of a text that are not shown.
+pub(super) fn hidden_parts(name: &Path, text: &str) -> SecretRanges {
+    secrets::mark(name, text, |text| {
+        let sources = SourceMap::default();
+        let id = sources.add("", text);
+        parse_documents(&sources, id, ParseOptions::kubectl()).ok()
+    })
+}
+
+/// Returns whether a text of this name may hold a secret.
+pub fn may_be_secret(name: &Path, text: &str) -> bool {
+    !hidden_parts(name, text).is_empty()
 }
 
 /// Where the comments of a text begin, in bytes and ascending; none when it is not YAML. A `#` within a value is no
