@@ -1,4 +1,4 @@
-//! How a generated resource joins a set: it is new there, or replaces or merges with one that is not.
+//! Adding generated resources to a set: create, replace or merge.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,17 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Entry, Node};
 
 impl ResourceSet {
-    /// Adds a generated resource, or lets it replace or merge with the one of its id.
+    /// Adds a generated resource according to its behavior: creates it, or replaces or merges with the
+    /// resource of the same id.
     ///
     /// # Errors
-    /// A `create` that exists, a `merge` or `replace` that does not, several that fit; a `merge` with a Secret whose
-    /// `stringData` is malformed.
+    /// `create` with an id that exists; `merge` or `replace` with an id that matches no resource, or several;
+    /// `merge` with a Secret whose `stringData` is malformed.
     pub fn absorb(&mut self, resource: Resource, schema: &Schema) -> Result<()> {
         match resource.generated.unwrap_or_default().behavior {
             Behavior::Unspecified | Behavior::Create => self.absorb_new(resource),
             behavior @ (Behavior::Replace | Behavior::Merge) => {
-                let position = self.the_one_to_change(&resource)?;
+                let position = self.find_target(&resource)?;
                 let joined = self.update(position, |old| {
                     *old = join(resource, old, behavior)?;
                     old.sync(schema);
@@ -34,15 +35,16 @@ impl ResourceSet {
 
     fn absorb_new(&mut self, resource: Resource) -> Result<()> {
         let id = resource.id();
-        // Earlier names count as well.
+        // An earlier name of a resource counts as well.
         let existing = self.position(id).or_else(|| self.by_former_id(id).next());
         let Some(existing) = existing else { return self.append(resource) };
-        let help = "use `behavior: merge` or `behavior: replace` to change the one that exists";
+        let help = "use `behavior: merge` or `behavior: replace` to change the existing resource";
         Err(self.duplicate(existing, &resource).help(help))
     }
 
-    /// The resource that has the id of a generated one, or else had it.
-    fn the_one_to_change(&self, resource: &Resource) -> Result<usize> {
+    /// Finds the resource that `merge` or `replace` changes: the one that has the id now, or else the only
+    /// one that once had it.
+    fn find_target(&self, resource: &Resource) -> Result<usize> {
         let (id, at) = (resource.id(), resource.node().span());
         if let Some(now) = self.position(id) {
             return Ok(now);
@@ -51,21 +53,23 @@ impl ResourceSet {
         match (before.next(), before.next()) {
             (Some(one), None) => Ok(one),
             (None, _) => {
-                let message = format!("{id} does not exist, so it cannot be merged with or replaced");
+                let message = format!("no resource to merge with or replace: {id}");
                 Err(Diagnostic::error(Code::NoMatch, message)
                     .at(at)
-                    .help("use `behavior: create`, or generate it in a base"))
+                    .help("use `behavior: create`, or generate the resource in a base"))
             }
             (Some(_), Some(_)) => {
-                let message = format!("several resources could be changed by {id}");
+                let message = format!("several resources match the generated {id}");
                 Err(Diagnostic::error(Code::Ambiguous, message).at(at))
             }
         }
     }
 }
 
-/// Gives a generated resource the name, namespace and history of the one that it replaces, and
-/// the union of labels and annotations; for `merge` also of the data.
+/// Joins a generated resource with the existing one.
+///
+/// The result has the name, namespace and history of the existing resource, and the union of labels and
+/// annotations. For `merge` it also has the union of the data.
 fn join(mut new: Resource, old: &Resource, behavior: Behavior) -> Result<Resource> {
     for field in ["labels", "annotations"] {
         let mut pairs: BTreeMap<_, _> = old.placed_strings(field).collect();
@@ -99,14 +103,16 @@ fn is_secret(resource: &Resource) -> bool {
     gvk.kind == "Secret" && gvk.api_version() == "v1"
 }
 
-/// The entries of a map field; none where it is no map.
+/// Returns the entries of a map field, or none if the field is not a map.
 fn entries(resource: &Resource, field: &str) -> Vec<Entry> {
     let map = resource.node().get(field).and_then(Node::as_map);
     map.map(|map| map.entries().to_vec()).unwrap_or_default()
 }
 
-/// The `data` of a Secret that a generated one is merged with. Its `stringData` is part of it, encoded,
-/// and wins over `data`, as on the API server (kustomize from 5.8.3 on; before, it was lost).
+/// Returns the `data` of a Secret that a generated Secret is merged with.
+///
+/// `stringData` is base64-encoded and added, and wins over `data`, as on the API server. kustomize does this
+/// since 5.8.3; before, `stringData` was lost.
 fn secret_data(old: &Resource) -> Result<Vec<Entry>> {
     let mut data = entries(old, "data");
     let string_data = old.node().get("stringData").filter(|node| !node.is_null());
@@ -127,7 +133,7 @@ fn secret_data(old: &Resource) -> Result<Vec<Entry>> {
     Ok(data)
 }
 
-/// The text of a scalar, empty for null; none for maps and lists.
+/// Returns the text of a scalar, which is empty for null, or `None` for maps and lists.
 fn text(value: &Node) -> Option<SmolStr> {
     if value.is_null() { Some(SmolStr::default()) } else { value.scalar_text().cloned() }
 }
@@ -138,11 +144,11 @@ fn malformed(old: &Resource, field: &str, node: &Node, expected: &str) -> Diagno
         .at(node.span())
         .resource(old.id())
         .field(field)
-        .help("correct it, so that a generator with `behavior: merge` can add to this Secret")
+        .help("fix it, so that a generator with `behavior: merge` can merge with this Secret")
 }
 
-/// Sets a data field to the union of the old entries and the new ones, sorted by key; the new values win. All values become
-/// strings.
+/// Sets a data field to the union of the old and new entries, sorted by key. New values win. All values
+/// become strings.
 fn join_data(new: &mut Resource, field: &str, old: Vec<Entry>) {
     let all = old.into_iter().chain(entries(new, field));
     let union: BTreeMap<_, _> = all.map(|entry| (entry.key.text.clone(), entry)).collect();

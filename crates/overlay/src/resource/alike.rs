@@ -1,6 +1,6 @@
-//! Which resource was probably meant by a name that is nobody's.
+//! Suggestions for ids that match no resource ("did you mean ...?").
 //!
-//! How alike two names are is known in `yaml`.
+//! `smp_text::yaml::nearest` measures the similarity of names.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -14,11 +14,14 @@ use smp_merge::schema::Schema;
 use smp_text::source::Span;
 use smp_text::yaml::nearest;
 
-/// Up to how many names of a kind are all looked at. Of more only those are that stand next to a name when they are
-/// sorted by their beginnings, or by their ends: a base of thousands is no reason to compare each with each.
-const FEW: usize = 64;
+/// The number of names of a kind up to which all are compared.
+///
+/// With more names, only the neighbours of a name are compared: in the list sorted by the names, and in the
+/// list sorted by the reversed names. Comparing all pairs would take too long in a base of thousands.
+const COMPARE_ALL: usize = 64;
 
-/// Kinds of which one is easily taken for another: a workload moved from one to the other, say.
+/// Families of kinds that are easily confused, for example after a workload was changed from one kind to
+/// another.
 const FAMILIES: [&[&str]; 5] = [
     &["DaemonSet", "Deployment", "ReplicaSet", "ReplicationController", "StatefulSet"],
     &["CronJob", "Job"],
@@ -27,56 +30,56 @@ const FAMILIES: [&[&str]; 5] = [
     &["ClusterRoleBinding", "RoleBinding"],
 ];
 
-/// The one among kinds that is of the same family as another.
+/// Returns the kind of `kinds` that belongs to the same family as `kind`.
 fn relative<'n>(kind: &str, kinds: &[&'n str]) -> Option<&'n str> {
     let family = FAMILIES.iter().find(|family| family.contains(&kind))?;
     family.iter().find_map(|member| kinds.iter().find(|known| *known == member).copied())
 }
 
-/// How many of them on each side.
+/// The number of neighbours to compare on each side.
 const NEIGHBOURS: usize = 8;
 
-/// Resources among which those are found that are like another.
+/// An index of resources to find the one most similar to an id.
 #[derive(Debug, Default)]
 pub struct Alike {
-    /// By kind.
+    /// Names by kind.
     names: FxHashMap<SmolStr, Names>,
-    /// By name: the kinds of which there is one.
+    /// Resources by name, then by kind.
     kinds: FxHashMap<SmolStr, FxHashMap<SmolStr, Known>>,
 }
 
-/// One of them, and where it stands.
+/// A known resource and its location.
 #[derive(Debug, Clone)]
 pub struct Known {
     pub(crate) id: ResId,
     pub(crate) at: Span,
 }
 
-/// Names, for a search of those that are alike.
+/// An index of names to find similar ones.
 #[derive(Debug, Default)]
 pub struct SimilarNames {
     by_beginning: BTreeSet<SmolStr>,
-    /// Each name backwards.
+    /// The names, each reversed.
     by_end: BTreeSet<SmolStr>,
 }
 
-fn backwards(name: &str) -> SmolStr {
+fn reversed(name: &str) -> SmolStr {
     name.chars().rev().collect()
 }
 
 impl SimilarNames {
     fn add(&mut self, name: &SmolStr) {
-        self.by_end.insert(backwards(name));
+        self.by_end.insert(reversed(name));
         self.by_beginning.insert(name.clone());
     }
 
-    /// The one that is most alike, if one is alike enough.
+    /// Returns the most similar name, if one is similar enough.
     pub fn nearest(&self, name: &str) -> Option<SmolStr> {
-        let candidates: Vec<SmolStr> = if self.by_beginning.len() <= FEW {
+        let candidates: Vec<SmolStr> = if self.by_beginning.len() <= COMPARE_ALL {
             self.by_beginning.iter().cloned().collect()
         } else {
-            let end = backwards(name);
-            let ends = neighbours(&self.by_end, &end).map(|name| backwards(name));
+            let end = reversed(name);
+            let ends = neighbours(&self.by_end, &end).map(|name| reversed(name));
             neighbours(&self.by_beginning, name).cloned().chain(ends).collect()
         };
         let candidates: Vec<&str> = candidates.iter().map(SmolStr::as_str).collect();
@@ -92,7 +95,7 @@ impl<'n> FromIterator<&'n SmolStr> for SimilarNames {
     }
 }
 
-/// The names of a kind, and what has them.
+/// The names of a kind, and the resources that have them.
 #[derive(Debug, Default)]
 struct Names {
     known: FxHashMap<SmolStr, Known>,
@@ -105,7 +108,7 @@ impl Names {
         self.known.entry(known.id.name.clone()).or_insert(known);
     }
 
-    /// The one that is most alike, if one is alike enough.
+    /// Returns the resource with the most similar name, if one is similar enough.
     fn nearest(&self, name: &str) -> Option<&Known> {
         self.known.get(&self.similar.nearest(name)?)
     }
@@ -118,7 +121,7 @@ fn neighbours<'n>(names: &'n BTreeSet<SmolStr>, name: &str) -> impl Iterator<Ite
 }
 
 impl Alike {
-    /// Takes note of resources, by what they are called and were called before: who refers to one may use either.
+    /// Indexes resources by their current and former names, since references may use either.
     pub(crate) fn of<'r>(resources: impl IntoIterator<Item = &'r Resource>) -> Self {
         let mut alike = Self::default();
         for resource in resources {
@@ -135,7 +138,7 @@ impl Alike {
         kinds.entry(id.gvk.kind.clone()).or_insert(known);
     }
 
-    /// The kind that is most like another, which nothing has.
+    /// Returns the kind most similar to `kind`, or `None` if a resource of this kind exists.
     fn nearest_kind(&self, kind: &str) -> Option<&str> {
         let kinds: BTreeSet<&str> = self.names.keys().map(SmolStr::as_str).collect();
         if kinds.contains(kind) {
@@ -144,10 +147,11 @@ impl Alike {
         nearest(kind, &kinds.into_iter().collect::<Vec<_>>())
     }
 
-    /// The one that is most like an id: one of its name in another namespace or of a similar kind, or one of its kind
-    /// with a similar name. Of two kinds that the schema knows none is a mistake for the other, unless they are of one
-    /// family. What is empty in the
-    /// id fits anything.
+    /// Returns the resource most similar to an id: with the same name in another namespace or of a similar
+    /// kind, or of the same kind with a similar name.
+    ///
+    /// Two kinds that are both in the schema are not taken for a misspelling of each other, unless they
+    /// belong to one family. An empty part of the id matches anything.
     pub(crate) fn nearest(&self, id: &ResId, schema: &Schema) -> Option<&Known> {
         let (kind, name) = (&id.gvk.kind, &id.name);
         if name.is_empty() {
@@ -172,11 +176,12 @@ impl Alike {
 }
 
 impl Alike {
-    /// One of the kind of an id whose name begins or ends with the id's, or the other way round: `web` for `web-prod`.
+    /// Returns a resource of the same kind whose name extends or shortens the id's name at a hyphen: `web`
+    /// for `web-prod`.
     pub(crate) fn longer_or_shorter(&self, id: &ResId) -> Option<&Known> {
         let (names, name) = (&self.names.get(&id.gvk.kind)?.known, id.name.as_str());
         let parts = |at: usize| [&name[..at], &name[at + 1..]];
-        // The longest part first.
+        // Try the longest part first.
         let mut shorter: Vec<&str> = name.match_indices('-').flat_map(|(at, _)| parts(at)).collect();
         shorter.sort_unstable_by_key(|part| std::cmp::Reverse(part.len()));
         if let Some(known) = shorter.into_iter().find_map(|part| names.get(part)) {
@@ -186,19 +191,19 @@ impl Alike {
             let rest = known.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
             rest.or_else(|| known.strip_suffix(name)?.strip_suffix('-')).is_some()
         };
-        let mut longer = names.keys().filter(|_| names.len() <= FEW && !name.is_empty());
+        let mut longer = names.keys().filter(|_| names.len() <= COMPARE_ALL && !name.is_empty());
         names.get(longer.find(|known| is_longer(known))?)
     }
 }
 
 impl Known {
-    /// "did you mean ...?", with that in which it differs from an id.
+    /// Returns "did you mean ...?", with the part in which the resource differs from an id.
     pub(crate) fn suggestion(&self, id: &ResId) -> String {
-        // What selects says no more than it must.
+        // For a selector (an id without a version), only the fields that it sets are compared.
         let selects = id.gvk.version.is_empty();
-        // A former id says `default` where nothing is written.
-        let same = self.id.namespace == id.namespace || self.id.same_namespace(id);
-        let differs = match (same, self.id.namespace.as_str()) {
+        // A former id has the namespace `default` where the manifest has none.
+        let same_namespace = self.id.namespace == id.namespace || self.id.same_namespace(id);
+        let differs = match (same_namespace, self.id.namespace.as_str()) {
             _ if selects && (id.namespace.is_empty() || self.id.namespace == id.namespace) => String::new(),
             _ if self.id.gvk.group != id.gvk.group => {
                 format!(" of apiVersion `{}`", self.id.gvk.api_version())
@@ -224,7 +229,7 @@ pub enum WrongPart {
     Namespace,
 }
 
-/// Finds what was probably meant; the resources are indexed for the first mistake.
+/// Finds the resource that an unmatched id probably means. Indexes the resources at the first call.
 pub struct Likely<'s> {
     schema: &'s Schema,
     index: OnceCell<Alike>,
@@ -235,7 +240,8 @@ impl<'s> Likely<'s> {
         Self { schema, index: OnceCell::new() }
     }
 
-    /// In which part an id that nobody has differs from the one that is most like it; its name when there is none.
+    /// Returns the part in which an unmatched id differs from the most similar resource, or `Name` if there
+    /// is none.
     pub(crate) fn wrong_part(&self, set: &ResourceSet, id: &ResId) -> WrongPart {
         let index = self.index.get_or_init(|| Alike::of(set));
         match index.nearest(id, self.schema) {
@@ -247,13 +253,13 @@ impl<'s> Likely<'s> {
         }
     }
 
-    /// Where the resource stands that is meant by an id that nobody has.
+    /// Returns the location of the resource that an unmatched id probably means.
     pub(crate) fn place(&self, set: &ResourceSet, id: &ResId) -> Option<Span> {
         let index = self.index.get_or_init(|| Alike::of(set));
         index.nearest(id, self.schema).map(|known| known.at).filter(|_| !id.name.is_empty())
     }
 
-    /// "did you mean ...?" for an id that nobody has.
+    /// Returns "did you mean ...?" for an unmatched id.
     pub(crate) fn suggestion(&self, set: &ResourceSet, id: &ResId) -> Option<String> {
         let index = self.index.get_or_init(|| Alike::of(set));
         if id.name.is_empty() {
@@ -281,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_one_that_was_meant_is_found_among_few_and_many() {
+    fn similar_resource_is_suggested_among_few_and_many() {
         for count in [0, 5000] {
             let many: String = (0..count).map(|i| manifest("Deployment", &format!("w{i}-service"))).collect();
             let base = resources(&format!(

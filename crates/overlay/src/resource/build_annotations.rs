@@ -1,8 +1,9 @@
-//! Build annotations: the notes of a build that kustomize keeps in the annotations of a resource.
+//! Build annotations: the state that kustomize keeps in annotations of a resource during a build.
 //!
-//! Here they are fields of [`Resource`]. Whatever changes annotations in kustomize finds the notes
-//! there, though: a map where the manifest has none, and a change that takes all annotations away takes
-//! the notes along, so that former names and the wish for a hash are forgotten.
+//! Here this state is kept in fields of [`Resource`]. A step that changes annotations can still tell the
+//! difference: kustomize has an annotations map where the manifest has none, and a patch that removes all
+//! annotations removes the state too, so that former names and the pending name hash are lost. Placeholder
+//! annotations reproduce this.
 
 use smol_str::SmolStr;
 
@@ -12,21 +13,21 @@ use super::manifest::Resource;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Map, Node, Style, Tag, Value};
 
-/// What the annotations begin with that hold kustomize's notes.
+/// The prefix of kustomize's internal annotations.
 pub const INTERNAL: &str = "internal.config.kubernetes.io/";
-/// Stands for all notes. No manifest has it.
-const NOTES: &str = "internal.config.kubernetes.io/notes";
-/// Stands for origin and transformations, which JSON patches do not spare.
-const ORIGIN: &str = "config.kubernetes.io/notes-of-origin";
+/// A placeholder for all internal annotations. No manifest contains it.
+const INTERNAL_PLACEHOLDER: &str = "internal.config.kubernetes.io/notes";
+/// A placeholder for the annotations of origin and transformations, which JSON patches can remove.
+const ORIGIN_PLACEHOLDER: &str = "config.kubernetes.io/notes-of-origin";
 
 impl Resource {
-    /// Whether kustomize would have notes among the annotations by now.
+    /// Returns true if kustomize would have build annotations on this resource now.
     #[must_use]
     pub fn has_build_annotations(&self) -> bool {
-        self.has_internal_ones() || self.origin.is_some()
+        self.has_internal_state() || self.origin.is_some()
     }
 
-    fn has_internal_ones(&self) -> bool {
+    fn has_internal_state(&self) -> bool {
         !self.previous.is_empty()
             || !self.prefixes.is_empty()
             || !self.suffixes.is_empty()
@@ -34,7 +35,7 @@ impl Resource {
             || self.from_helm
     }
 
-    /// The notes as kustomize writes them, sorted by their annotations.
+    /// Returns the internal annotations as kustomize writes them, sorted by key.
     #[must_use]
     pub fn build_annotations(&self) -> Vec<(&'static str, String)> {
         let csv = |texts: &mut dyn Iterator<Item = &str>| texts.collect::<Vec<_>>().join(",");
@@ -63,10 +64,10 @@ impl Resource {
         given.filter(|(_, text)| !text.is_empty()).collect()
     }
 
-    /// Takes over the notes that a manifest brings along, as it does where kustomize was not done with it.
+    /// Takes over the internal annotations of a manifest, which has some if kustomize did not finish with it.
     ///
     /// # Errors
-    /// Former names, namespaces and kinds that are not equally many.
+    /// The numbers of former names, namespaces and kinds differ.
     pub fn adopt_build_annotations(&mut self) -> Result<()> {
         if !self.annotations().any(|(key, _)| key.starts_with(INTERNAL)) {
             return Ok(());
@@ -83,7 +84,7 @@ impl Resource {
         if let Some(names) = names {
             let (namespaces, kinds) = (namespaces.unwrap_or_default(), kinds.unwrap_or_default());
             if namespaces.len() != names.len() || kinds.len() != names.len() {
-                let message = "the numbers of former names, namespaces and kinds are not the same";
+                let message = "previousNames, previousNamespaces and previousKinds have different lengths";
                 return Err(Diagnostic::error(Code::InvalidValue, message)
                     .at(self.node().span().at_start())
                     .resource(self.id())
@@ -110,30 +111,32 @@ impl Resource {
         id
     }
 
-    /// Lets `change` find what stands for the notes among the annotations, and forgets those that
-    /// are gone afterwards.
+    /// Runs `change` with placeholders for the build annotations, and drops the state whose placeholders are
+    /// gone afterwards.
     pub fn with_build_annotations<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
-        let (done, gone) = self.with_marks(change);
+        let (done, gone) = self.with_placeholders(change);
         if gone {
-            self.forget();
+            self.clear_build_state();
         }
         done
     }
 
-    /// As [`Resource::with_build_annotations`] for a JSON patch, after which kustomize puts its own notes back.
+    /// Like [`Resource::with_build_annotations`], for a JSON patch: kustomize restores its internal
+    /// annotations after it.
     pub fn with_build_annotations_kept<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
-        self.with_marks(change).0
+        self.with_placeholders(change).0
     }
 
-    /// Lets `change` find the marks. Returns whether the one for kustomize's own notes is gone.
-    fn with_marks<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> (R, bool) {
-        let (inner, origin) = (self.has_internal_ones(), self.origin.is_some());
-        let marks = [inner.then_some(NOTES), origin.then_some(ORIGIN)];
-        if !(inner || origin) || !self.show(marks) {
+    /// Runs `change` with placeholders. Also returns true if the one for the internal annotations is gone
+    /// afterwards.
+    fn with_placeholders<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> (R, bool) {
+        let (inner, origin) = (self.has_internal_state(), self.origin.is_some());
+        let placeholders = [inner.then_some(INTERNAL_PLACEHOLDER), origin.then_some(ORIGIN_PLACEHOLDER)];
+        if !(inner || origin) || !self.insert_placeholders(placeholders) {
             return (change(self), false);
         }
         let done = change(self);
-        let (kept, kept_origin) = self.hide();
+        let (kept, kept_origin) = self.remove_placeholders();
         if origin && !kept_origin {
             self.origin = None;
             self.transformations.clear();
@@ -141,8 +144,9 @@ impl Resource {
         (done, inner && !kept)
     }
 
-    /// As [`Resource::with_build_annotations`] for a change of the annotations that does not create them. Where
-    /// they are null kustomize adds fields even so, and in the end writes a map of these.
+    /// Like [`Resource::with_build_annotations`], for a change that does not create the annotations map.
+    ///
+    /// If `annotations` is null, kustomize still adds entries to it, and prints a map if there are any.
     pub fn with_annotations<R>(&mut self, change: impl FnOnce(&mut Self) -> R) -> R {
         if self.has_build_annotations() {
             return self.with_build_annotations(change);
@@ -165,8 +169,8 @@ impl Resource {
         self.node_mut().as_map_mut()?.get_mut("metadata")?.get_mut("annotations")
     }
 
-    /// Puts marks among the annotations. Returns whether there is a place for them.
-    fn show(&mut self, marks: [Option<&str>; 2]) -> bool {
+    /// Adds placeholder annotations. Returns false if the manifest cannot hold annotations.
+    fn insert_placeholders(&mut self, placeholders: [Option<&str>; 2]) -> bool {
         let Some(map) = self.node_mut().as_map_mut() else { return false };
         let Some(metadata) = map.get_mut("metadata").and_then(Node::as_map_mut) else { return false };
         let annotations = metadata.get_or_insert_with("annotations", || Node::map(Map::new()));
@@ -174,12 +178,16 @@ impl Resource {
             *annotations = Node::map(Map::new());
         }
         let Value::Map(annotations) = &mut annotations.value else { return false };
-        marks.into_iter().flatten().for_each(|mark| drop(annotations.insert(mark, Node::string("x"))));
+        placeholders
+            .into_iter()
+            .flatten()
+            .for_each(|placeholder| drop(annotations.insert(placeholder, Node::string("x"))));
         true
     }
 
-    /// Takes the marks away, and the map when nothing else is in it. Returns which were there.
-    fn hide(&mut self) -> (bool, bool) {
+    /// Removes the placeholders, and the annotations map if it is empty then. Returns which of the two were
+    /// still there.
+    fn remove_placeholders(&mut self) -> (bool, bool) {
         let Some(map) = self.node_mut().as_map_mut() else { return (true, true) };
         let Some(metadata) = map.get_mut("metadata").and_then(Node::as_map_mut) else {
             return (false, false);
@@ -187,15 +195,18 @@ impl Resource {
         let Some(annotations) = metadata.get_mut("annotations").and_then(Node::as_map_mut) else {
             return (false, false);
         };
-        let found = (annotations.remove(NOTES).is_some(), annotations.remove(ORIGIN).is_some());
+        let found = (
+            annotations.remove(INTERNAL_PLACEHOLDER).is_some(),
+            annotations.remove(ORIGIN_PLACEHOLDER).is_some(),
+        );
         if annotations.is_empty() {
             metadata.remove("annotations");
         }
         found
     }
 
-    /// Makes strings of all annotations that are scalars: kustomize writes all of them anew, from
-    /// their texts, to add a note on a transformation.
+    /// Turns all scalar annotations into strings, as kustomize does when it adds an annotation about a
+    /// transformation.
     pub fn rewrite_annotations(&mut self) {
         let Some(Value::Map(annotations)) = self.annotations_mut().map(|node| &mut node.value) else {
             return;
@@ -205,7 +216,7 @@ impl Resource {
         }
     }
 
-    fn forget(&mut self) {
+    fn clear_build_state(&mut self) {
         self.previous.clear();
         self.prefixes.clear();
         self.suffixes.clear();
@@ -230,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_go_with_the_annotations() {
+    fn build_state_is_removed_with_the_annotations() {
         let mut resource = resource();
         resource.with_build_annotations(|r| assert!(r.annotations_mut().is_some(), "there is a map"));
         assert!(resource.annotations_mut().is_none() && resource.has_build_annotations());
@@ -242,9 +253,9 @@ mod tests {
     }
 
     #[test]
-    fn without_notes_nothing_is_shown() {
+    fn resource_without_build_state_gets_no_placeholders() {
         let mut resource = resource();
-        resource.forget();
+        resource.clear_build_state();
         resource.with_build_annotations(|r| assert!(r.annotations_mut().is_none()));
     }
 }

@@ -1,4 +1,4 @@
-//! What has changed in a set since the histories of its resources were last brought up to date.
+//! Changes of a resource set since the histories of its resources were last updated.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use rustc_hash::FxHashMap;
 use super::manifest::Resource;
 use smp_merge::cause::{Cause, History, Touched, Writer};
 
-/// Which resources may have changed, and which were deleted.
+/// The resources of a set that may have changed, and those that were deleted.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SetChanges {
     changed: ChangedPositions,
-    /// Each with what deleted it, once that is known.
+    /// The deleted resources, each with its cause once that is known.
     deleted: Vec<(Resource, Option<Cause>)>,
-    /// What emptied the resources at some positions; they are removed later.
+    /// The causes that emptied resources, by position. Empty resources are removed from the set later.
     emptied: FxHashMap<usize, Cause>,
-    /// The steps that were noted, in the order in which they were taken.
+    /// The recorded steps, in order.
     writers: Vec<Arc<Writer>>,
 }
 
 #[derive(Debug, Clone)]
 enum ChangedPositions {
     All,
-    /// Those at some positions.
+    /// The resources at these positions.
     Some(FxHashMap<usize, Touched>),
 }
 
@@ -35,7 +35,7 @@ impl Default for ChangedPositions {
 }
 
 impl SetChanges {
-    /// What has changed in two sets of which one becomes: no note is missing when both keep histories.
+    /// Joins the changes of two sets that become one. Nothing is lost if both keep histories.
     pub(super) fn joined(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
             (Some(mut one), Some(other)) => {
@@ -47,12 +47,12 @@ impl SetChanges {
         }
     }
 
-    /// Any resource may have changed, or have another position.
+    /// Marks all resources and their positions as possibly changed.
     pub(super) fn all(&mut self) {
         self.changed = ChangedPositions::All;
     }
 
-    /// The resource at a position may have changed.
+    /// Marks the resource at a position as possibly changed.
     pub(super) fn one(&mut self, position: usize, touched: Touched) {
         if let ChangedPositions::Some(positions) = &mut self.changed {
             match positions.entry(position) {
@@ -62,17 +62,18 @@ impl SetChanges {
         }
     }
 
-    /// Resources were deleted.
+    /// Records deleted resources.
     pub(super) fn gone(&mut self, resources: Vec<Resource>) {
         self.deleted.extend(resources.into_iter().map(|resource| (resource, None)));
     }
 
-    /// A resource was removed by what wrote a value of it; none: by the next step that is noted.
+    /// Records a deleted resource. Without a cause, the next recorded step counts as the cause.
     pub(super) fn removed(&mut self, resource: Resource, by: Option<Cause>) {
         self.deleted.push((resource, by));
     }
 
-    /// Empty resources were removed from these positions, in ascending order; later resources have moved up.
+    /// Records that empty resources were removed from these ascending positions, so that later resources
+    /// moved up.
     pub(super) fn dropped(&mut self, positions: &[usize], resources: Vec<Resource>) {
         let by: Vec<Option<Cause>> = positions.iter().map(|position| self.emptied.remove(position)).collect();
         self.deleted.extend(resources.into_iter().zip(by));
@@ -85,7 +86,7 @@ impl SetChanges {
         }
     }
 
-    /// Takes note of what a step made of the resources of the set.
+    /// Records a step in the histories of the resources that may have changed.
     pub(super) fn note(&mut self, resources: &mut [Resource], writer: &Arc<Writer>) {
         match std::mem::take(&mut self.changed) {
             ChangedPositions::All => resources
@@ -112,12 +113,12 @@ impl SetChanges {
         self.writers.push(Arc::clone(writer));
     }
 
-    /// The steps that were noted.
+    /// Returns the recorded steps.
     pub(super) fn writers(&self) -> &[Arc<Writer>] {
         &self.writers
     }
 
-    /// What was deleted, and what deleted it.
+    /// Returns the deleted resources and the causes of their deletion.
     pub(super) fn deleted(&self) -> impl Iterator<Item = (&Resource, &Cause)> {
         self.deleted.iter().filter_map(|(resource, cause)| Some((resource, cause.as_ref()?)))
     }

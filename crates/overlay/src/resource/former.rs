@@ -1,40 +1,40 @@
-//! What a resource was called before.
+//! The former ids of a resource.
 
 use std::ops::Deref;
 
 use super::id::ResId;
 
-/// Former ids, the oldest first, without the same one twice in a row.
+/// Former ids, the oldest first, without consecutive duplicates.
 ///
-/// kustomize notes the id of a resource before each step that might change it, most of which do not.
+/// kustomize records the id of a resource before each step that might change it; most steps do not.
 #[derive(Debug, Clone, Default)]
 pub struct FormerIds {
     ids: Vec<ResId>,
-    /// How often each was noted.
-    times: Vec<usize>,
+    /// The number of times that each id was recorded in a row.
+    counts: Vec<usize>,
 }
 
 impl FormerIds {
-    /// Notes an id once more.
+    /// Records an id.
     pub fn push(&mut self, id: ResId) {
-        match self.times.last_mut() {
-            Some(times) if self.ids.last().is_some_and(|last| is_written_alike(last, &id)) => *times += 1,
+        match self.counts.last_mut() {
+            Some(counts) if self.ids.last().is_some_and(|last| is_identical(last, &id)) => *counts += 1,
             _ => {
                 self.ids.push(id);
-                self.times.push(1);
+                self.counts.push(1);
             }
         }
     }
 
-    /// Forgets all of them.
+    /// Removes all ids.
     pub fn clear(&mut self) {
         self.ids.clear();
-        self.times.clear();
+        self.counts.clear();
     }
 
-    /// The ids, each as often as it was noted.
+    /// Returns the ids, each as often as it was recorded.
     pub fn noted(&self) -> impl Iterator<Item = &ResId> {
-        self.ids.iter().zip(&self.times).flat_map(|(id, times)| std::iter::repeat_n(id, *times))
+        self.ids.iter().zip(&self.counts).flat_map(|(id, counts)| std::iter::repeat_n(id, *counts))
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut ResId> {
@@ -42,8 +42,8 @@ impl FormerIds {
     }
 }
 
-/// Whether nothing tells two ids apart, not even how they are written.
-fn is_written_alike(a: &ResId, b: &ResId) -> bool {
+/// Returns true if two ids are identical, including the way the namespace is written.
+fn is_identical(a: &ResId, b: &ResId) -> bool {
     a.gvk == b.gvk && a.name == b.name && a.namespace == b.namespace && a.cluster_scoped == b.cluster_scoped
 }
 

@@ -1,26 +1,26 @@
-//! What is known of a resource because a generator made it, and how generators encode data.
+//! Properties of resources that a generator made, and the base64 encoding of generators.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// What a generated resource does when its id exists already.
+/// The `behavior` of a generator: its effect if a resource of the same id exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Behavior {
-    /// Nothing was said: as `create`.
+    /// Not set; same as `create`.
     #[default]
     Unspecified,
-    /// It must not exist.
+    /// The resource must not exist.
     Create,
-    /// It takes the place of the one that exists.
+    /// The generated resource replaces the existing one.
     Replace,
-    /// Its data is merged into the one that exists.
+    /// The generated data is merged into the existing resource.
     Merge,
 }
 
 impl Behavior {
     const ALL: [Self; 4] = [Self::Unspecified, Self::Create, Self::Replace, Self::Merge];
 
-    /// Its name in a kustomization.
+    /// Returns the name of the behavior in a kustomization.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -31,26 +31,27 @@ impl Behavior {
         }
     }
 
-    /// The one of that name.
+    /// Returns the behavior with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|behavior| behavior.name() == name)
     }
 }
 
-/// Marks a resource that a generator made.
+/// The generator options of a generated resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Generated {
-    /// How it joins resources of the same id.
+    /// The behavior if a resource of the same id exists.
     pub behavior: Behavior,
-    /// Whether its name gets a hash of its content.
+    /// Appends a hash of the content to the name if true.
     pub name_hash: bool,
 }
 
-/// The width of a line of base64.
+/// The width of a base64 line.
 const WIDTH: usize = 70;
 
-/// Base64 in lines, each with a line break behind it; what fits one line has none.
+/// Encodes bytes as base64 lines that each end with a line break. Text that fits into one line gets no line
+/// break.
 pub(crate) fn base64_lines(bytes: &[u8]) -> String {
     let encoded = STANDARD.encode(bytes);
     if encoded.len() < WIDTH {

@@ -1,4 +1,4 @@
-//! What tells one resource from another.
+//! Resource ids.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -10,25 +10,25 @@ use smp_text::diagnostic::{ObjectName, ResourceName};
 
 /// Group, version, kind, name and namespace.
 ///
-/// Two ids are equal as kustomize compares them: no namespace and `default` are the same
-/// namespace, and the namespace of a cluster-scoped kind does not count.
+/// Ids are compared as in kustomize: an empty namespace equals `default`, and the namespace of a
+/// cluster-scoped kind is ignored.
 #[derive(Debug, Clone, Default)]
 pub struct ResId {
-    /// What it is.
+    /// The group, version and kind.
     pub gvk: Gvk,
-    /// Its name.
+    /// The name.
     pub name: SmolStr,
-    /// Its namespace as written; empty when there is none.
+    /// The namespace as written; empty if there is none.
     pub namespace: SmolStr,
-    /// Whether the kind is known to be cluster-scoped.
+    /// True if the kind is known to be cluster-scoped.
     pub cluster_scoped: bool,
 }
 
 impl ResId {
-    /// What stands for the namespace of cluster-scoped resources.
+    /// The effective namespace of cluster-scoped resources.
     pub const NO_NAMESPACE: &'static str = "_non_namespaceable_";
 
-    /// The namespace that counts: `default` when none is given.
+    /// Returns the effective namespace: `default` if none is given.
     #[must_use]
     pub fn effective_namespace(&self) -> &str {
         if self.cluster_scoped {
@@ -40,13 +40,13 @@ impl ResId {
         }
     }
 
-    /// Whether both are in the same effective namespace.
+    /// Returns true if both ids have the same effective namespace.
     #[must_use]
     pub fn same_namespace(&self, other: &Self) -> bool {
         self.effective_namespace() == other.effective_namespace()
     }
 
-    /// Whether kind and name are the same, in whatever namespace.
+    /// Returns true if both ids have the same group, version, kind and name, in any namespace.
     #[must_use]
     pub fn same_gvk_and_name(&self, other: &Self) -> bool {
         self.name == other.name && self.gvk == other.gvk
@@ -82,7 +82,7 @@ impl From<&ResId> for ResourceName {
 }
 
 impl fmt::Display for ResId {
-    /// `Deployment.apps web in namespace shop`, for messages.
+    /// Formats the id for messages: `Deployment.apps web in namespace shop`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.gvk.kind)?;
         if !self.gvk.group.is_empty() {

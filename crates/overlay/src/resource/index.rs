@@ -1,8 +1,7 @@
-//! Positions of resources in a set, by what they are and were called.
+//! Indexes of the positions of resources in a set, by current and former ids, names and kinds.
 //!
-//! Each index is made when it is first asked. It then follows the set by additions alone: what a resource
-//! was called before an update may stay, so that whoever finds a position looks at the resource again.
-//! Knows nothing of how resources are changed.
+//! Each index is built at its first use. After that, keys are only added to it: the key that a resource had
+//! before an update may stay, so callers must check the resource at a position again.
 
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -15,7 +14,7 @@ use smol_str::SmolStr;
 use super::id::ResId;
 use super::manifest::Resource;
 
-/// The indices of one set.
+/// The indexes of one set.
 #[derive(Debug, Default)]
 pub(super) struct Indices {
     ids: OnceLock<PositionIndex<ResId>>,
@@ -25,27 +24,27 @@ pub(super) struct Indices {
 }
 
 impl Indices {
-    /// Positions of resources that may have this id now.
+    /// Returns the positions of resources that may have this id now.
     pub(super) fn by_id(&self, resources: &[Resource], id: &ResId) -> &[usize] {
         self.ids.get_or_init(|| PositionIndex::of(resources, ids)).get(id)
     }
 
-    /// Positions of resources that may once have had this id.
+    /// Returns the positions of resources that may once have had this id.
     pub(super) fn by_former_id(&self, resources: &[Resource], id: &ResId) -> &[usize] {
         self.former_ids.get_or_init(|| PositionIndex::of(resources, former_ids)).get(id)
     }
 
-    /// Positions of resources that may have, or have had, this name.
+    /// Returns the positions of resources that may have this name now, or once had it.
     pub(super) fn by_name(&self, resources: &[Resource], name: &str) -> &[usize] {
         self.names.get_or_init(|| PositionIndex::of(resources, names)).get(name)
     }
 
-    /// Positions of resources that may be, or have been, of this kind.
+    /// Returns the positions of resources that may be of this kind now, or once were.
     pub(super) fn by_kind(&self, resources: &[Resource], kind: &str) -> &[usize] {
         self.kinds.get_or_init(|| PositionIndex::of(resources, kinds)).get(kind)
     }
 
-    /// Takes note of a resource that is new at a position, or is called otherwise now.
+    /// Adds the keys of a resource that is new at a position or has changed its id.
     pub(super) fn add(&mut self, position: usize, resource: &Resource) {
         add_to(&mut self.ids, position, ids(resource));
         add_to(&mut self.former_ids, position, former_ids(resource));
@@ -54,7 +53,7 @@ impl Indices {
     }
 }
 
-/// A copy makes indices of its own when it needs any.
+/// A clone builds its own indexes when it needs them.
 impl Clone for Indices {
     fn clone(&self) -> Self {
         Self::default()
@@ -87,7 +86,7 @@ fn add_to<'r, K: Clone + Eq + Hash + 'r>(
     }
 }
 
-/// Positions by one sort of key.
+/// Positions by one type of key.
 #[derive(Debug)]
 struct PositionIndex<K>(FxHashMap<K, Positions>);
 
@@ -118,7 +117,7 @@ impl<K: Clone + Eq + Hash> PositionIndex<K> {
     }
 }
 
-/// Ascending positions; a single one, as most are, takes no memory of its own.
+/// Ascending positions. A single position, the most frequent case, needs no allocation.
 #[derive(Debug)]
 enum Positions {
     One([usize; 1]),
@@ -134,7 +133,7 @@ impl Positions {
     }
 
     fn add(&mut self, position: usize) {
-        // Positions come in ascending order, except when a resource is called otherwise.
+        // Positions arrive in ascending order, except when a resource changes its id.
         let Err(at) = self.as_slice().binary_search(&position) else { return };
         match self {
             Self::One([other]) => {

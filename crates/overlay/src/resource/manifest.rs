@@ -1,4 +1,4 @@
-//! One resource: its tree, its identity, and what the build has to remember of it.
+//! A resource: its manifest, its identity and the build state that belongs to it.
 
 use std::sync::Arc;
 
@@ -18,51 +18,52 @@ use smp_text::yaml::{Map, Node, PrintForm, Tag, Value, check_printable, nearest}
 
 /// A manifest with its identity and history.
 ///
-/// Changes that do not go through the setters here are followed by [`Resource::sync`].
+/// Call [`Resource::sync`] after changes that do not go through the setters.
 #[derive(Debug, Clone)]
 pub struct Resource {
     node: Node,
     id: ResId,
-    /// Former ids, the oldest first. The names that other resources may still use for this one.
+    /// Former ids, the oldest first. Other resources may still refer to this one by these names.
     pub previous: FormerIds,
-    /// Name prefixes that were added, the innermost first.
+    /// The name prefixes that were added, the innermost first.
     pub prefixes: Vec<SmolStr>,
-    /// Name suffixes that were added, the innermost first.
+    /// The name suffixes that were added, the innermost first.
     pub suffixes: Vec<SmolStr>,
-    /// Ids of the resources that refer to this one by name.
+    /// The ids of the resources that refer to this one by name.
     pub referred_by: Vec<ResId>,
-    /// Names of the `vars` that take their value from this resource.
+    /// The names of the `vars` that take their value from this resource.
     pub vars: Vec<SmolStr>,
-    /// Set when a generator made it.
+    /// The generator options, if a generator made the resource.
     pub generated: Option<Generated>,
-    /// Whether a patch may change the name (of a patch).
+    /// True if this resource is a patch that may change the name.
     pub allow_name_change: bool,
-    /// Whether a patch may change the kind (of a patch).
+    /// True if this resource is a patch that may change the kind.
     pub allow_kind_change: bool,
-    /// Whether a Helm chart made it; Helm has set the namespace then.
+    /// True if a Helm chart made the resource. Helm has set its namespace.
     pub from_helm: bool,
-    /// Required fields that strategic merge patches removed; a later patch may have set them again.
+    /// The required fields that strategic merge patches removed. A later patch may have set them again.
     pub(crate) required_removed: Vec<RemovedRequirement>,
-    /// Scalars of the manifest that are one.
+    /// The groups of scalars that share one value.
     shared: SharedScalars,
-    /// Where it comes from, when the build keeps track of it.
+    /// The origin, if the build records origins.
     pub origin: Option<Origin>,
-    /// What transformed it, when the build keeps track of it.
+    /// The transformers that changed the resource, if the build records them.
     pub transformations: Vec<Origin>,
-    /// What made its values what they are, when the build keeps track of it.
+    /// The history of its values, if the build keeps histories.
     pub history: Option<Box<History>>,
 }
 
-/// The fields that identify a resource.
+/// The paths of the fields that identify a resource.
 const IDENTITY: [&[&str]; 4] =
     [&["apiVersion"], &["kind"], &["metadata", "name"], &["metadata", "namespace"]];
 
-/// The texts of the fields that identify a resource, as far as they are there, and where they stand.
+/// The texts and locations of the identifying fields; `None` for a field that is absent.
 pub(crate) type IdentityPlaces = [Option<(SmolStr, Span)>; 4];
 
-/// Says of an error for want of a field at which other field it was probably misspelled, or else, as an error, that it
-/// is somewhere in the manifest.
-fn misspelled(
+/// Adds the location and a suggestion to an error about a missing field, if a similarly named field exists.
+///
+/// Otherwise returns the error, with the start of the manifest as its location, as `Err`.
+fn with_suggestion(
     error: Diagnostic,
     map: &Map,
     field: &str,
@@ -76,10 +77,10 @@ fn misspelled(
 }
 
 impl Resource {
-    /// A resource from a manifest, which must be a map with a kind and a name.
+    /// Creates a resource from a manifest, which must be a map with a kind and a name.
     ///
     /// # Errors
-    /// A manifest that is no map, has no `kind`, or no `metadata.name`.
+    /// The manifest is not a map, or has no `kind` or no `metadata.name`.
     pub fn new(node: Node, schema: &Schema) -> Result<Self> {
         let Some(map) = node.as_map() else {
             let message = format!("a resource must be a map, not {}", node.type_name());
@@ -88,8 +89,8 @@ impl Resource {
         let kind = SmolStr::new(text_of(map.get("kind")));
         if kind.is_empty() {
             let error = Diagnostic::error(Code::MissingField, "this resource has no `kind`");
-            return Err(misspelled(error, map, "kind", node.span()).unwrap_or_else(|error| {
-                error.help("every manifest needs apiVersion, kind and metadata.name")
+            return Err(with_suggestion(error, map, "kind", node.span()).unwrap_or_else(|error| {
+                error.help("every manifest needs `apiVersion`, `kind` and `metadata.name`")
             }));
         }
         let mut resource = Self::unchecked(node, schema);
@@ -97,28 +98,27 @@ impl Resource {
             let error = Diagnostic::error(Code::MissingField, format!("this {kind} has no `metadata.name`"));
             let (span, no_map) = (resource.node.span(), Map::new());
             let metadata = resource.node.get("metadata").and_then(Node::as_map);
-            let named = misspelled(error, metadata.unwrap_or(&no_map), "name", span);
-            return Err(named.unwrap_or_else(|error| {
-                error
-                    .help("every manifest needs a name; generateName is not enough to merge and reference by")
+            let suggested = with_suggestion(error, metadata.unwrap_or(&no_map), "name", span);
+            return Err(suggested.unwrap_or_else(|error| {
+                error.help("set `metadata.name`: merges and references need it, `generateName` is not enough")
             }));
         }
-        // kustomize keeps its notes in annotations, and some manifests bring one along to get a hash.
+        // kustomize keeps build state in annotations, and some manifests set this one to get a name hash.
         if resource.annotation("internal.config.kubernetes.io/needsHashSuffix") == Some("enabled") {
             resource.generated = Some(Generated { name_hash: true, ..Generated::default() });
         }
         Ok(resource)
     }
 
-    /// Checks that all values can be printed in a form.
+    /// Checks that all values can be printed in an output format.
     ///
     /// # Errors
-    /// Infinity, NaN, and in YAML characters such as U+007F, with location and field path.
+    /// Infinity, NaN, and in YAML characters such as U+007F. The error has the location and the field path.
     pub fn check_printable(&self, form: PrintForm) -> Result<()> {
         check_printable(&self.node, form).map_err(|error| error.resource(&self.id))
     }
 
-    /// A resource from a tree that may lack kind and name, as patches may.
+    /// Creates a resource from a tree that may lack kind and name, such as a patch.
     #[must_use]
     pub fn unchecked(node: Node, schema: &Schema) -> Self {
         let id = id_of(&node, schema);
@@ -142,30 +142,30 @@ impl Resource {
         }
     }
 
-    /// The manifest.
+    /// Returns the manifest.
     #[must_use]
     pub fn node(&self) -> &Node {
         &self.node
     }
 
-    /// The manifest, to change it; call [`Resource::sync`] when kind, name or namespace may have changed.
+    /// Returns the manifest for changes. Call [`Resource::sync`] if kind, name or namespace may have changed.
     pub fn node_mut(&mut self) -> &mut Node {
         &mut self.node
     }
 
-    /// The manifest alone.
+    /// Converts the resource into its manifest.
     #[must_use]
     pub fn into_node(self) -> Node {
         self.node
     }
 
-    /// Whether nothing is left of it: a patch deleted it.
+    /// Returns true if the manifest is empty because a patch deleted the resource.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.node.as_map().is_none_or(Map::is_empty)
     }
 
-    /// Reads the identity anew after the manifest was changed. Returns whether it is another.
+    /// Updates the identity after a change of the manifest. Returns true if it has changed.
     pub fn sync(&mut self, schema: &Schema) -> bool {
         let same = {
             let map = self.node.as_map();
@@ -179,8 +179,8 @@ impl Resource {
         };
         if !same {
             self.id = id_of(&self.node, schema);
-            // Former ids have former kinds, but always today's group and version: what selects a
-            // resource by a former id must not miss it because its API version was patched.
+            // Former ids keep their former kinds, but always get the current group and version. Otherwise a
+            // selector by a former id would not match a resource whose API version was patched.
             for former in self.previous.iter_mut() {
                 former.gvk.group.clone_from(&self.id.gvk.group);
                 former.gvk.version.clone_from(&self.id.gvk.version);
@@ -189,37 +189,37 @@ impl Resource {
         !same
     }
 
-    /// Takes note in its history, if it has one, of what was done to it.
+    /// Records a step in the history, if the resource has one.
     pub fn follow(&mut self, writer: &Arc<Writer>) {
         self.follow_touched(&Touched::All, writer);
     }
 
-    /// Records changes in its history, if it has one; they are limited to these values.
+    /// Records a step that changed at most the `touched` values in the history, if the resource has one.
     pub(crate) fn follow_touched(&mut self, touched: &Touched, writer: &Arc<Writer>) {
         if let Some(history) = &mut self.history {
             history.follow_touched(&self.node, touched, writer);
         }
     }
 
-    /// What it is now.
+    /// Returns the current id.
     #[must_use]
     pub fn id(&self) -> &ResId {
         &self.id
     }
 
-    /// What it was when it was loaded.
+    /// Returns the id that the resource had when it was loaded.
     #[must_use]
     pub fn original_id(&self) -> &ResId {
         self.previous.first().unwrap_or(&self.id)
     }
 
-    /// What it is called and was called, the former ids first.
+    /// Returns all ids of the resource: the former ones first, the current one last.
     #[must_use]
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = &ResId> {
         self.previous.iter().chain([&self.id])
     }
 
-    /// Remembers the current id as a former one: names that were written for it still mean this resource.
+    /// Records the current id as a former one, so that existing references to it still resolve.
     pub fn store_previous_id(&mut self) {
         let mut id = self.id.clone();
         if !id.cluster_scoped {
@@ -228,26 +228,26 @@ impl Resource {
         self.previous.push(id);
     }
 
-    /// What identifies it, with the places where that stands.
+    /// Returns the identifying fields with their locations.
     #[must_use]
     pub(crate) fn identity(&self) -> IdentityPlaces {
         IDENTITY.map(|path| self.node.get_path(path).map(|node| (text_of(Some(node)).into(), node.span())))
     }
 
-    /// Gives the fields that say what they said before their places back: whoever names a resource does not write its
-    /// name.
+    /// Restores the locations of identifying fields whose text has not changed: a patch that names its target
+    /// does not write the name.
     pub(crate) fn keep_identity(&mut self, before: IdentityPlaces) {
         for (path, known) in IDENTITY.into_iter().zip(before) {
             let field = path.iter().try_fold(&mut self.node, |node, name| node.get_mut(name));
-            if let (Some((text, place)), Some(field)) = (known, field)
+            if let (Some((text, location)), Some(field)) = (known, field)
                 && text_of(Some(field)) == text
             {
-                field.meta.span = place;
+                field.meta.span = location;
             }
         }
     }
 
-    /// Sets `metadata.name`, keeping how it is quoted.
+    /// Sets `metadata.name` and keeps its quoting style.
     pub fn set_name(&mut self, name: &str) {
         set_plain(&mut self.node, "name", name);
         self.id.name = name.into();
@@ -273,17 +273,17 @@ impl Resource {
         self.sync(schema);
     }
 
-    /// The labels, in order, as they are written; values that are no scalars are empty.
+    /// Returns the labels as written, in order. Values that are not scalars are returned as empty strings.
     pub fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
         self.strings("labels")
     }
 
-    /// The annotations, in order, as they are written; values that are no scalars are empty.
+    /// Returns the annotations as written, in order. Values that are not scalars are returned as empty strings.
     pub fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
         self.strings("annotations")
     }
 
-    /// One annotation.
+    /// Returns an annotation.
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
         metadata(&self.node)?.get("annotations")?.get(key).map(raw_text)
@@ -294,15 +294,15 @@ impl Resource {
         map.into_iter().flat_map(Map::iter).map(|(key, value)| (key, raw_text(value)))
     }
 
-    /// `metadata.labels` or `metadata.annotations` as strings, in order, each with the place where it stands.
+    /// Returns `metadata.labels` or `metadata.annotations` as strings, in order and with their locations.
     pub fn placed_strings(&self, field: &str) -> impl Iterator<Item = (SmolStr, Node)> {
         let map = metadata(&self.node).and_then(|m| m.get(field)).and_then(Node::as_map);
         let string = |value: &Node| Node::string(raw_text(value)).with_span(value.span());
         map.into_iter().flat_map(Map::iter).map(move |(key, value)| (key.into(), string(value)))
     }
 
-    /// Replaces `metadata.labels` or `metadata.annotations` by strings in sorted order; removes
-    /// the field when there are none.
+    /// Replaces `metadata.labels` or `metadata.annotations` with strings, sorted by key. Removes the field if
+    /// there are none.
     pub fn set_strings(&mut self, field: &str, mut pairs: Vec<(SmolStr, Node)>) {
         pairs.sort_by(|a, b| a.0.cmp(&b.0));
         let Some(map) = self.node.as_map_mut() else { return };
@@ -316,49 +316,51 @@ impl Resource {
     }
 }
 
-/// Scalars that are one.
+/// Scalars that share one value.
 impl Resource {
-    /// Numbers for scalars that will each be added in several places: the first of `count` in a row.
+    /// Reserves `count` consecutive numbers for scalars that will each be added at several locations. Returns
+    /// the first number.
     ///
-    /// None when a resource has too many of them; its scalars are ordinary ones then.
+    /// Returns `None` if the resource has too many shared scalars; the new ones are not shared then.
     pub fn reserve_shared(&mut self, count: usize) -> Option<u8> {
         self.shared.reserve(count)
     }
 
-    /// Makes one of all scalars that were given a reserved number. `places` says for each number in
-    /// a row how many there are.
-    pub fn share(&mut self, first: u8, places: &[usize]) {
-        self.shared.share(&mut self.node, first, places);
+    /// Links all scalars that have the same reserved number. `places` holds the number of locations for each
+    /// consecutive number.
+    pub fn share(&mut self, first: u8, locations: &[usize]) {
+        self.shared.share(&mut self.node, first, locations);
     }
 
-    /// Gives all scalars that are one the value that one of them was given; of several new values
-    /// the last counts. To be called after whatever changes scalars in their place.
+    /// Propagates a changed value to all scalars that share it. If several were changed, the last value wins.
+    ///
+    /// Must be called after each in-place change of scalars.
     pub fn spread_shared(&mut self) {
         self.shared.spread(&mut self.node);
     }
 
-    /// Returns whether some of its scalars share one value.
+    /// Returns true if some scalars share a value.
     pub(crate) fn has_shared(&self) -> bool {
         self.shared.is_used()
     }
 
-    /// Makes ordinary scalars of all that were one: the resource was rebuilt.
+    /// Unlinks all shared scalars, because the resource was rebuilt.
     pub fn part_shared(&mut self) {
         self.shared.part(&mut self.node);
     }
 }
 
-/// `metadata`, when it is a map.
+/// Returns `metadata` if it is a map.
 fn metadata(node: &Node) -> Option<&Map> {
     node.get("metadata").and_then(Node::as_map)
 }
 
-/// The text of a scalar, empty for what is none. Null counts as empty.
+/// Returns the text of a scalar, or an empty string for null and for values that are not scalars.
 fn text_of(node: Option<&Node>) -> &str {
     node.filter(|n| !n.is_null()).and_then(Node::scalar_text).map_or("", SmolStr::as_str)
 }
 
-/// The text of a scalar, a null that is written out too.
+/// Returns the text of a scalar as written, including an explicit null, or an empty string for other values.
 fn raw_text(node: &Node) -> &str {
     node.scalar_text().map_or("", SmolStr::as_str)
 }
@@ -381,22 +383,22 @@ fn set_plain(node: &mut Node, field: &str, text: &str) {
     }
 }
 
-/// Sets a scalar as kustomize does: the style stays, the tag goes.
+/// Sets a scalar as kustomize does: the style is kept, the tag is removed.
 fn set_text(map: &mut Map, field: &str, text: &str) {
     let node = map.get_or_insert_with(field, || Node::plain(""));
     node.value = Value::Scalar(text.into());
     node.meta.tag = Tag::Undecided;
 }
 
-/// Takes lists (`List`, `ConfigMapList`, ...) apart into their items, lists of lists too.
+/// Replaces lists (`List`, `ConfigMapList`, ...) with their items, recursively.
 ///
-/// A kind that ends in `List` and has no field `items` is a resource of its own.
+/// A resource whose kind ends in `List` and which has no field `items` is kept.
 ///
 /// # Errors
-/// `items` that is no list.
+/// `items` is not a list.
 pub fn flatten_lists(documents: Vec<Node>) -> Result<Vec<Node>> {
     let mut out = Vec::with_capacity(documents.len());
-    // A list's items come after all documents that follow it in the text, as in kustomize.
+    // As in kustomize, the items of a list come after all documents that follow the list.
     let mut queue = std::collections::VecDeque::from(documents);
     while let Some(mut node) = queue.pop_front() {
         if node.is_null() || node.as_map().is_some_and(Map::is_empty) {

@@ -1,21 +1,22 @@
-//! Resources as people name them on a command line.
+//! Resources named on the command line.
 
 use super::id::ResId;
 use smp_merge::schema::{Gvk, names_kind};
 
-/// A resource named as `KIND/NAME` or `KIND/NAMESPACE/NAME`, the kind as kubectl takes it: `deploy`, `deployments.apps`.
+/// A resource named as `KIND/NAME` or `KIND/NAMESPACE/NAME`. The kind is written as in kubectl: `deploy`,
+/// `deployments.apps`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectWords<'w> {
-    /// The kind, with its group or without.
+    /// The kind, with or without its group.
     pub kind: &'w str,
-    /// The namespace, where one is named.
+    /// The namespace, if given.
     pub namespace: Option<&'w str>,
     /// The name.
     pub name: &'w str,
 }
 
 impl<'w> ObjectWords<'w> {
-    /// None for what names no kind.
+    /// Parses an argument. Returns `None` if it has no kind.
     pub fn parse(text: &'w str) -> Option<Self> {
         let (kind, rest) = text.split_once('/')?;
         let (namespace, name) = match rest.split_once('/') {
@@ -25,23 +26,23 @@ impl<'w> ObjectWords<'w> {
         Some(Self { kind, namespace, name })
     }
 
-    /// Returns true if an id is in the namespace, or none is named.
+    /// Returns true if the id is in the namespace, or if no namespace is given.
     pub fn is_in(&self, id: &ResId) -> bool {
         self.namespace.is_none_or(|name| id.namespace == name || id.effective_namespace() == name)
     }
 
-    /// Returns true if a kind has the name.
+    /// Returns true if the argument names this kind.
     pub fn is_kind(&self, gvk: &Gvk) -> bool {
         is_kind(gvk, self.kind)
     }
 
-    /// Returns true if an id has the kind, the namespace and the name.
+    /// Returns true if the id has this kind, namespace and name.
     pub fn means(&self, id: &ResId) -> bool {
         id.name == self.name && self.is_in(id) && self.is_kind(&id.gvk)
     }
 }
 
-/// Whether a kind is meant by a word as kubectl takes it, with its group or without.
+/// Returns true if `word` names a kind as in kubectl, with or without its group.
 pub fn is_kind(gvk: &Gvk, word: &str) -> bool {
     names_kind(gvk, &word.split('.').collect::<Vec<_>>())
 }

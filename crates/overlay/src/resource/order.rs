@@ -1,10 +1,10 @@
-//! kustomize's order of kinds and ids.
+//! kustomize's sort order of kinds and ids.
 
 use std::cmp::Ordering;
 
 use super::id::ResId;
 
-/// Kinds that come before all others, in this order.
+/// The kinds that are sorted before all others, in this order.
 const FIRST: [&str; 22] = [
     "Namespace",
     "ResourceQuota",
@@ -30,31 +30,31 @@ const FIRST: [&str; 22] = [
     "PodDisruptionBudget",
 ];
 
-/// Kinds that come behind all others, in this order.
+/// The kinds that are sorted after all others, in this order.
 const LAST: [&str; 2] = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
-/// The place of a kind: negative for those that come first, positive for those that come last.
+/// Returns the sort rank of a kind: negative for those that come first, positive for those that come last.
 pub(crate) fn kind_rank(kind: &str) -> i64 {
     let position = |list: &[&str]| list.iter().position(|k| *k == kind).and_then(|i| i64::try_from(i).ok());
-    // The two lists have no kind in common, so which is asked first does not matter.
+    // No kind is in both lists, so the order of the lookups does not matter.
     position(&FIRST).map(|i| i - 22).or_else(|| position(&LAST).map(|i| i + 1)).unwrap_or(0)
 }
 
-/// kustomize's order of group, version and kind, by which field specs are sorted.
+/// Compares group, version and kind as kustomize does to sort field specs.
 pub(crate) fn compare_kinds(a: [&str; 3], b: [&str; 3]) -> Ordering {
     kind_rank(a[2]).cmp(&kind_rank(b[2])).then_with(|| compare_kind_texts(a, b))
 }
 
-/// Compares `group_version_kind`, where empty parts are `~G`, `~V` and `~K`: behind all names.
+/// Compares `group_version_kind`, where empty parts are `~G`, `~V` and `~K` and thus sort after all names.
 fn compare_kind_texts(a: [&str; 3], b: [&str; 3]) -> Ordering {
     fn text([group, version, kind]: [&str; 3]) -> impl Iterator<Item = u8> + '_ {
-        let version = or("~V", version).chain([b'_']);
-        or("~G", group).chain([b'_']).chain(version).chain(or("~K", kind))
+        let version = or_placeholder("~V", version).chain([b'_']);
+        or_placeholder("~G", group).chain([b'_']).chain(version).chain(or_placeholder("~K", kind))
     }
     if a == b { Ordering::Equal } else { text(a).cmp(text(b)) }
 }
 
-/// The order of resources whose kinds have the same rank.
+/// Compares resources whose kinds have the same rank.
 pub(crate) fn compare_ids(a: &ResId, b: &ResId) -> Ordering {
     let (ga, gb) = (&a.gvk, &b.gvk);
     if ga == gb {
@@ -62,19 +62,19 @@ pub(crate) fn compare_ids(a: &ResId, b: &ResId) -> Ordering {
     }
     let order = compare_kind_texts([&ga.group, &ga.version, &ga.kind], [&gb.group, &gb.version, &gb.kind]);
     let namespaces = ga.kind == "Namespace" && gb.kind == "Namespace";
-    // Real namespaces come before other things of that kind.
+    // Core namespaces come before resources of kind Namespace in other groups.
     if namespaces && (ga.group.is_empty() || gb.group.is_empty()) { order.reverse() } else { order }
 }
 
-/// Compares `namespace|name`, where no namespace is `~X`: behind all names.
+/// Compares `namespace|name`, where an empty namespace is `~X` and thus sorts after all names.
 fn compare_names(a: &ResId, b: &ResId) -> Ordering {
     fn text(id: &ResId) -> impl Iterator<Item = u8> {
-        or("~X", &id.namespace).chain([b'|']).chain(or("~N", &id.name))
+        or_placeholder("~X", &id.namespace).chain([b'|']).chain(or_placeholder("~N", &id.name))
     }
     text(a).cmp(text(b))
 }
 
-/// The bytes of a part, or of what stands for it when it is empty.
-fn or<'t>(text: &'t str, part: &'t str) -> std::str::Bytes<'t> {
+/// Returns the bytes of a part, or of its placeholder if it is empty.
+fn or_placeholder<'t>(text: &'t str, part: &'t str) -> std::str::Bytes<'t> {
     if part.is_empty() { text.bytes() } else { part.bytes() }
 }

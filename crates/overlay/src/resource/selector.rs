@@ -1,4 +1,4 @@
-//! What selects resources: patterns on ids, label and annotation selectors.
+//! Selectors of resources: patterns for ids, label selectors and annotation selectors.
 
 use regex::Regex;
 use smol_str::SmolStr;
@@ -8,22 +8,22 @@ use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::gocompat::regexp;
 
-/// A regular expression that must match the whole text; the empty one matches everything.
+/// A regular expression that must match the whole text. An empty pattern matches everything.
 #[derive(Debug, Clone, Default)]
 pub struct Pattern(Option<Matcher>);
 
 #[derive(Debug, Clone)]
 enum Matcher {
-    /// Plain names, by far the most patterns, need no automaton.
+    /// A plain name. Most patterns are plain names, which need no regular expression.
     Exact(SmolStr),
     Regex(Box<Regex>),
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Compiles a pattern.
     ///
     /// # Errors
-    /// A malformed regular expression.
+    /// The regular expression is malformed.
     pub fn new(pattern: &str) -> Result<Self> {
         if pattern.is_empty() {
             return Ok(Self(None));
@@ -34,12 +34,12 @@ impl Pattern {
         let regex = regexp::compile(&format!("^(?:{pattern})$")).map_err(|why| {
             Diagnostic::error(Code::InvalidValue, format!("`{pattern}` is not a valid regular expression"))
                 .note(why)
-                .help("the pattern must match the whole name; write `.*` for any text")
+                .help("the pattern must match the whole name; use `.*` to match any text")
         })?;
         Ok(Self(Some(Matcher::Regex(Box::new(regex)))))
     }
 
-    /// Whether the whole text fits.
+    /// Returns true if the pattern matches the whole text.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         match &self.0 {
@@ -49,13 +49,13 @@ impl Pattern {
         }
     }
 
-    /// Whether it matches everything because nothing was asked.
+    /// Returns true if the pattern is empty and thus matches everything.
     #[must_use]
     pub fn is_any(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The one text that it matches, when it is a plain name.
+    /// Returns the text to match if the pattern is a plain name.
     #[must_use]
     pub fn exact(&self) -> Option<&str> {
         if let Some(Matcher::Exact(exact)) = &self.0 { Some(exact) } else { None }
@@ -83,17 +83,17 @@ enum Operator {
 }
 
 impl LabelSelector {
-    /// Reads a selector as Kubernetes writes them; the empty one selects everything.
+    /// Parses a selector in Kubernetes' syntax. An empty selector matches everything.
     ///
     /// # Errors
-    /// What is no selector.
+    /// The text is not a label selector.
     pub fn parse(text: &str) -> Result<Self> {
         let mut requirements = Vec::new();
         let mut rest = text.trim();
         while !rest.is_empty() {
             let (requirement, after) = requirement(rest).ok_or_else(|| {
                 Diagnostic::error(Code::InvalidValue, format!("`{text}` is not a valid label selector"))
-                    .help("write it as in `app=web,tier in (front, back),!legacy`")
+                    .help("example: `app=web,tier in (front, back),!legacy`")
             })?;
             requirements.push(requirement);
             rest = after;
@@ -101,7 +101,7 @@ impl LabelSelector {
         Ok(Self(requirements))
     }
 
-    /// Whether the labels that `get` finds fit.
+    /// Returns true if the selector matches the labels that `get` returns.
     pub fn matches<'l>(&self, get: impl Fn(&str) -> Option<&'l str>) -> bool {
         self.0.iter().all(|r| {
             let value = get(&r.key);
@@ -116,14 +116,14 @@ impl LabelSelector {
         })
     }
 
-    /// Whether it selects everything.
+    /// Returns true if the selector is empty and thus matches everything.
     #[must_use]
     pub fn is_any(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// One requirement and what follows its comma.
+/// Parses one requirement. Also returns the text after the comma that follows it.
 fn requirement(text: &str) -> Option<(Requirement, &str)> {
     let text = text.trim_start();
     let (absent, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest.trim_start()));
@@ -170,7 +170,7 @@ fn operator(rest: &str) -> Option<(Operator, &str)> {
     }
 }
 
-/// The text up to a blank, comma, bracket or operator.
+/// Splits the text before the first whitespace, comma, parenthesis or operator.
 fn word(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| c.is_whitespace() || "=!<>(),".contains(c)).unwrap_or(text.len());
     text.split_at(end)
@@ -184,7 +184,8 @@ fn after_comma(rest: &str) -> Option<&str> {
     rest.strip_prefix(',').filter(|r| !r.trim().is_empty()).map(str::trim_start)
 }
 
-/// Letters, digits, `-`, `_`, `.`, beginning and ending with a letter or digit; at most 63.
+/// Returns true for a valid label value: at most 63 letters, digits, `-`, `_` and `.`, with a letter or digit
+/// at both ends.
 fn is_value(value: &str) -> bool {
     let ends = |b: Option<&u8>| b.is_none_or(u8::is_ascii_alphanumeric);
     value.len() <= 63
@@ -193,14 +194,15 @@ fn is_value(value: &str) -> bool {
         && ends(value.as_bytes().last())
 }
 
-/// A value that is not empty, with a DNS name and a slash before it or not.
+/// Returns true for a valid label key: a non-empty label value, optionally with a DNS name and a slash before
+/// it.
 fn is_key(key: &str) -> bool {
     let (prefix, name) = key.rsplit_once('/').unwrap_or(("", key));
     let dns = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
     !name.is_empty() && is_value(name) && prefix.bytes().all(dns) && !key.starts_with('/')
 }
 
-/// Selects resources by patterns on their ids and by labels and annotations.
+/// Selects resources by patterns for their ids, and by labels and annotations.
 #[derive(Debug, Clone, Default)]
 pub struct Selector {
     /// The API group.
@@ -220,13 +222,13 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Whether the kind fits.
+    /// Returns true if the selector matches this group, version and kind.
     #[must_use]
     pub fn matches_gvk(&self, gvk: &Gvk) -> bool {
         self.group.matches(&gvk.group) && self.version.matches(&gvk.version) && self.kind.matches(&gvk.kind)
     }
 
-    /// Whether a resource fits.
+    /// Returns true if the selector matches this resource.
     #[must_use]
     pub fn matches(&self, resource: &Resource) -> bool {
         let (original, current) = (resource.original_id(), resource.id());
@@ -245,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn label_selectors() {
+    fn label_selectors_are_parsed_and_matched() {
         let labels = [("app", "web"), ("tier", "front"), ("n", "5"), ("a.b/c", "x")];
         let get = |key: &str| labels.iter().find(|(k, _)| *k == key).map(|(_, v)| *v);
         let table = [

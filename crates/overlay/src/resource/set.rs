@@ -1,4 +1,4 @@
-//! An ordered set of resources with look-up by id, name and kind.
+//! An ordered set of resources that can be looked up by id, name and kind.
 
 use std::mem;
 use std::sync::Arc;
@@ -31,54 +31,55 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// assert_eq!(found, [1]);
 /// assert_eq!(set.as_slice()[1].id().to_string(), "Deployment.apps log in namespace shop");
 /// let again = Resource::new(set.as_slice()[0].node().clone(), &schema)?;
-/// assert!(set.append(again).is_err(), "there is one already");
+/// assert!(set.append(again).is_err(), "the id exists");
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 ///
-/// What [`ResourceSet::update`] and [`ResourceSet::append`] do, the indices follow; whatever else may change
-/// ids drops them, and they are made anew when they are next needed.
+/// [`ResourceSet::update`] and [`ResourceSet::append`] keep the indexes up to date. Other changes that may
+/// change ids drop the indexes, which are then built again at the next use.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceSet {
     resources: Vec<Resource>,
     indices: Indices,
     copied: Copied,
-    /// Whether ids may have changed since they were last known to be distinct.
+    /// True if ids may have changed since the last check that they are distinct.
     ids_changed: bool,
-    /// What has changed since histories were last brought up to date; none when nobody wants them.
+    /// The changes since histories were last updated, or `None` if no histories are kept.
     changes: Option<SetChanges>,
 }
 
 impl ResourceSet {
-    /// An empty set.
+    /// Creates an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of resources.
+    /// Returns the number of resources.
     #[must_use]
     pub fn len(&self) -> usize {
         self.resources.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if the set has no resources.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.resources.is_empty()
     }
 
-    /// The resources in order.
+    /// Returns the resources in order.
     #[must_use]
     pub fn as_slice(&self) -> &[Resource] {
         &self.resources
     }
 
-    /// The resources in order.
+    /// Iterates over the resources in order.
     pub fn iter(&self) -> std::slice::Iter<'_, Resource> {
         self.resources.iter()
     }
 
-    /// The resources, to change all of them, sort or filter. Equal ids are found by [`ResourceSet::check_ids`].
+    /// Returns all resources, to change, sort or filter them. [`ResourceSet::check_ids`] finds ids that
+    /// became equal.
     pub fn resources_mut(&mut self) -> &mut Vec<Resource> {
         self.indices = Indices::default();
         self.ids_changed = true;
@@ -88,35 +89,36 @@ impl ResourceSet {
         &mut self.resources
     }
 
-    /// How much was copied into its resources.
+    /// Returns the number of bytes copied into the resources.
     #[must_use]
     pub fn copied(&self) -> Copied {
         self.copied
     }
 
-    /// Takes note of how much has been copied by now.
+    /// Sets the number of bytes copied into the resources.
     pub fn set_copied(&mut self, copied: Copied) {
         self.copied = copied;
     }
 
-    /// Takes note of what may go into each of as many resources, by its bytes.
+    /// Counts the bytes of a value that may be copied into each of several resources.
     ///
     /// # Errors
-    /// It is more than a build may copy.
+    /// The total exceeds the limit of a build.
     pub fn count_copies(&mut self, bytes: usize, resources: usize) -> Result<()> {
         self.copied.add_to_each(bytes, resources)
     }
 
-    /// SetChanges the resource at a position, and returns what `change` does; none when there is no such position.
+    /// Changes the resource at a position and returns the result of `change`, or `None` if the position does
+    /// not exist.
     ///
-    /// A resource that is empty afterwards is deleted: nothing finds it any more, though it keeps its place
-    /// until [`ResourceSet::remove_empty`].
+    /// A resource that is empty afterwards is deleted: no lookup finds it any more, but it keeps its position
+    /// until [`ResourceSet::remove_empty`] is called.
     pub fn update<R>(&mut self, position: usize, change: impl FnOnce(&mut Resource) -> R) -> Option<R> {
         self.update_touched(position, |resource| (change(resource), Touched::All))
     }
 
-    /// Changes a resource as [`ResourceSet::update`] does. The change returns the values that it may have changed, so that
-    /// the history of the others is not compared.
+    /// Like [`ResourceSet::update`], but `change` also returns the values that it may have changed. The
+    /// histories of all other values are not compared.
     pub(crate) fn update_touched<R>(
         &mut self,
         position: usize,
@@ -135,14 +137,15 @@ impl ResourceSet {
         Some(done)
     }
 
-    /// Takes out the resources of which nothing is left.
+    /// Removes empty resources.
     pub fn remove_empty(&mut self) {
         if self.resources.iter().any(Resource::is_empty) {
             self.drop_empty();
         }
     }
 
-    /// Removes the resources that `is_dropped` holds for. The value on `path` is why: what wrote it removed them.
+    /// Removes the resources for which `is_dropped` returns true. The last write of the value at `path`
+    /// counts as the cause.
     pub fn remove_for(&mut self, path: &[&str], is_dropped: impl Fn(&Resource) -> bool) {
         let dropped: Vec<Resource> =
             self.resources_mut().extract_if(.., |resource| is_dropped(resource)).collect();
@@ -154,7 +157,7 @@ impl ResourceSet {
         }
     }
 
-    /// Reads all identities anew and drops what is empty.
+    /// Updates the identities of all resources and removes empty ones.
     pub fn sync(&mut self, schema: &Schema) {
         for resource in self.resources_mut().iter_mut().filter(|resource| !resource.is_empty()) {
             resource.sync(schema);
@@ -171,8 +174,10 @@ impl ResourceSet {
         }
     }
 
-    /// Takes other resources in place of these, which a program made of them. Histories go on, if they are kept: what
-    /// had one of the positions in `kept` came back, and the rest is deleted.
+    /// Replaces all resources with others that a function or plugin made of them.
+    ///
+    /// If histories are kept, the resources at the positions in `kept` came back and keep theirs; the others
+    /// count as deleted.
     pub fn replace(&mut self, others: Self, kept: &FxHashSet<usize>) {
         let (before, changes) = (mem::take(&mut self.resources), self.changes.take());
         *self = Self { changes, ..others };
@@ -183,25 +188,25 @@ impl ResourceSet {
         }
     }
 
-    /// Keeps histories from here on.
+    /// Starts keeping histories.
     pub fn keep_histories(&mut self) {
         self.changes.get_or_insert_default();
     }
 
-    /// Whether histories are kept.
+    /// Returns true if histories are kept.
     #[must_use]
     pub fn has_histories(&self) -> bool {
         self.changes.is_some()
     }
 
-    /// Takes note in all histories of what a step made and changed, if they are kept.
+    /// Records a step in the histories of the resources that it may have changed, if histories are kept.
     pub fn note(&mut self, writer: &Arc<Writer>) {
         if let Some(changes) = &mut self.changes {
             changes.note(&mut self.resources, writer);
         }
     }
 
-    /// Takes note of a resource that was deleted before it was here.
+    /// Records a resource that was deleted before it was added to this set.
     pub fn note_deleted(&mut self, resource: Resource, by: &Arc<Writer>) {
         if let Some(changes) = &mut self.changes {
             changes.gone(vec![resource]);
@@ -209,42 +214,43 @@ impl ResourceSet {
         }
     }
 
-    /// The resources that were deleted on the way, and what deleted each, if histories are kept.
+    /// Returns the resources that were deleted during the build and the cause of each deletion, if histories
+    /// are kept.
     pub fn deleted(&self) -> impl Iterator<Item = (&Resource, &Cause)> {
         self.changes.iter().flat_map(SetChanges::deleted)
     }
 
-    /// The steps that were noted, in the order in which they were taken, if histories are kept.
+    /// Returns the recorded steps in order, if histories are kept.
     #[must_use]
     pub fn writers(&self) -> &[Arc<Writer>] {
         self.changes.as_ref().map(SetChanges::writers).unwrap_or_default()
     }
 
-    /// The position of the resource that has this id now.
+    /// Returns the position of the resource that has this id now.
     #[must_use]
     pub fn position(&self, id: &ResId) -> Option<usize> {
         let has_it = |i: &usize| self.resources.get(*i).is_some_and(|r| r.id() == id);
         self.indices.by_id(&self.resources, id).iter().copied().rfind(has_it)
     }
 
-    /// Whether another resource has the id of the one at a position.
+    /// Returns true if another resource has the same id as the one at a position.
     #[must_use]
     pub fn shares_id(&self, position: usize) -> bool {
         let Some(id) = self.resources.get(position).map(Resource::id) else { return false };
         let same = self.indices.by_id(&self.resources, id).iter().filter(|&&i| i != position);
-        same.copied().any(|i| self.is(i, |r| r.id() == id))
+        same.copied().any(|i| self.is_match(i, |r| r.id() == id))
     }
 
-    /// The positions of all resources that once had this id, ascending.
+    /// Returns the ascending positions of all resources that once had this id.
     pub fn by_former_id(&self, id: &ResId) -> impl Iterator<Item = usize> {
-        let had_it = move |i: &usize| self.is(*i, |r| r.previous.contains(id));
+        let had_it = move |i: &usize| self.is_match(*i, |r| r.previous.contains(id));
         self.indices.by_former_id(&self.resources, id).iter().copied().filter(had_it)
     }
 
-    /// The positions of all resources that have or had this id, ascending.
+    /// Returns the ascending positions of all resources that have or had this id.
     #[must_use]
     pub fn by_any_id(&self, id: &ResId) -> Vec<usize> {
-        let has_it = |i: &usize| self.is(*i, |r| r.id() == id);
+        let has_it = |i: &usize| self.is_match(*i, |r| r.id() == id);
         let now = self.indices.by_id(&self.resources, id).iter().copied().filter(has_it);
         let mut positions: Vec<usize> = now.chain(self.by_former_id(id)).collect();
         positions.sort_unstable();
@@ -252,27 +258,28 @@ impl ResourceSet {
         positions
     }
 
-    /// The positions of all resources that have or had this name, ascending.
+    /// Returns the ascending positions of all resources that have or had this name.
     pub fn by_name(&self, name: &str) -> impl Iterator<Item = usize> {
-        let has_it = move |i: &usize| self.is(*i, |r| r.ids().any(|id| id.name == name));
+        let has_it = move |i: &usize| self.is_match(*i, |r| r.ids().any(|id| id.name == name));
         self.indices.by_name(&self.resources, name).iter().copied().filter(has_it)
     }
 
-    /// The positions of all resources that a selector fits, ascending.
+    /// Returns the ascending positions of all resources that match a selector.
     #[must_use]
     pub fn select(&self, selector: &Selector) -> Vec<usize> {
         self.find(selector.name.exact(), selector.kind.exact(), |resource| selector.matches(resource))
     }
 
-    /// The positions of all resources that fit, ascending. With a name, or else a kind, only those are
-    /// looked at that have or had it.
+    /// Returns the ascending positions of all resources for which `fits` returns true.
+    ///
+    /// With a name, or else a kind, only the resources that have or had it are examined.
     pub fn find(
         &self,
         name: Option<&str>,
         kind: Option<&str>,
         fits: impl Fn(&Resource) -> bool,
     ) -> Vec<usize> {
-        let fits = |i: &usize| self.is(*i, &fits);
+        let fits = |i: &usize| self.is_match(*i, &fits);
         let candidates = match (name, kind) {
             (Some(name), _) => self.indices.by_name(&self.resources, name),
             (None, Some(kind)) => self.indices.by_kind(&self.resources, kind),
@@ -281,15 +288,15 @@ impl ResourceSet {
         candidates.iter().copied().filter(fits).collect()
     }
 
-    /// Whether there is something at a position, and it fits.
-    fn is(&self, position: usize, fits: impl Fn(&Resource) -> bool) -> bool {
+    /// Returns true if there is a resource at a position, and `fits` returns true for it.
+    fn is_match(&self, position: usize, fits: impl Fn(&Resource) -> bool) -> bool {
         self.resources.get(position).is_some_and(|resource| !resource.is_empty() && fits(resource))
     }
 
-    /// Adds a resource at the end.
+    /// Appends a resource.
     ///
     /// # Errors
-    /// The id is there already; both places are named.
+    /// The id exists in the set. The error has both locations.
     pub fn append(&mut self, resource: Resource) -> Result<()> {
         if let Some(i) = self.position(resource.id()) {
             return Err(self.duplicate(i, &resource));
@@ -302,10 +309,10 @@ impl ResourceSet {
         Ok(())
     }
 
-    /// Adds all resources of another set at the end.
+    /// Appends all resources of another set.
     ///
     /// # Errors
-    /// An id is there already, or twice in the other set.
+    /// An id exists in this set, or twice in the other one.
     pub fn append_all(&mut self, mut other: Self) -> Result<()> {
         let mut copied = self.copied;
         copied.merge(other.copied);
@@ -319,7 +326,7 @@ impl ResourceSet {
         other.resources.into_iter().try_for_each(|r| self.append(r))
     }
 
-    /// The positions of two resources with the same id: of the first one that has the id of an earlier one, and of that.
+    /// Returns the positions of the first two resources that have the same id.
     #[must_use]
     pub fn equal_ids(&self) -> Option<[usize; 2]> {
         let mut seen: FxHashMap<&ResId, usize> = FxHashMap::default();
@@ -327,17 +334,17 @@ impl ResourceSet {
         all.find_map(|(i, resource)| seen.insert(resource.id(), i).map(|first| [first, i]))
     }
 
-    /// Checks that no two resources have the same id, which transformations can make equal.
+    /// Checks that no two resources have the same id, since transformers can make ids equal.
     ///
     /// # Errors
-    /// Two have; both are named with their locations.
+    /// Two resources have the same id. The error has both locations.
     pub fn check_ids(&mut self) -> Result<()> {
         if !self.ids_changed {
             return Ok(());
         }
         if let Some([first, second]) = self.equal_ids() {
-            return Err(self.twins(first, &self.resources[second]).help(
-                "a prefix, suffix, namespace, patch, replacement or variable makes them equal: rename one of them, or \
+            return Err(self.duplicate_error(first, &self.resources[second]).help(
+                "a prefix, suffix, namespace, patch, replacement or variable made them equal: rename one resource, or \
                  change what sets its name or namespace",
             ));
         }
@@ -345,24 +352,25 @@ impl ResourceSet {
         Ok(())
     }
 
-    /// What is wrong with a resource that has the id of the one at a position.
+    /// Creates the error for a resource that has the id of the resource at a position.
     pub(crate) fn duplicate(&self, first: usize, second: &Resource) -> Diagnostic {
-        self.twins(first, second).help("rename one, remove one, or make the second a patch of the first")
+        self.duplicate_error(first, second)
+            .help("rename or remove one of them, or make the second one a patch of the first")
     }
 
-    fn twins(&self, first: usize, second: &Resource) -> Diagnostic {
+    fn duplicate_error(&self, first: usize, second: &Resource) -> Diagnostic {
         let (id, first) = (second.id(), &self.resources[first]);
         let label = |which: &str, resource: &Resource| {
             let mut original = resource.original_id().clone();
-            // Former ids name the default namespace, which manifests leave out.
+            // Former ids have the namespace `default` where the manifest has none.
             if id.namespace.is_empty() && original.namespace == "default" {
                 original.namespace.clone_from(&id.namespace);
             }
             if original == *id { which.to_string() } else { format!("{which}, originally {original}") }
         };
-        Diagnostic::error(Code::DuplicateResource, format!("there are two resources with the id {id}"))
-            .label(second.node().span().at_start(), label("the second one", second))
-            .label(first.node().span().at_start(), label("the first one", first))
+        Diagnostic::error(Code::DuplicateResource, format!("duplicate resource id: {id}"))
+            .label(second.node().span().at_start(), label("second resource", second))
+            .label(first.node().span().at_start(), label("first resource", first))
     }
 }
 
@@ -405,18 +413,19 @@ mod tests {
         set
     }
 
-    /// What a selector finds, with the indices as they have become and with new ones.
+    /// Returns what a selector matches, and checks that the updated indexes, new indexes and a search without
+    /// an index agree.
     fn selected(set: &ResourceSet, kind: &str, name: &str) -> Vec<usize> {
         let pattern = |text| Pattern::new(text).expect("valid");
         let selector = Selector { kind: pattern(kind), name: pattern(name), ..Selector::default() };
         let found = set.select(&selector);
-        assert_eq!(found, set.clone().select(&selector), "as with new indices");
-        assert_eq!(found, set.find(None, None, |r| selector.matches(r)), "as without an index");
+        assert_eq!(found, set.clone().select(&selector), "same with new indexes");
+        assert_eq!(found, set.find(None, None, |r| selector.matches(r)), "same without an index");
         found
     }
 
     #[test]
-    fn selectors_find_the_same_with_an_index() {
+    fn selectors_match_the_same_resources_with_an_index() {
         let mut set = set(THREE);
         assert_eq!(selected(&set, "", "x"), [0, 2]);
         assert_eq!(selected(&set, "A", ""), [0, 1]);
@@ -431,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn indices_survive_updates() {
+    fn indexes_follow_updates() {
         let mut set = set(THREE);
         let id = |set: &ResourceSet, i: usize| set.as_slice()[i].id().clone();
         let (first, second) = (id(&set, 0), id(&set, 1));
@@ -445,10 +454,10 @@ mod tests {
         set.update(0, |r| r.previous.push(second.clone()));
         assert_eq!(set.by_any_id(&second), [0, 1]);
         assert_eq!((set.by_name("x").collect::<Vec<_>>(), set.by_name("y").count()), (vec![0, 2], 2));
-        // A name that was changed without being remembered is nobody's.
+        // A former name that was not stored as a former id is not found.
         set.update(2, |r| r.set_name("q"));
         assert_eq!(set.by_name("x").collect::<Vec<_>>(), [0]);
-        // Two of one id: the last one counts.
+        // Of two resources with one id, the last one is found.
         set.update(2, |r| {
             r.set_name("x");
             r.set_kind("A", &Schema::none());

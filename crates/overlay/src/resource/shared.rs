@@ -1,32 +1,32 @@
-//! Scalars that kustomize keeps as one.
+//! Scalars that share one value, as in kustomize.
 //!
-//! kustomize 5.8 adds one and the same node to all fields of a resource that get a label or an
-//! annotation. What later changes one of them changes all: a patch of `metadata.labels.app` over a
-//! base with `commonLabels` changes the selector as well. Only JSON 6902 patches part them, since
-//! they rebuild the whole resource.
+//! kustomize 5.8 adds the same YAML node to all fields of a resource that get a label or an annotation. A
+//! later change of one field then changes all of them: a patch of `metadata.labels.app` over a base with
+//! `commonLabels` also changes the selector. Only JSON 6902 patches separate the fields, since they rebuild
+//! the whole resource.
 
 use smp_text::yaml::{Meta, Node, Value};
 
-/// The scalars of a resource that are one, by the number in their meta less one, each with the value
-/// that all of them have.
+/// The shared values of a resource. The index is the number in the `shared` metadata of the scalars, minus one.
 ///
-/// Numbers whose scalar stands in one place only are not used.
+/// A number whose scalar occurs only once is unused (`None`).
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedScalars(Vec<Option<Node>>);
 
-/// A scalar without what belongs to it alone.
+/// Returns a scalar without the metadata that is specific to one location.
 fn value_of(node: &Node) -> Option<Node> {
     let meta = Meta { style: node.meta.style, tag: node.meta.tag, span: node.span(), ..Meta::default() };
     Some(Node { value: Value::Scalar(node.scalar_text()?.clone()), meta })
 }
 
-/// Whether two scalars are the same text of the same type; quotes may differ.
+/// Returns true if two scalars have the same text and type. Quotes may differ.
 fn is_same(a: &Node, b: &Node) -> bool {
     a.scalar_text() == b.scalar_text() && a == b
 }
 
 impl SharedScalars {
-    /// The first of `count` numbers in a row that are not used yet; none when there are not as many.
+    /// Reserves `count` consecutive unused numbers and returns the first one, or `None` if there are not
+    /// enough.
     pub(super) fn reserve(&mut self, count: usize) -> Option<u8> {
         let used = self.0.len();
         let first = u8::try_from(used + 1).ok()?;
@@ -35,13 +35,13 @@ impl SharedScalars {
         Some(first)
     }
 
-    /// Makes one of all scalars of a tree that have a reserved number. `places` says for each number in
-    /// a row how many there are.
-    pub(super) fn share(&mut self, node: &mut Node, first: u8, places: &[usize]) {
+    /// Links all scalars of a tree that have the same reserved number. `places` holds the number of locations
+    /// for each consecutive number.
+    pub(super) fn share(&mut self, node: &mut Node, first: u8, locations: &[usize]) {
         let start = usize::from(first).saturating_sub(1);
-        let shared = |i: usize| i.checked_sub(start).and_then(|i| places.get(i)).is_some_and(|&n| n > 1);
+        let shared = |i: usize| i.checked_sub(start).and_then(|i| locations.get(i)).is_some_and(|&n| n > 1);
         let mut found: Vec<Option<Node>> = vec![None; self.0.len()];
-        // Numbers of single scalars are taken back, so that they can be given away again.
+        // The numbers of scalars that occur only once are released.
         visit(node, &mut |node, number| {
             if number < start {
                 return;
@@ -60,8 +60,7 @@ impl SharedScalars {
         }
     }
 
-    /// Gives all scalars that are one the value that one of them was given; of several new values
-    /// the last counts.
+    /// Propagates a changed value to all scalars that share it. If several were changed, the last value wins.
     pub(super) fn spread(&mut self, node: &mut Node) {
         if !self.is_used() {
             return;
@@ -90,12 +89,12 @@ impl SharedScalars {
         }
     }
 
-    /// Returns whether there are any.
+    /// Returns true if some scalars share a value.
     pub(super) fn is_used(&self) -> bool {
         self.0.iter().any(Option::is_some)
     }
 
-    /// Makes ordinary scalars of all that were one.
+    /// Unlinks all shared scalars.
     pub(super) fn part(&mut self, node: &mut Node) {
         if !self.0.is_empty() {
             self.0.clear();
@@ -104,21 +103,21 @@ impl SharedScalars {
     }
 }
 
-/// Makes ordinary scalars of all in a tree: it is a copy that goes elsewhere.
+/// Unlinks all shared scalars of a tree, because it is a copy for another location.
 pub fn part_scalars(node: &mut Node) {
     visit(node, &mut |scalar, _| scalar.meta.shared = 0);
 }
 
-/// Calls `see` on each node with a number, with the number less one.
-fn visit(node: &mut Node, see: &mut impl FnMut(&mut Node, usize)) {
+/// Calls `see` for each scalar with a number, with the number minus one.
+fn visit(node: &mut Node, visitor: &mut impl FnMut(&mut Node, usize)) {
     match &mut node.value {
         Value::Scalar(_) => {
             if let Some(number) = usize::from(node.meta.shared).checked_sub(1) {
-                see(node, number);
+                visitor(node, number);
             }
         }
-        Value::Map(map) => map.iter_mut().for_each(|(_, value)| visit(value, see)),
-        Value::List(list) => list.iter_mut().for_each(|entry| visit(entry, see)),
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| visit(value, visitor)),
+        Value::List(list) => list.iter_mut().for_each(|entry| visit(entry, visitor)),
     }
 }
 
@@ -152,27 +151,27 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_one_changes_all() {
+    fn change_of_a_shared_scalar_changes_all_its_locations() {
         let mut resource = resource(&[1, 2, 1, 3, 0]);
         assert_eq!(resource.reserve_shared(3), Some(1));
         set(&mut resource, "f0", "early");
         assert_eq!(texts(&resource), ["early", "old", "old", "old", "old"], "not shared yet");
         resource.share(1, &[2, 1, 1]);
-        // Quotes that came over one are no change of it.
+        // A different quoting style alone is not a change of the value.
         resource.node_mut().get_mut("f2").expect("there").meta.style = Style::DoubleQuoted;
         set(&mut resource, "f0", "newer");
         assert_eq!(texts(&resource), ["newer", "old", "newer", "old", "old"]);
         set(&mut resource, "f2", "new");
         set(&mut resource, "f1", "single");
         assert_eq!(texts(&resource), ["new", "single", "new", "old", "old"]);
-        assert_eq!(resource.reserve_shared(1), Some(2), "numbers of single scalars are free again");
+        assert_eq!(resource.reserve_shared(1), Some(2), "numbers of unshared scalars are released");
         resource.part_shared();
         set(&mut resource, "f0", "apart");
         assert_eq!(texts(&resource), ["apart", "single", "new", "old", "old"]);
     }
 
     #[test]
-    fn numbers_run_out() {
+    fn reserving_too_many_numbers_returns_none() {
         let mut resource = resource(&[1, 1]);
         assert_eq!(resource.reserve_shared(255), Some(1));
         assert_eq!(resource.reserve_shared(1), None);
