@@ -1,4 +1,4 @@
-//! Annotations: in metadata and pod templates.
+//! The annotations transformer: annotations of metadata and pod templates.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use smp_merge::schema::Schema;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Spanned;
 
-/// Sets annotations in all fields that `specs` names.
+/// Sets annotations in all fields of `specs`.
 ///
 /// # Errors
-/// A field that is no map.
+/// A field is not a map.
 pub fn annotations(
     set: &mut ResourceSet,
     pairs: &BTreeMap<SmolStr, Spanned<SmolStr>>,
     specs: &FieldSpecs,
     schema: &Schema,
 ) -> Result<()> {
-    // Other fields, the same work: both are maps of strings.
+    // Annotations and labels are both maps of strings; only the field specs differ.
     labels(set, pairs, specs, schema)
 }
 
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_and_pod_templates() {
+    fn metadata_and_pod_templates_get_annotations() {
         let mut set = set("
 {apiVersion: v1, kind: Service, metadata: {name: s, annotations: {note: old, x: y}}}
 ---

@@ -1,4 +1,4 @@
-//! ConfigMaps made from literals, files and env files.
+//! The ConfigMap generator: literals, files and env files.
 
 use super::Files;
 use super::generator::{DataPair, GeneratedManifest, GeneratorArgs, GeneratorOptions, sorted, string};
@@ -7,10 +7,10 @@ use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
 use smp_text::yaml::{Map, Node};
 
-/// Makes a ConfigMap. Text goes to `data`, anything else in base64 to `binaryData`.
+/// Generates a ConfigMap. UTF-8 text goes to `data`, other bytes to `binaryData` as base64.
 ///
 /// # Errors
-/// No name, malformed sources, unreadable files, a key that comes twice.
+/// The name is missing, a source is malformed, a file cannot be read, or a key occurs twice.
 pub fn config_map(
     args: &GeneratorArgs,
     global: Option<&GeneratorOptions>,
@@ -18,7 +18,7 @@ pub fn config_map(
     schema: &Schema,
 ) -> Result<Warned<Resource>> {
     if let Some(kind) = args.secret_type.as_ref().filter(|_| !args.own_file) {
-        return Err(Diagnostic::error(Code::UnknownField, "a ConfigMap has no type")
+        return Err(Diagnostic::error(Code::UnknownField, "a ConfigMap has no field `type`")
             .at(kind.span)
             .field("type")
             .help("remove the field, or use `secretGenerator`"));
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_config_map() {
+    fn config_map_is_generated() {
         let Warned { value: made, warnings } = make(
             "{name: '1', namespace: ns, literals: ['b=2'], files: [dir/text, k=bin], envs: [x.env], behavior: merge,
               options: {labels: {l: x}, annotations: {a: z}, immutable: true, disableNameSuffixHash: true}}",
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_wrong() {
+    fn invalid_arguments_are_rejected() {
         for text in [
             "{literals: [a=b]}",
             "{name: a, literals: [a=b, a=c]}",
@@ -82,12 +82,12 @@ mod tests {
             "{name: a, literals: [novalue]}",
         ] {
             let error = make(text).expect_err(text);
-            assert!(!error.labels().is_empty(), "{text}: {error} has no place");
+            assert!(!error.labels().is_empty(), "{text}: {error} has no location");
         }
     }
 
     #[test]
-    fn what_is_warned_of() {
+    fn invalid_key_and_unknown_behavior_are_warned_of() {
         let Warned { value: made, warnings } =
             make("{name: a, behavior: mrege, literals: ['a b=c']}").expect("made");
         assert_eq!(made.generated.unwrap_or_default().behavior, Behavior::Unspecified);
@@ -95,8 +95,8 @@ mod tests {
         assert_eq!(
             messages,
             [
-                "the API server will refuse the key of a literal of `a`",
-                "there is no behavior `mrege`; it counts as `create`"
+                "the API server will reject the key of a literal of `a`",
+                "unknown generator behavior `mrege`, using `create`"
             ]
         );
     }

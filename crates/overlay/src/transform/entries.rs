@@ -2,8 +2,8 @@
 
 use crate::resource::ResourceSet;
 
-/// Called with the set after each entry of a transformer, by the position of the entry.
+/// A callback after each entry of a transformer, with the set and the position of the entry.
 ///
-/// One run keeps its indices of the set and its positions of fields from entry to entry. A run for each entry would
-/// compute them again.
+/// A single run for all entries keeps its indexes of the set and its positions of fields between entries.
+/// Separate runs would compute them again.
 pub(crate) type AfterEntry<'a> = &'a mut dyn FnMut(&mut ResourceSet, usize);

@@ -1,4 +1,4 @@
-//! How generators and transformers read the files that they name.
+//! Files of generators and transformers.
 
 use std::path::PathBuf;
 
@@ -6,35 +6,35 @@ use smp_text::diagnostic::Result;
 use smp_text::source::{SourceId, SourceMap, Span};
 use smp_text::yaml::{DuplicateKeys, Node, ParseOptions, Spanned, decode, parse_documents};
 
-/// Reads the files that generators and transformers name.
+/// Reads the files of generators and transformers.
 ///
-/// Paths are relative to the kustomization that names them; who implements this keeps them from
-/// leading out of the root.
+/// Paths are relative to the kustomization. Implementations must reject paths that leave the root.
 pub trait Files {
-    /// The content of a file; `at` is where the path stands, for messages.
+    /// Returns the content of a file. `at` is the location of the path, for messages.
     ///
     /// # Errors
-    /// A file that is not there, is none, or must not be read.
+    /// The file does not exist, is not a regular file, or must not be read.
     fn read(&self, path: &str, at: Span) -> Result<Vec<u8>>;
 
-    /// The text that values made of a file stand in; none where nobody asks for it.
+    /// Returns the source of the values that are made from a file, or `None` if locations in it are not
+    /// recorded.
     fn text_of(&self, _path: &str, _content: &[u8]) -> Option<SourceId> {
         None
     }
 
-    /// What messages call the file.
+    /// Returns the name of the file in messages.
     fn name(&self, path: &str) -> PathBuf {
         path.into()
     }
 }
 
-/// Reads a file that is a text, such as a patch, into the sources.
+/// Reads a text file, such as a patch, into the sources.
 pub(super) fn read_text(path: &Spanned<String>, files: &dyn Files, sources: &SourceMap) -> Result<SourceId> {
     let text = decode(files.read(path, path.span)?).map_err(|error| error.at(path.span))?;
     Ok(sources.add(files.name(path), text))
 }
 
-/// Reads the configuration in a file: its first document, where the last of equal keys counts.
+/// Reads a configuration file: its first document. Of equal keys, the last one wins.
 pub(super) fn read_config(path: &Spanned<String>, files: &dyn Files, sources: &SourceMap) -> Result<Node> {
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let documents = parse_documents(sources, read_text(path, files, sources)?, options)?;

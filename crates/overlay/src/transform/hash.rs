@@ -1,4 +1,4 @@
-//! Hashes of content in the names of generated resources.
+//! Content hashes in the names of generated resources.
 
 use sha2::{Digest, Sha256};
 
@@ -6,15 +6,15 @@ use crate::resource::ResourceSet;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Map, Node, to_json};
 
-/// Appends the hash of their content to the names of generated resources that want it.
+/// Appends a content hash to the names of generated resources that need one.
 ///
-/// The names from before stay known, so that references can follow.
+/// The old names are stored as former names, so that references are updated.
 ///
 /// # Errors
-/// Content that is no JSON, such as infinity.
+/// The content cannot be printed as JSON, for example infinity.
 pub fn name_hashes(set: &mut ResourceSet) -> Result<()> {
-    let wanted = |r: &&mut crate::resource::Resource| r.generated.is_some_and(|g| g.name_hash);
-    for resource in set.resources_mut().iter_mut().filter(wanted) {
+    let needs_hash = |r: &&mut crate::resource::Resource| r.generated.is_some_and(|g| g.name_hash);
+    for resource in set.resources_mut().iter_mut().filter(needs_hash) {
         let hash = content_hash(resource.node()).map_err(|d| d.resource(resource.id()))?;
         let name = format!("{}-{hash}", resource.id().name);
         resource.store_previous_id();
@@ -23,13 +23,13 @@ pub fn name_hashes(set: &mut ResourceSet) -> Result<()> {
     Ok(())
 }
 
-/// The ten characters that stand for the content of a ConfigMap or Secret, as kustomize computes them.
+/// Returns the content hash of a resource as kustomize computes it: ten characters.
 ///
-/// Of other kinds the whole manifest counts. There kustomize hashes its parser's nodes, so that the
-/// hash changes with a comment or an empty line; this one does not.
+/// For ConfigMaps and Secrets the data is hashed, for other kinds the whole manifest. There kustomize hashes
+/// the nodes of its parser, so that its hash changes with comments and empty lines; this one does not.
 ///
 /// # Errors
-/// Content that is no JSON, such as infinity.
+/// The content cannot be printed as JSON, for example infinity.
 pub fn content_hash(node: &Node) -> Result<String> {
     let json = match node.get("kind").and_then(Node::as_str) {
         Some(kind @ "ConfigMap") => to_json(&content(node, kind, &["data"], "binaryData"))?,
@@ -39,12 +39,14 @@ pub fn content_hash(node: &Node) -> Result<String> {
     Ok(encode(&Sha256::digest(json)))
 }
 
-/// What is hashed of a ConfigMap or Secret. The name is always empty, since kustomize looks for it in
-/// the wrong place; what is not there is an empty string, but for `optional`, which counts only as a map.
+/// Returns the hashed content of a ConfigMap or Secret.
+///
+/// The name is always empty, since kustomize looks it up at a wrong path. Missing fields are empty strings,
+/// except for `optional`, which is only included if it is a map.
 fn content(node: &Node, kind: &str, fields: &[&str], optional: &str) -> Node {
     let mut map: Map = [("kind", Node::string(kind)), ("name", Node::string(""))].into_iter().collect();
     for field in fields {
-        // Whatever a scalar is, its text counts as a string.
+        // Scalars of all types are hashed as strings.
         let value = match node.get(field) {
             None => Node::string(""),
             Some(value) => {
@@ -59,7 +61,7 @@ fn content(node: &Node, kind: &str, fields: &[&str], optional: &str) -> Node {
     Node::map(map)
 }
 
-/// The first ten hexadecimal digits, without vowels and what looks like them.
+/// Encodes the first ten hexadecimal digits, with vowels and similar digits replaced.
 fn encode(digest: &[u8]) -> String {
     let digit = |nibble: u8| match char::from_digit(u32::from(nibble), 16).unwrap_or_default() {
         '0' => 'g',
@@ -79,7 +81,7 @@ mod tests {
     use crate::resource::Generated;
 
     #[test]
-    fn hashes_of_content() {
+    fn content_hashes_are_kustomizes() {
         // From kustomize 5.8.3.
         let table = [
             ("kind: ConfigMap", "6ct58987ht"),
@@ -98,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn only_names_that_want_one() {
+    fn only_resources_with_name_hash_get_one() {
         let mut set = set("
 {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 ---

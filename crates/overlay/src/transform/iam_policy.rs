@@ -1,4 +1,4 @@
-//! `IAMPolicyGenerator`: a service account that stands for one of a cloud provider.
+//! `IAMPolicyGenerator`: a ServiceAccount that is bound to an account of a cloud provider.
 
 use serde::Deserialize;
 
@@ -11,52 +11,52 @@ use smp_text::yaml::{Map, Node, Spanned};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct IamPolicy {
-    /// The provider; only `gke` is known.
+    /// The provider; only `gke` is supported.
     pub cloud: Spanned<String>,
-    /// The account in the cluster.
+    /// The ServiceAccount in the cluster.
     pub kubernetes_service: KubernetesAccount,
-    /// The account of the provider.
+    /// The account at the provider.
     pub service_account: CloudAccount,
 }
 
-/// The account in the cluster.
+/// The ServiceAccount in the cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct KubernetesAccount {
-    /// Its name.
+    /// The name.
     pub name: Spanned<String>,
-    /// Its namespace; empty when there is none.
+    /// The namespace; empty if there is none.
     pub namespace: Spanned<String>,
 }
 
-/// The account of the provider.
+/// The account at the provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct CloudAccount {
-    /// Its name.
+    /// The name.
     pub name: Spanned<String>,
-    /// The project that it belongs to.
+    /// The project of the account.
     pub project_id: Spanned<String>,
 }
 
-/// Makes the service account.
+/// Generates the ServiceAccount.
 ///
 /// # Errors
-/// Another provider, no name.
+/// The provider is not supported, or the name is missing.
 pub fn iam_policy(config: &IamPolicy, schema: &Schema) -> Result<Resource> {
     if *config.cloud != "gke" {
-        let message = format!("the cloud `{}` is not known", *config.cloud);
+        let message = format!("unsupported cloud `{}`", *config.cloud);
         return Err(Diagnostic::error(Code::Unsupported, message)
             .at(config.cloud.span)
-            .help("the only one that is known is `gke`"));
+            .help("the only supported value is `gke`"));
     }
     let account = &config.kubernetes_service;
     if account.name.is_empty() {
-        return Err(Diagnostic::error(Code::MissingField, "the service account needs a name")
+        return Err(Diagnostic::error(Code::MissingField, "the ServiceAccount has no name")
             .at(config.cloud.span)
             .field("kubernetesService.name"));
     }
-    // As in kustomize these are written without quotes, so that their text decides their type.
+    // As in kustomize, these are written without quotes, so their text determines their type.
     let plain = |text: &Spanned<String>| Node::plain(text.as_str()).with_span(text.span);
     let CloudAccount { name, project_id } = &config.service_account;
     let email = Node::string(format!("{}@{}.iam.gserviceaccount.com", **name, **project_id));
@@ -83,7 +83,7 @@ mod tests {
     use smp_text::yaml::to_yaml;
 
     #[test]
-    fn an_account_of_gke() {
+    fn service_account_for_gke_is_generated() {
         let config: IamPolicy = serde_json::from_str("{}").expect("defaults");
         assert_eq!(iam_policy(&config, &Schema::none()).expect_err("no cloud").code(), Code::Unsupported);
         let config = IamPolicy {

@@ -1,4 +1,4 @@
-//! Images of containers: new names, tags and digests.
+//! The images transformer: new names, tags and digests of container images.
 
 use std::cell::Cell;
 
@@ -36,45 +36,45 @@ use smp_text::yaml::{Node, Spanned, Tag, Value};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Image {
-    /// The name without tag and digest; a regular expression.
+    /// The current name without tag and digest; a regular expression.
     pub name: Spanned<SmolStr>,
-    /// The name that takes its place.
+    /// The new name.
     pub new_name: Spanned<SmolStr>,
-    /// What is put behind the tag.
+    /// The suffix to append to the tag.
     pub tag_suffix: Spanned<SmolStr>,
-    /// The tag that takes the place of tag and digest.
+    /// The new tag, which replaces tag and digest.
     pub new_tag: Spanned<SmolStr>,
-    /// The digest that takes the place of tag and digest.
+    /// The new digest, which replaces tag and digest.
     pub digest: Spanned<SmolStr>,
 }
 
 impl Image {
-    /// Where the most telling part of what it makes stands.
+    /// Returns the location of the field that changes the image the most.
     fn place(&self) -> Span {
         let parts = [&self.new_tag, &self.digest, &self.new_name, &self.tag_suffix];
         parts.into_iter().find(|part| !part.is_empty()).map_or(self.name.span, |part| part.span)
     }
 
-    /// Where its parts stand.
+    /// Returns the locations of all fields.
     pub(crate) fn places(&self) -> [Span; 5] {
         [&self.name, &self.new_tag, &self.digest, &self.new_name, &self.tag_suffix].map(|part| part.span)
     }
 }
 
-/// The fields under which lists of containers are looked for in all kinds.
+/// The names of container lists, in which images of all kinds are changed.
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 
-/// What holds definitions of resources rather than resources.
+/// The kind that contains definitions of resources instead of resources.
 const DEFINITION: &str = "CustomResourceDefinition";
 
-/// Changes images, first in all lists of containers anywhere, then in the fields that `specs` names.
+/// Changes images, first in all container lists at any depth, then in the fields of `specs`.
 ///
-/// An image in both is changed twice, so that a suffix of its tag is added twice: kustomize 5.8 does so.
+/// As in kustomize 5.8, an image that is in both is changed twice, so that a tag suffix is appended twice.
 ///
-/// Returns warnings of entries that no image is meant by; kustomize says nothing of them.
+/// Returns warnings about entries that match no image; kustomize has no such warnings.
 ///
 /// # Errors
-/// An image that is no scalar, a container that is no map.
+/// An image is not a scalar, or a container is not a map.
 pub fn images(
     set: &mut ResourceSet,
     images: &[Image],
@@ -114,13 +114,13 @@ pub fn images(
         .collect();
     let unmatched: Vec<&Image> =
         images.iter().filter(|image| !matched.contains(&std::ptr::from_ref(*image))).collect();
-    Ok(if unmatched.is_empty() { Vec::new() } else { told(&unmatched, images, set) })
+    Ok(if unmatched.is_empty() { Vec::new() } else { unmatched_warnings(&unmatched, images, set) })
 }
 
-/// Warns of entries that no image is meant by, of all that there are.
-fn told(unmatched: &[&Image], all: &[Image], set: &ResourceSet) -> Vec<Diagnostic> {
+/// Creates a warning for each entry that matches no image.
+fn unmatched_warnings(unmatched: &[&Image], all: &[Image], set: &ResourceSet) -> Vec<Diagnostic> {
     let mut names = ImageNames::default();
-    set.iter().for_each(|resource| names.take(resource.node(), ImageField::Other));
+    set.iter().for_each(|resource| names.collect(resource.node(), ImageField::Other));
     names.renamed = all
         .iter()
         .filter(|image| !image.new_name.is_empty() && image.new_name.value != image.name.value)
@@ -130,47 +130,47 @@ fn told(unmatched: &[&Image], all: &[Image], set: &ResourceSet) -> Vec<Diagnosti
     unmatched.iter().map(|image| names.warning(image, &similar)).collect()
 }
 
-/// The names of the images that a set has after all changes.
+/// The names of all images of a set after all changes.
 #[derive(Default)]
 struct ImageNames<'i> {
-    /// Each with the place where it stands first.
+    /// The images of containers, each with its first location.
     of_containers: FxHashMap<SmolStr, Span>,
-    /// By the last part of a name, behind registry and project.
+    /// The images of containers by the last part of their names, after registry and project.
     by_last: FxHashMap<SmolStr, SmolStr>,
-    /// Of fields that are called `image` and are not looked at.
+    /// The `image` fields that the transformer does not change.
     elsewhere: FxHashMap<SmolStr, Span>,
-    /// The entries that rename, by the names that they are about.
+    /// The entries that rename an image, by the old name.
     renamed: FxHashMap<SmolStr, &'i Image>,
 }
 
-/// What a value is the value of.
+/// The field that contains a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ImageField {
-    /// A list of containers.
+    /// A container list.
     Containers,
     Other,
 }
 
 impl ImageNames<'_> {
-    fn take(&mut self, node: &Node, of: ImageField) {
+    fn collect(&mut self, node: &Node, field: ImageField) {
         match &node.value {
             Value::Scalar(_) => {}
-            Value::List(list) => list.iter().for_each(|entry| self.take(entry, of)),
+            Value::List(list) => list.iter().for_each(|entry| self.collect(entry, field)),
             Value::Map(map) => {
                 for (key, value) in map.iter() {
                     let below =
                         if CONTAINERS.contains(&key) { ImageField::Containers } else { ImageField::Other };
                     match value.scalar_text() {
-                        Some(image) if key == "image" => self.add(split(image).0.into(), value.span(), of),
-                        _ => self.take(value, below),
+                        Some(image) if key == "image" => self.add(split(image).0.into(), value.span(), field),
+                        _ => self.collect(value, below),
                     }
                 }
             }
         }
     }
 
-    fn add(&mut self, name: SmolStr, at: Span, of: ImageField) {
-        if of == ImageField::Other {
+    fn add(&mut self, name: SmolStr, at: Span, field: ImageField) {
+        if field == ImageField::Other {
             self.elsewhere.entry(name).or_insert(at);
             return;
         }
@@ -181,30 +181,29 @@ impl ImageNames<'_> {
     fn warning(&self, image: &Image, similar: &SimilarNames) -> Diagnostic {
         let name = &image.name.value;
         if name.is_empty() {
-            let message = "this entry of `images` has no `name`, so it changes nothing";
+            let message = "the entry of `images` has no `name` and has no effect";
             return Diagnostic::warning(Code::UnmatchedImage, message).at(image.place());
         }
-        let message = format!("no image is called `{name}`, so this entry changes nothing");
+        let message = format!("no image matches `{name}`");
         let warning = Diagnostic::warning(Code::UnmatchedImage, message).at(image.name.span);
         if let Some(other) = self.renamed.get(name).filter(|other| !std::ptr::eq(**other, image)) {
             let new = &other.new_name;
-            let help =
-                format!("another entry renames it to `{}`: say all of an image in one entry", new.value);
-            return warning.label(new.span, "the other entry").help(help);
+            let help = format!("another entry renames the image to `{}`: combine both entries", new.value);
+            return warning.label(new.span, "other entry").help(help);
         }
         if let Some(at) = self.elsewhere.get(name) {
-            return warning.label(*at, "this field has it").help(
-                "a field outside of containers has this image: name the field under `configurations`, as \
-                 `images: [{path: spec/image, kind: KIND}]` in a file",
+            return warning.label(*at, "field with this image").help(
+                "a field outside of containers has this image: add the field to a file under `configurations`, e.g. \
+                 `images: [{path: spec/image, kind: KIND}]`",
             );
         }
         match similar.nearest(name).or_else(|| self.by_last.get(last_part(name)).cloned()) {
             Some(near) => {
                 let at = self.of_containers.get(&near).copied().unwrap_or_default();
-                let warning = warning.label(at, "perhaps this one is meant");
+                let warning = warning.label(at, "similar image");
                 warning.help(format!("did you mean `{near}`?"))
             }
-            None => warning.help("images are named as in the manifests, without tag"),
+            None => warning.help("use the image name of the manifests, without the tag"),
         }
     }
 }
@@ -245,17 +244,17 @@ fn in_container(container: &mut Node, change: &ImageChange<'_>) -> Result<()> {
     map.get_mut("image").map_or(Ok(()), |image| change.apply(image))
 }
 
-/// An entry that is ready to be used.
+/// A compiled entry.
 struct ImageChange<'i> {
     image: &'i Image,
     name: ImageName,
-    /// Whether some image was meant by it.
+    /// True if the entry has matched an image.
     has_matched: Cell<bool>,
 }
 
-/// What images an entry is for.
+/// The image name that an entry matches.
 enum ImageName {
-    /// Those of this name, where a dot stands for any character: nearly all entries.
+    /// A plain name, in which a dot matches any character. Nearly all entries have one.
     Plain(SmolStr),
     Regex(Box<Regex>),
 }
@@ -272,32 +271,33 @@ impl ImageName {
     }
 }
 
-/// `[:tag][@algorithm:digest]`.
+/// Returns true for `[:tag][@algorithm:digest]`.
 fn is_tag_and_digest(text: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || "_.{}-".contains(c);
     let part = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric());
-    let behind_tag = text.strip_prefix(':').map_or(text, |tag| tag.trim_start_matches(word));
-    let digest = behind_tag.strip_prefix('@').and_then(|digest| digest.split_once(':'));
-    behind_tag.is_empty()
+    let after_tag = text.strip_prefix(':').map_or(text, |tag| tag.trim_start_matches(word));
+    let digest = after_tag.strip_prefix('@').and_then(|digest| digest.split_once(':'));
+    after_tag.is_empty()
         || digest.is_some_and(|(algorithm, digest)| {
             algorithm.split(['.', '+', '_', '-']).all(part) && digest.chars().all(word)
         })
 }
 
 impl<'i> ImageChange<'i> {
-    /// None for a name that is no regular expression: it matches nothing.
+    /// Compiles an entry. Returns `None` if the name is not a valid regular expression, since it matches
+    /// nothing.
     fn new(image: &'i Image) -> Option<Self> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "/:-_.@".contains(c);
         if image.name.chars().all(plain) {
-            return Some(Self::of(image, ImageName::Plain(image.name.value.clone())));
+            return Some(Self::with_name(image, ImageName::Plain(image.name.value.clone())));
         }
         let tag = "(:[a-zA-Z0-9_.{}-]*)?";
         let digest = "(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
         let regex = regexp::compile(&format!("^{}{tag}{digest}$", image.name)).ok()?;
-        Some(Self::of(image, ImageName::Regex(Box::new(regex))))
+        Some(Self::with_name(image, ImageName::Regex(Box::new(regex))))
     }
 
-    fn of(image: &'i Image, name: ImageName) -> Self {
+    fn with_name(image: &'i Image, name: ImageName) -> Self {
         Self { image, name, has_matched: Cell::new(false) }
     }
 
@@ -310,11 +310,11 @@ impl<'i> ImageChange<'i> {
             return Ok(());
         }
         self.has_matched.set(true);
-        let new = self.renamed(text);
+        let new = self.changed_image(text);
         set_scalar(field, Spanned::new(new.as_str(), self.image.place()), Tag::Undecided)
     }
 
-    fn renamed(&self, text: &str) -> String {
+    fn changed_image(&self, text: &str) -> String {
         let image = self.image;
         let (name, old_tag, old_digest) = split(text);
         let name = if image.new_name.is_empty() { name } else { &image.new_name };
@@ -335,9 +335,9 @@ impl<'i> ImageChange<'i> {
     }
 }
 
-/// ImageName, tag and digest of `[[host[:port]/]path/]name[:tag][@digest]`.
+/// Splits `[[host[:port]/]path/]name[:tag][@digest]` into name, tag and digest.
 fn split(image: &str) -> (&str, &str, &str) {
-    // A colon before the first slash is that of a port.
+    // A colon before the first slash starts a port.
     let path = image.find('/').unwrap_or(0);
     let (tag, digest) = (image[path..].find(':'), image[path..].find('@'));
     let (tag, digest) = (tag.map(|i| i + path), digest.map(|i| i + path));
@@ -358,7 +358,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tags_and_digests() {
+    fn image_is_split_into_name_tag_and_digest() {
         let table = [
             ("nginx", ("nginx", "", "")),
             ("nginx:1.2", ("nginx", "1.2", "")),
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn renaming() {
+    fn names_tags_and_digests_are_changed() {
         let digest = "sha256:ab";
         let table = [
             (image("nginx", "", "2", "", ""), "nginx:1", Some("nginx:2")),
@@ -414,7 +414,7 @@ mod tests {
         ];
         for (image, text, want) in table {
             let change = ImageChange::new(&image).expect("a valid name");
-            let got = change.name.matches(text).then(|| change.renamed(text));
+            let got = change.name.matches(text).then(|| change.changed_image(text));
             assert_eq!(got.as_deref(), want, "{image:?} {text}");
         }
         assert!(ImageChange::new(&image("[", "", "", "", "")).is_none());
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn where_images_are_found() {
+    fn images_are_changed_in_containers_and_field_specs() {
         let list = [image("a", "b", "", "", ""), image("b", "", "9", "", "")];
         let set = run(
             &list,
@@ -452,7 +452,7 @@ spec: {containers: [{image: a}]}
     }
 
     #[test]
-    fn what_matches_nothing_is_told() {
+    fn entry_that_matches_nothing_is_warned_of() {
         let pod =
             "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{image: 'r.io/nginx:1'}]}}";
         let list = [
@@ -464,19 +464,19 @@ spec: {containers: [{image: a}]}
         let warnings = images(&mut set, &list, &specs, &Schema::kustomize()).expect("images");
         let helps: Vec<_> = warnings.iter().map(|warning| (warning.code(), warning.help_text())).collect();
         let near = (Code::UnmatchedImage, Some("did you mean `r.io/nginx`?"));
-        let none = (Code::UnmatchedImage, Some("images are named as in the manifests, without tag"));
+        let none = (Code::UnmatchedImage, Some("use the image name of the manifests, without the tag"));
         assert_eq!(helps, [near, none]);
     }
 
     #[test]
-    fn a_suffix_is_added_once_for_each_way_to_the_image() {
+    fn tag_suffix_is_appended_twice_as_in_kustomize() {
         let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{image: 'a:1'}]}}";
         let set = run(&[image("a", "", "", "", "-s")], pod).expect("images");
         assert_eq!(at(&set, 0, "spec.containers.0.image"), "a:1-s-s");
     }
 
     #[test]
-    fn what_is_no_image() {
+    fn image_or_container_of_wrong_type_is_rejected() {
         for containers in ["[x]", "[{image: {name: x}}]"] {
             let text =
                 format!("{{apiVersion: x/v1, kind: Foo, metadata: {{name: f}}, containers: {containers}}}");

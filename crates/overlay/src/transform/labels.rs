@@ -1,4 +1,4 @@
-//! Labels: in metadata, templates and selectors.
+//! The labels transformer: labels of metadata and templates, and selectors.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,26 @@ use smp_text::yaml::Spanned;
 /// An entry of a kustomization's `labels`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-#[allow(clippy::struct_excessive_bools)] // They are the file format's own.
+#[allow(clippy::struct_excessive_bools)] // The file format has these fields.
 pub struct LabelArgs {
     /// The labels.
     pub pairs: BTreeMap<SmolStr, Spanned<SmolStr>>,
-    /// Whether selectors (and templates) get them, too.
+    /// Adds the labels to selectors and templates, too.
     pub include_selectors: bool,
-    /// Whether pod templates get them, too.
+    /// Adds the labels to pod templates, too.
     pub include_templates: bool,
-    /// Whether volume claim templates get them, too.
+    /// Adds the labels to volume claim templates, too.
     pub include_volume_claim_templates: bool,
-    /// More fields that get them.
+    /// More fields for the labels.
     #[serde(rename = "fields")]
     pub field_specs: Vec<FieldSpec>,
 }
 
 impl LabelArgs {
-    /// The fields that get the labels.
+    /// Returns the field specs for the labels.
     ///
     /// # Errors
-    /// Specs of one field that do not agree on whether it is created.
+    /// Two specs of one field disagree about `create`.
     pub fn fields(&self, config: &TransformerConfig) -> Result<FieldSpecs> {
         let specs = FieldSpecs::from(self.field_specs.clone()).merge(&config.labels)?;
         if self.include_selectors {
@@ -50,10 +50,10 @@ impl LabelArgs {
     }
 }
 
-/// Sets labels in all fields that `specs` names.
+/// Sets labels in all fields of `specs`.
 ///
 /// # Errors
-/// A field that is no map.
+/// A field is not a map.
 pub fn labels(
     set: &mut ResourceSet,
     pairs: &BTreeMap<SmolStr, Spanned<SmolStr>>,
@@ -65,18 +65,18 @@ pub fn labels(
     }
     set.count_copies(pairs.iter().map(|(key, value)| key.len() + value.len()).sum(), set.len())?;
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty()) {
-        // What goes into one place only needs no number: the labels of most kinds.
+        // Labels of a single field, as in most kinds, need not be shared.
         let first =
             specs.has_several(&resource.id().gvk).then(|| resource.reserve_shared(pairs.len())).flatten();
-        let mut places = vec![0; pairs.len()];
+        let mut counts = vec![0; pairs.len()];
         specs.visit(resource, Create::Map, &mut |field| {
-            for (is_new, places) in set_entries(field, pairs, first)?.into_iter().zip(&mut places) {
-                *places += usize::from(is_new);
+            for (is_new, count) in set_entries(field, pairs, first)?.into_iter().zip(&mut counts) {
+                *count += usize::from(is_new);
             }
             Ok(())
         })?;
         if let Some(first) = first {
-            resource.share(first, &places);
+            resource.share(first, &counts);
         }
         resource.sync(schema);
     }
@@ -112,7 +112,7 @@ spec:
     }
 
     #[test]
-    fn metadata_only() {
+    fn labels_without_options_are_set_in_metadata_only() {
         let label = LabelArgs { pairs: pairs(&[("app", "2")]), ..LabelArgs::default() };
         let set = run(&label, DEPLOYMENT);
         assert_eq!(at(&set, 0, "metadata.labels"), "app: \"2\"\nkeep: me");
@@ -121,7 +121,7 @@ spec:
     }
 
     #[test]
-    fn templates_and_selectors() {
+    fn labels_are_added_to_templates_and_selectors() {
         let label =
             LabelArgs { pairs: pairs(&[("t", "1")]), include_templates: true, ..LabelArgs::default() };
         let set = run(&label, DEPLOYMENT);
@@ -154,7 +154,7 @@ spec:
     }
 
     #[test]
-    fn own_fields_and_conflicts() {
+    fn own_fields_are_used_and_conflicts_rejected() {
         let field = FieldSpec { kind: "Foo".into(), ..FieldSpec::created_in_all("spec/labels") };
         let label =
             LabelArgs { pairs: pairs(&[("a", "b")]), field_specs: vec![field], ..LabelArgs::default() };
@@ -166,8 +166,8 @@ spec:
     }
 
     #[test]
-    fn labels_that_were_added_together_change_together() {
-        // As in kustomize 5.8.3, where they are one node.
+    fn labels_added_together_share_one_value() {
+        // As in kustomize 5.8.3, where they are one YAML node.
         let selectors = LabelArgs {
             pairs: pairs(&[("t", "1"), ("app", "x")]),
             include_selectors: true,
@@ -177,7 +177,7 @@ spec:
         let metadata: FieldSpecs = vec![FieldSpec::created_in_all("metadata/labels")].into();
         labels(&mut set, &pairs(&[("t", "2"), ("app", "y")]), &metadata, &Schema::kustomize())
             .expect("labels");
-        assert_eq!(at(&set, 0, "spec.selector.matchLabels"), "app: x\nt: \"2\"", "`app` was there before");
+        assert_eq!(at(&set, 0, "spec.selector.matchLabels"), "app: x\nt: \"2\"", "`app` existed before");
         assert_eq!(at(&set, 0, "spec.template.metadata.labels"), "app: x\nt: \"2\"");
         set.resources_mut()[0].part_shared();
         labels(&mut set, &pairs(&[("t", "3")]), &metadata, &Schema::kustomize()).expect("labels");
@@ -186,7 +186,7 @@ spec:
     }
 
     #[test]
-    fn what_is_no_map() {
+    fn labels_that_are_not_a_map_are_rejected() {
         let specs = FieldSpecs::from(vec![FieldSpec::of_all("metadata/labels")]);
         let one = pairs(&[("a", "b")]);
         let run = |labels: &str| {
@@ -194,8 +194,8 @@ spec:
                 set(&format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p, labels: {labels}}}}}"));
             super::labels(&mut set, &one, &specs, &Schema::kustomize()).map(|()| text(&set))
         };
-        assert!(run("null").expect("null stays when nothing is created").contains("labels: null"));
-        let error = run("[x]").expect_err("a list is no map");
+        assert!(run("null").expect("null is kept if the field is not created").contains("labels: null"));
+        let error = run("[x]").expect_err("a list is not a map");
         assert_eq!(error.code(), Code::WrongType);
         assert_eq!(error.field_path(), Some("metadata/labels"));
         assert_eq!(error.resource_name(), Some("Pod p"));

@@ -1,9 +1,9 @@
-//! What changes or makes resources: one file for each of kustomize's transformers and generators.
+//! Transformers and generators: one file for each one of kustomize.
 //!
-//! What they stand on has folders: `field_spec` (which fields are changed), `value_path` (values by the paths
-//! of kyaml), `references` (what a name or variable means), `generator` and `config`. Knows resources and the
-//! configuration of one transformer; knows nothing of kustomization files, directories or the order of
-//! steps. The little that has to be read from files comes through [`Files`].
+//! Shared parts are in folders: `field_spec` (the fields that are changed), `value_path` (values by kyaml's
+//! paths), `references` (resolving names and variables), `generator` and `config`. This module depends on
+//! resources and on the configuration of one transformer. It does not depend on kustomization files,
+//! directories or the order of steps. Files are read through [`Files`].
 
 // Transformers and generators.
 mod annotations;
@@ -23,7 +23,7 @@ mod sort;
 mod value_add;
 mod vars;
 
-// What they stand on.
+// Shared parts.
 mod config;
 mod entries;
 mod field_spec;

@@ -1,4 +1,4 @@
-//! References by name, which follow changes of names and namespaces.
+//! The name reference transformer: references by name follow changed names and namespaces.
 
 use super::field_spec::NameReferences;
 use super::references::{CandidatePlaces, Candidates, UpdatedReferences, update_references};
@@ -7,25 +7,25 @@ use smp_merge::schema::Schema;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Writes the present names of resources wherever others use a former one.
+/// Updates references to former names of resources.
 ///
-/// Each reference is read with the former names, namespaces, prefixes and suffixes of all resources;
-/// which names resources have meanwhile is decided before the first reference is written, so the
-/// order of the resources does not matter. The ids of referrers are kept in `referred_by`.
+/// A reference is resolved with the former names, namespaces, prefixes and suffixes of all resources. The
+/// current names are determined before the first reference is written, so the order of the resources does not
+/// matter. The ids of referrers are added to `referred_by`.
 ///
 /// # Errors
-/// A name that may mean several resources; a field that is no reference.
+/// A name matches several resources, or a field is not a reference.
 pub fn name_references(set: &mut ResourceSet, references: &NameReferences, schema: &Schema) -> Result<()> {
     if references.is_empty() {
         return Ok(());
     }
     let mut copied = set.copied();
     let resources = set.resources_mut();
-    // Apart from their manifests, resources can be looked at while manifests are changed.
-    let places = resources.iter().map(CandidatePlaces::of).collect();
+    // With the manifests moved out, resources can be read while their manifests are changed.
+    let locations = resources.iter().map(CandidatePlaces::of).collect();
     let mut nodes: Vec<Node> =
         resources.iter_mut().map(|r| std::mem::replace(r.node_mut(), Node::null())).collect();
-    let candidates = Candidates::new(resources, places);
+    let candidates = Candidates::new(resources, locations);
     let updates = resources.iter().zip(&mut nodes);
     let updates = updates.map(|(resource, node)| update_references(&candidates, resource, node, references));
     let updated: Result<Vec<UpdatedReferences>> = updates.collect();
@@ -100,7 +100,7 @@ spec:
     }
 
     #[test]
-    fn names_in_fields() {
+    fn references_follow_prefix_and_hash() {
         let mut set = prefixed("a-", &format!("{POD}---\n{MAP}"));
         set.resources_mut()[1].generated = Some(Generated { name_hash: true, ..Generated::default() });
         name_hashes(&mut set).expect("hashes");
@@ -113,7 +113,7 @@ spec:
     }
 
     #[test]
-    fn prefixes_tell_candidates_apart() {
+    fn prefixes_distinguish_candidates() {
         let both = |prefix: &str| prefixed(prefix, &format!("{POD}---\n{MAP}"));
         let mut set = joined([both("a-"), both("b-")]);
         name_suffix(&mut set, "-x", &TransformerConfig::builtin().name_suffix, &Schema::kustomize())
@@ -123,7 +123,7 @@ spec:
     }
 
     #[test]
-    fn several_that_fit() {
+    fn ambiguous_names_are_rejected_unless_equal() {
         // A cluster-scoped referrer sees all namespaces.
         let role = "
 apiVersion: rbac.authorization.k8s.io/v1
@@ -136,29 +136,29 @@ rules: [{resourceNames: [c, d]}]
         let mut set = joined([prefixed("a-", role), prefixed("a-", &maps)]);
         update(&mut set).expect("updates");
         assert_eq!(at(&set, 0, "rules.0.resourceNames"), "- a-c\n- d");
-        assert_eq!(set.as_slice()[1].referred_by.len(), 1, "the first is taken");
+        assert_eq!(set.as_slice()[1].referred_by.len(), 1, "the first one is used");
         assert!(set.as_slice()[2].referred_by.is_empty());
-        // Names that differ leave it open which one is meant.
+        // If the current names differ, the reference is ambiguous.
         let mut set = joined([prefixed("a-", role), prefixed("a-", &maps)]);
         set.resources_mut()[2].set_name("a-e");
         let error = update(&mut set).expect_err("a-c or a-e");
         assert_eq!((error.code(), error.labels().len()), (Code::Ambiguous, 3));
         assert_eq!(error.field_path(), Some("rules/resourceNames"));
-        assert_eq!(at(&set, 0, "rules.0.resourceNames"), "- c\n- d", "the manifests are still there");
+        assert_eq!(at(&set, 0, "rules.0.resourceNames"), "- c\n- d", "the manifests are unchanged");
     }
 
     #[test]
-    fn a_referrer_without_prefix_means_none_of_several() {
+    fn referrer_without_prefix_matches_none_of_several_candidates() {
         let mut set = joined([set(POD), prefixed("a-", MAP), prefixed("b-", MAP)]);
         update(&mut set).expect("nothing to update");
         assert_eq!(volume(&set, 0), "c");
         let mut set = joined([super::super::testing::set(POD), prefixed("a-", MAP)]);
         update(&mut set).expect("updates");
-        assert_eq!(volume(&set, 0), "a-c", "one alone needs no prefix in common");
+        assert_eq!(volume(&set, 0), "a-c", "a single candidate needs no common prefix");
     }
 
     #[test]
-    fn namespaces_keep_candidates_apart() {
+    fn namespaces_distinguish_candidates() {
         let pod = |namespace: &str| POD.replace("name: p", &format!("name: p, namespace: {namespace}"));
         let map = |namespace: &str| MAP.replace("name: c", &format!("name: c, namespace: {namespace}"));
         let one =
@@ -189,7 +189,7 @@ subjects:
 ";
 
     #[test]
-    fn bindings_name_roles_and_accounts() {
+    fn role_bindings_follow_roles_and_service_accounts() {
         for (kind, want) in [("Role", "a-r"), ("ClusterRole", "b-r")] {
             let roles: Vec<_> = ROLES.split("---").collect();
             let mut set = joined([
@@ -206,13 +206,13 @@ subjects:
     }
 
     #[test]
-    fn accounts_move_with_their_namespace() {
+    fn subjects_follow_the_namespace_of_service_accounts() {
         let account = "{apiVersion: v1, kind: ServiceAccount, metadata: {name: s, namespace: two}}";
         let binding = BINDING.replace("- {kind: ServiceAccount, name: s}\n", "");
         let mut set = moved("new", joined([set(&binding), set(account)]));
         update(&mut set).expect("updates");
         assert_eq!(at(&set, 0, "subjects.0.namespace"), "new");
-        // The present namespace is understood when nothing was there at first.
+        // The current namespace is resolved, too, if the account had none at first.
         let binding = binding.replace("namespace: two", "namespace: new").replace("Role", "ClusterRole");
         let mut set = joined([super::super::testing::set(&binding), moved("new", prefixed("a-", account))]);
         update(&mut set).expect("updates");
@@ -220,7 +220,7 @@ subjects:
     }
 
     #[test]
-    fn a_namespace_is_added_to_maps() {
+    fn namespace_is_added_to_map_references() {
         let hook = "
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -234,8 +234,8 @@ webhooks: [{clientConfig: {service: {name: s}}}, {clientConfig: {url: x}}]
     }
 
     #[test]
-    fn a_field_that_is_listed_twice_is_updated_twice() {
-        // kustomize 5.8.3 lists the secrets of Ingress twice.
+    fn field_with_two_specs_is_updated_twice() {
+        // kustomize 5.8.3 has two specs for the Secrets of an Ingress.
         let mut set = prefixed(
             "p-",
             "
@@ -251,7 +251,7 @@ webhooks: [{clientConfig: {service: {name: s}}}, {clientConfig: {url: x}}]
     }
 
     #[test]
-    fn what_is_no_reference() {
+    fn malformed_references_are_rejected() {
         let binding = |subjects: &str| {
             format!(
                 "{{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {{name: b}}, subjects: {subjects}}}"

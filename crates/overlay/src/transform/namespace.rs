@@ -1,4 +1,4 @@
-//! The namespace of resources, and the fields that repeat it.
+//! The namespace transformer: the namespace of resources, and the fields that repeat it.
 
 use serde::Deserialize;
 use smol_str::SmolStr;
@@ -9,38 +9,38 @@ use smp_merge::schema::Schema;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Map, Node, Spanned, Tag};
 
-/// What the namespace transformer is told.
+/// The configuration of the namespace transformer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Namespace {
-    /// The namespace; nothing is done when it is empty.
+    /// The namespace; empty to change nothing.
     pub namespace: Spanned<SmolStr>,
-    /// Whether a namespace that is there already stays.
+    /// Keeps existing namespaces if true.
     pub unset_only: bool,
-    /// Which subjects of role bindings get the namespace.
+    /// The subjects of role bindings that get the namespace.
     pub subjects: SubjectMode,
 }
 
-/// Which subjects of RoleBindings and ClusterRoleBindings get the namespace: `setRoleBindingSubjects`.
+/// The subjects of RoleBindings and ClusterRoleBindings that get the namespace: `setRoleBindingSubjects`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SubjectMode {
-    /// Those of the name `default`.
+    /// Subjects with the name `default`.
     #[default]
     #[serde(alias = "")]
     DefaultOnly,
     /// All service accounts.
     AllServiceAccounts,
-    /// None.
+    /// No subjects.
     #[serde(rename = "none")]
     NoSubjects,
 }
 
-/// Sets the namespace of all resources that live in one, and the fields that `specs` names.
+/// Sets the namespace of all namespaced resources, and the fields of `specs`.
 ///
-/// The ids from before stay known, so that references can follow.
+/// The old ids are stored as former ids, so that references are updated.
 ///
 /// # Errors
-/// A field that is no scalar; two resources that get the same id.
+/// A field is not a scalar, or two resources get the same id.
 pub fn namespace(
     set: &mut ResourceSet,
     config: &Namespace,
@@ -54,28 +54,30 @@ pub fn namespace(
     let fields = NamespaceSpecs::new(specs);
     for resource in set.resources_mut().iter_mut().filter(|r| !r.is_empty() && !r.from_helm) {
         resource.store_previous_id();
-        one(resource, config, &fields)?;
+        set_in_resource(resource, config, &fields)?;
         resource.sync(schema);
     }
-    no_id_twice(set)
+    check_duplicate_ids(set)
 }
 
-/// Sets the namespace of one resource and of the subjects named `default` in a role binding.
+/// Sets the namespace of one resource, and in a role binding also of the subjects named `default`.
 ///
 /// # Errors
-/// A field that is no scalar.
+/// A field is not a scalar.
 pub(super) fn namespace_of(resource: &mut Resource, namespace: Spanned<&str>) -> Result<()> {
     let namespace = Spanned::new(SmolStr::new(namespace.value), namespace.span);
     let config = Namespace { namespace, ..Namespace::default() };
-    one(resource, &config, &NamespaceSpecs::new(&FieldSpecs::default()))
+    set_in_resource(resource, &config, &NamespaceSpecs::new(&FieldSpecs::default()))
 }
 
-/// The specs that count for a resource: `metadata/namespace` is always set here, `metadata/name`
-/// only in real namespaces, and the subjects of role bindings have a rule of their own.
+/// The field specs by kind of resource.
+///
+/// `metadata/namespace` is always set by this transformer, `metadata/name` only in core Namespaces, and the
+/// subjects of role bindings have a separate rule.
 struct NamespaceSpecs {
     all: FieldSpecs,
-    of_core: FieldSpecs,
-    of_role_bindings: FieldSpecs,
+    core: FieldSpecs,
+    role_bindings: FieldSpecs,
 }
 
 impl NamespaceSpecs {
@@ -88,17 +90,17 @@ impl NamespaceSpecs {
         let subjects = |s: &super::FieldSpec| is_role_binding(&s.kind) && s.path == "subjects/namespace";
         Self {
             all: without(&name),
-            of_core: without(&|_| false),
-            of_role_bindings: without(&|s| name(s) || subjects(s)),
+            core: without(&|_| false),
+            role_bindings: without(&|s| name(s) || subjects(s)),
         }
     }
 
-    fn of(&self, resource: &Resource) -> &FieldSpecs {
+    fn for_resource(&self, resource: &Resource) -> &FieldSpecs {
         let gvk = &resource.id().gvk;
         if is_role_binding(&gvk.kind) {
-            return &self.of_role_bindings;
+            return &self.role_bindings;
         }
-        if gvk.group.is_empty() && gvk.version == "v1" { &self.of_core } else { &self.all }
+        if gvk.group.is_empty() && gvk.version == "v1" { &self.core } else { &self.all }
     }
 }
 
@@ -106,22 +108,26 @@ fn is_role_binding(kind: &str) -> bool {
     kind == "RoleBinding" || kind == "ClusterRoleBinding"
 }
 
-fn one(resource: &mut Resource, config: &Namespace, fields: &NamespaceSpecs) -> Result<()> {
+fn set_in_resource(resource: &mut Resource, config: &Namespace, fields: &NamespaceSpecs) -> Result<()> {
     let id = resource.id().clone();
-    let named = |field: &'static str| move |d: Diagnostic| d.field(field);
+    let in_field = |field: &'static str| move |d: Diagnostic| d.field(field);
     if !id.cluster_scoped {
-        in_metadata(resource.node_mut(), config)
-            .map_err(named("metadata/namespace"))
+        set_in_metadata(resource.node_mut(), config)
+            .map_err(in_field("metadata/namespace"))
             .map_err(|d| d.resource(&id))?;
     }
     if is_role_binding(&id.gvk.kind) {
-        in_subjects(resource.node_mut(), config).map_err(named("subjects")).map_err(|d| d.resource(&id))?;
+        set_in_subjects(resource.node_mut(), config)
+            .map_err(in_field("subjects"))
+            .map_err(|d| d.resource(&id))?;
     }
-    fields.of(resource).visit(resource, Create::Scalar(Tag::Str), &mut |field| set_namespace(field, config))
+    fields
+        .for_resource(resource)
+        .visit(resource, Create::Scalar(Tag::Str), &mut |field| set_namespace(field, config))
 }
 
-/// `metadata.namespace`, made when it is missing.
-fn in_metadata(node: &mut Node, config: &Namespace) -> Result<()> {
+/// Sets `metadata.namespace`, and creates it if it is missing.
+fn set_in_metadata(node: &mut Node, config: &Namespace) -> Result<()> {
     let Some(metadata) = node.get_mut("metadata") else { return Ok(()) };
     let (span, found) = (metadata.span(), metadata.type_name());
     let Some(map) = metadata.as_map_mut() else {
@@ -130,15 +136,15 @@ fn in_metadata(node: &mut Node, config: &Namespace) -> Result<()> {
         );
     };
     let field = map.get_or_insert_with("namespace", || Node::string(""));
-    // Here, and only here, kustomize takes a null that is written out for a namespace.
+    // Only here kustomize treats an explicit null as an existing namespace.
     if config.unset_only && field.scalar_text().is_some_and(|text| !text.is_empty()) {
         return Ok(());
     }
     set_namespace(field, config)
 }
 
-fn in_subjects(node: &mut Node, config: &Namespace) -> Result<()> {
-    let (field, wanted) = match config.subjects {
+fn set_in_subjects(node: &mut Node, config: &Namespace) -> Result<()> {
+    let (field, expected) = match config.subjects {
         SubjectMode::NoSubjects => return Ok(()),
         SubjectMode::DefaultOnly => ("name", "default"),
         SubjectMode::AllServiceAccounts => ("kind", "ServiceAccount"),
@@ -153,7 +159,7 @@ fn in_subjects(node: &mut Node, config: &Namespace) -> Result<()> {
         let Some(subject) = subject.as_map_mut() else {
             return Err(Diagnostic::error(Code::WrongType, format!("expected a map, found {found}")).at(span));
         };
-        if has_text(subject, field, wanted)? {
+        if has_text(subject, field, expected)? {
             let namespace = subject.get_or_insert_with("namespace", || Node::string(""));
             set_namespace(namespace, config)?;
         }
@@ -161,13 +167,13 @@ fn in_subjects(node: &mut Node, config: &Namespace) -> Result<()> {
     Ok(())
 }
 
-fn has_text(map: &Map, field: &str, wanted: &str) -> Result<bool> {
+fn has_text(map: &Map, field: &str, expected: &str) -> Result<bool> {
     let Some(value) = map.get(field).filter(|v| !v.is_null()) else { return Ok(false) };
     let text = value.scalar_text().ok_or_else(|| {
         let message = format!("expected a scalar in `{field}`, found {}", value.type_name());
         Diagnostic::error(Code::WrongType, message).at(value.span())
     })?;
-    Ok(text == wanted)
+    Ok(text == expected)
 }
 
 fn set_namespace(field: &mut Node, config: &Namespace) -> Result<()> {
@@ -178,15 +184,15 @@ fn set_namespace(field: &mut Node, config: &Namespace) -> Result<()> {
     set_scalar(field, config.namespace.text(), Tag::Str)
 }
 
-fn no_id_twice(set: &ResourceSet) -> Result<()> {
-    let Some(twins) = set.equal_ids() else { return Ok(()) };
-    let [first, second] = twins.map(|i| &set.as_slice()[i]);
+fn check_duplicate_ids(set: &ResourceSet) -> Result<()> {
+    let Some(duplicates) = set.equal_ids() else { return Ok(()) };
+    let [first, second] = duplicates.map(|i| &set.as_slice()[i]);
     let former = |r: &Resource| r.previous.last().map_or_else(|| r.id().to_string(), ToString::to_string);
-    let message = format!("the namespace makes two resources the same: {}", second.id());
+    let message = format!("the namespace transformer produces a duplicate resource id: {}", second.id());
     let error = Diagnostic::error(Code::DuplicateResource, message)
-        .label(second.node().span().at_start(), format!("was {}", former(second)))
-        .label(first.node().span().at_start(), format!("was {}", former(first)));
-    Err(error.help("give one of them another name, or build them in kustomizations of their own"))
+        .label(second.node().span().at_start(), format!("originally {}", former(second)))
+        .label(first.node().span().at_start(), format!("originally {}", former(first)));
+    Err(error.help("rename one of the resources, or build them in separate kustomizations"))
 }
 
 #[cfg(test)]
@@ -209,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn which_resources_get_it() {
+    fn namespaced_resources_and_field_specs_get_the_namespace() {
         let set = run(
             &to("123"),
             "
@@ -256,7 +262,7 @@ subjects:
 ";
 
     #[test]
-    fn subjects_by_mode() {
+    fn subjects_get_the_namespace_by_mode() {
         let table = [
             (SubjectMode::DefaultOnly, false, ["new", "old", "new", ""]),
             (SubjectMode::AllServiceAccounts, false, ["new", "new", "null", ""]),
@@ -264,7 +270,7 @@ subjects:
             (SubjectMode::DefaultOnly, true, ["new", "old", "new", ""]),
             (SubjectMode::NoSubjects, false, ["", "old", "null", ""]),
         ];
-        // A spec for the same field has no effect in bindings.
+        // A field spec for `subjects/namespace` has no effect in bindings.
         let spec = FieldSpec {
             kind: "ClusterRoleBinding".into(),
             ..FieldSpec::created_in_all("subjects/namespace")
@@ -278,7 +284,7 @@ subjects:
     }
 
     #[test]
-    fn unset_only() {
+    fn unset_only_keeps_existing_namespaces() {
         let config = Namespace { unset_only: true, ..to("new") };
         let table = [
             ("", "new"),
@@ -295,7 +301,7 @@ subjects:
     }
 
     #[test]
-    fn what_cannot_be() {
+    fn duplicate_ids_and_wrong_types_are_rejected() {
         let twice = "
 {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: x}}
 ---
@@ -317,7 +323,7 @@ subjects:
     }
 
     #[test]
-    fn subject_modes_by_name() {
+    fn subject_modes_are_parsed() {
         let mode = |text: &str| serde_json::from_str::<SubjectMode>(text);
         assert_eq!(mode("\"allServiceAccounts\"").ok(), Some(SubjectMode::AllServiceAccounts));
         assert_eq!(mode("\"none\"").ok(), Some(SubjectMode::NoSubjects));

@@ -1,4 +1,4 @@
-//! Name prefixes and suffixes.
+//! The name prefix and suffix transformers.
 
 use smol_str::{SmolStr, format_smolstr};
 
@@ -8,13 +8,13 @@ use smp_merge::schema::{Gvk, Schema};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Node, Spanned, Tag};
 
-/// The field whose change makes a new id.
+/// The field whose change creates a former id.
 const NAME: &str = "metadata/name";
 
-/// Puts a prefix before names; the names from before stay known, so that references can follow.
+/// Adds a prefix to names. The old names are stored as former names, so that references are updated.
 ///
 /// # Errors
-/// A field that is no scalar.
+/// A field is not a scalar.
 pub fn name_prefix<'p>(
     set: &mut ResourceSet,
     prefix: impl Into<Spanned<&'p str>>,
@@ -24,10 +24,10 @@ pub fn name_prefix<'p>(
     add(set, prefix.into(), specs, schema, &PREFIX)
 }
 
-/// Puts a suffix behind names; otherwise as [`name_prefix`].
+/// Appends a suffix to names, like [`name_prefix`].
 ///
 /// # Errors
-/// A field that is no scalar.
+/// A field is not a scalar.
 pub fn name_suffix<'s>(
     set: &mut ResourceSet,
     suffix: impl Into<Spanned<&'s str>>,
@@ -37,7 +37,7 @@ pub fn name_suffix<'s>(
     add(set, suffix.into(), specs, schema, &SUFFIX)
 }
 
-/// In what prefixes and suffixes differ.
+/// The operations in which prefixes and suffixes differ.
 struct Affix {
     history: fn(&mut Resource) -> &mut Vec<SmolStr>,
     join: fn(&str, &str) -> SmolStr,
@@ -53,7 +53,7 @@ const SUFFIX: Affix = Affix {
     join: |affix, name| format_smolstr!("{name}{affix}"),
 };
 
-/// Kinds whose names mean something outside the cluster's objects, and so stay.
+/// Returns true for kinds whose names have a meaning outside of references and are thus kept.
 fn keeps_its_name(original: &Gvk) -> bool {
     selects(["", "", "CustomResourceDefinition"], original)
         || selects(["apiregistration.k8s.io", "", "APIService"], original)
@@ -65,7 +65,7 @@ fn add(
     affix: Spanned<&str>,
     specs: &FieldSpecs,
     schema: &Schema,
-    how: &Affix,
+    operations: &Affix,
 ) -> Result<()> {
     if affix.is_empty() {
         return Ok(());
@@ -76,16 +76,16 @@ fn add(
         if keeps_its_name(&original) {
             continue;
         }
-        // One by one: each spec that names the name makes an id of its own.
+        // Specs are applied one by one, since each spec for the name creates a former id.
         for (i, spec) in specs.as_slice().iter().enumerate().filter(|(_, s)| s.selects(&original)) {
             if spec.path == NAME {
-                // A comma makes two of it, as in the annotation where kustomize keeps them.
-                (how.history)(resource).extend(affix.split(',').map(SmolStr::new));
+                // kustomize keeps affixes in a comma-separated annotation, so a comma splits the affix.
+                (operations.history)(resource).extend(affix.split(',').map(SmolStr::new));
                 resource.store_previous_id();
             }
             let mut set = |field: &mut Node| {
                 let name = field.scalar_text().cloned().unwrap_or_default();
-                let joined = (how.join)(affix.value, &name);
+                let joined = (operations.join)(affix.value, &name);
                 set_scalar(field, Spanned::new(joined.as_str(), affix.span), Tag::Undecided)
             };
             specs.visit_one(i, resource, Create::Scalar(Tag::Str), &mut set)?;
@@ -117,7 +117,7 @@ mod tests {
 ";
 
     #[test]
-    fn names_and_their_history() {
+    fn names_change_and_former_names_are_kept() {
         let mut set = set(SOME);
         let (config, schema) = (TransformerConfig::builtin(), Schema::kustomize());
         name_prefix(&mut set, "p-", &config.name_prefix, &schema).expect("prefix");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_stay_and_so_does_what_they_mean() {
+    fn quoted_names_stay_strings() {
         let mut set = set("
 {apiVersion: v1, kind: ConfigMap, metadata: {name: \"2\"}}
 ---
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn other_fields_make_no_new_id() {
+    fn other_fields_create_no_former_id() {
         let mut set = set("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {x: y}}");
         let specs = FieldSpecs::from(vec![FieldSpec::of_all("data/x"), FieldSpec::created_in_all("data/z")]);
         name_suffix(&mut set, "-s", &specs, &Schema::kustomize()).expect("suffix");

@@ -1,4 +1,4 @@
-//! Replica counts, by the names that workloads have or had.
+//! The replicas transformer: replica counts by current or former names of workloads.
 
 use serde::Deserialize;
 use smol_str::{SmolStr, format_smolstr};
@@ -13,16 +13,16 @@ use smp_text::yaml::{Spanned, Style, Tag, in_place_of};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Replica {
-    /// The name of the workload, now or before.
+    /// The current or a former name of the workload.
     pub name: Spanned<SmolStr>,
     /// The number of replicas.
     pub count: Spanned<i64>,
 }
 
-/// Sets the replica counts in the fields that `specs` names.
+/// Sets the replica counts in the fields of `specs`.
 ///
 /// # Errors
-/// A name that no resource of a fitting kind has; a field that is no scalar.
+/// A name matches no resource of a suitable kind, or a field is not a scalar.
 pub fn replicas(
     set: &mut ResourceSet,
     counts: &[Replica],
@@ -31,17 +31,17 @@ pub fn replicas(
 ) -> Result<()> {
     let (mut problems, mut names) = (Problems::default(), None);
     for replica in counts {
-        let is_meant =
+        let is_match =
             |id: &ResId| id.name == *replica.name && specs.as_slice().iter().any(|s| s.selects(&id.gvk));
-        let named = set.find(Some(&replica.name), None, |resource| resource.ids().any(is_meant));
-        if named.is_empty() {
+        let matching = set.find(Some(&replica.name), None, |resource| resource.ids().any(is_match));
+        if matching.is_empty() {
             let names = names.get_or_insert_with(|| names_with_replicas(specs, set));
-            problems.add(unknown(replica, specs, names));
+            problems.add(no_match_error(replica, specs, names));
             continue;
         }
         let text = format_smolstr!("{}", *replica.count);
         let count = Spanned::new(text.as_str(), replica.count.span);
-        for i in named {
+        for i in matching {
             let done = set.update(i, |resource| {
                 let create = Create::Scalar(Tag::Int);
                 specs.visit(resource, create, &mut |field| set_scalar(field, count, Tag::Int))?;
@@ -54,23 +54,23 @@ pub fn replicas(
     problems.or(())
 }
 
-/// What the resources that can have replicas are and were called. Setting counts changes no names.
+/// Returns the current and former names of the resources with replicas. Setting counts does not change them.
 fn names_with_replicas(specs: &FieldSpecs, set: &ResourceSet) -> SimilarNames {
     let has_replicas = |id: &&ResId| specs.as_slice().iter().any(|s| s.selects(&id.gvk));
     set.iter().flat_map(Resource::ids).filter(has_replicas).map(|id| &id.name).collect()
 }
 
-fn unknown(replica: &Replica, specs: &FieldSpecs, names: &SimilarNames) -> Diagnostic {
+fn no_match_error(replica: &Replica, specs: &FieldSpecs, names: &SimilarNames) -> Diagnostic {
     let kinds: Vec<&str> = specs.as_slice().iter().map(|s| s.kind.as_str()).collect();
-    let message = format!("no resource with replicas is named `{}`", replica.name);
+    let message = format!("no resource with replicas matches `{}`", replica.name);
     let error = Diagnostic::error(Code::NoMatch, message)
         .at(replica.name.span)
-        .note(format!("looked for {}", kinds.join(", ")));
+        .note(format!("searched kinds: {}", kinds.join(", ")));
     match names.nearest(&replica.name) {
         Some(name) => error
             .help(format!("did you mean `{name}`?"))
             .fix(replica.name.span, in_place_of(Style::Plain, &name)),
-        None => error.help("use the name as the base writes it, without prefix and suffix"),
+        None => error.help("use the name from the base, without prefix and suffix"),
     }
 }
 
@@ -103,16 +103,16 @@ mod tests {
     }
 
     #[test]
-    fn by_former_and_present_names() {
+    fn replicas_are_set_by_current_and_former_names() {
         let set = run(&[("web", 3), ("p-rs", 0)]).expect("counts");
         let count = |i| at(&set, i, "spec.replicas");
-        // What was a string stays one.
+        // A string stays a string.
         assert_eq!([count(0), count(1), count(3)], ["\"3\"", "3", "0"]);
         assert_eq!(at(&set, 2, "spec"), "");
     }
 
     #[test]
-    fn names_that_are_nobodys() {
+    fn unknown_names_are_rejected() {
         for name in ["agent", "nobody"] {
             assert_eq!(run(&[(name, 1)]).expect_err("no match").code(), Code::NoMatch, "{name}");
         }

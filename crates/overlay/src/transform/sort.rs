@@ -1,4 +1,4 @@
-//! The order of resources: kustomize's fixed order of kinds, or the order in which they came.
+//! The order of resources: kustomize's legacy order, or the order of loading.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -7,13 +7,13 @@ use smol_str::SmolStr;
 use crate::resource::{Resource, ResourceSet, compare_ids, kind_rank};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// How resources are ordered: `sortOptions` of a kustomization.
+/// The `sortOptions` of a kustomization.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct SortOptions {
-    /// The order; it must be given.
+    /// The order; required.
     pub order: Option<SortOrder>,
-    /// The kinds that come first and last; only with the order `legacy`.
+    /// The kinds that come first and last; only for the order `legacy`.
     pub legacy_sort_options: Option<LegacySortOptions>,
 }
 
@@ -21,62 +21,62 @@ pub struct SortOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SortOrder {
-    /// By kind, namespaces first and webhooks last; then by group, version, namespace and name.
+    /// By kind, with Namespaces first and webhooks last; then by group, version, namespace and name.
     Legacy,
-    /// The order in which they came.
+    /// The order in which resources were loaded.
     Fifo,
 }
 
-/// Kinds that come first and last in the order `legacy`.
+/// The kinds that come first and last in the order `legacy`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct LegacySortOptions {
-    /// Kinds before all others.
+    /// The kinds before all others.
     pub order_first: Vec<SmolStr>,
-    /// Kinds behind all others.
+    /// The kinds after all others.
     pub order_last: Vec<SmolStr>,
 }
 
 impl SortOptions {
-    /// The order `legacy` with kustomize's list of kinds, which holds when nothing is said.
+    /// Returns the order `legacy` with kustomize's list of kinds, which is the default.
     #[must_use]
     pub fn legacy() -> Self {
         Self { order: Some(SortOrder::Legacy), legacy_sort_options: None }
     }
 
-    /// The order `fifo`.
+    /// Returns the order `fifo`.
     #[must_use]
     pub fn fifo() -> Self {
         Self { order: Some(SortOrder::Fifo), legacy_sort_options: None }
     }
 }
 
-/// Puts the resources in order.
+/// Sorts the resources.
 ///
 /// # Errors
-/// Options that contradict each other; two resources of the same id, whatever the order, since a prefix or a patch can
-/// give one the name of another.
+/// The options contradict each other, or two resources have the same id. Ids are checked for any order, since
+/// a prefix or patch can make them equal.
 pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
     set.check_ids()?;
-    let named = options.legacy_sort_options.as_ref();
+    let legacy = options.legacy_sort_options.as_ref();
     let order = options.order.ok_or_else(|| {
         Diagnostic::error(Code::MissingField, "`order` is missing")
             .field("sortOptions")
             .help("set it to `legacy` or `fifo`")
     })?;
     if order == SortOrder::Fifo {
-        return named.map_or(Ok(()), |_| {
-            Err(Diagnostic::error(Code::InvalidValue, "`legacySortOptions` needs the order `legacy`")
+        return legacy.map_or(Ok(()), |_| {
+            Err(Diagnostic::error(Code::InvalidValue, "`legacySortOptions` requires `order: legacy`")
                 .field("sortOptions")
                 .help("set `order: legacy`, or remove `legacySortOptions`"))
         });
     }
-    let ranks = named.map(ranks);
+    let ranks = legacy.map(ranks);
     let rank = |r: &Resource| match &ranks {
         Some(ranks) => ranks.get(r.id().gvk.kind.as_str()).copied().unwrap_or(0),
         None => kind_rank(&r.id().gvk.kind),
     };
-    // Positions are sorted, since resources are large.
+    // Positions are sorted instead of resources, which are large.
     let resources = set.as_slice();
     let mut order: Vec<(i64, usize)> = resources.iter().enumerate().map(|(i, r)| (rank(r), i)).collect();
     let id = |i: usize| resources[i].id();
@@ -87,7 +87,7 @@ pub fn sort(set: &mut ResourceSet, options: &SortOptions) -> Result<()> {
     Ok(())
 }
 
-/// Negative for kinds that come first, positive for those that come last.
+/// Returns the ranks of kinds: negative for those that come first, positive for those that come last.
 fn ranks(options: &LegacySortOptions) -> FxHashMap<&str, i64> {
     let number = |i: usize| i64::try_from(i).unwrap_or(i64::MAX);
     let first = options.order_first.iter().enumerate();
@@ -122,15 +122,16 @@ mod tests {
 ";
 
     #[test]
-    fn the_fixed_order() {
+    fn legacy_order_is_kustomizes() {
         let mut resources = set(MIXED);
         sort(&mut resources, &SortOptions::legacy()).expect("sorts");
-        // `-` sorts before `|`, and no namespace behind all namespaces; core kinds behind groups.
+        // `-` sorts before `|`; no namespace sorts after all namespaces, and core kinds after those with a
+        // group.
         assert_eq!(names(&resources), ["n", "other", "a", "b", "c", "d", "j", "p", "w"]);
     }
 
     #[test]
-    fn an_order_of_ones_own() {
+    fn legacy_order_with_own_kinds() {
         let mut resources = set(MIXED);
         let legacy = LegacySortOptions {
             order_first: vec!["Pod".into(), "Job".into()],
@@ -142,21 +143,21 @@ mod tests {
     }
 
     #[test]
-    fn fifo_and_contradictions() {
+    fn fifo_keeps_the_order_and_contradictions_are_rejected() {
         let mut resources = set(MIXED);
         let fifo = SortOptions::fifo();
         sort(&mut resources, &fifo).expect("nothing to do");
         assert_eq!(names(&resources)[..3], ["w", "b", "c"]);
         let both = SortOptions { legacy_sort_options: Some(LegacySortOptions::default()), ..fifo };
-        assert_eq!(sort(&mut resources, &both).expect_err("refused").code(), Code::InvalidValue);
+        assert_eq!(sort(&mut resources, &both).expect_err("rejected").code(), Code::InvalidValue);
         assert_eq!(
-            sort(&mut resources, &SortOptions::default()).expect_err("refused").code(),
+            sort(&mut resources, &SortOptions::default()).expect_err("rejected").code(),
             Code::MissingField
         );
     }
 
     #[test]
-    fn equal_ids_are_noticed() {
+    fn equal_ids_are_rejected() {
         let mut resources = set(MIXED);
         resources.resources_mut()[1].set_name("c");
         resources.resources_mut()[1].set_namespace("default");

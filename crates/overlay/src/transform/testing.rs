@@ -1,4 +1,4 @@
-//! What the tests of this room share.
+//! Helpers for the unit tests of transformers.
 
 use super::Files;
 use super::generator::GeneratorArgs;
@@ -8,7 +8,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::{Node, ParseOptions, from_node, parse_documents, to_yaml};
 
-/// The documents of a text.
+/// Parses the documents of YAML text.
 pub(super) fn nodes(text: &str) -> Vec<Node> {
     let sources = SourceMap::default();
     let id = sources.add("test.yaml", text);
@@ -17,7 +17,7 @@ pub(super) fn nodes(text: &str) -> Vec<Node> {
     nodes
 }
 
-/// The resources of a text.
+/// Parses the resources of YAML text.
 pub(super) fn set(text: &str) -> ResourceSet {
     let schema = Schema::kustomize();
     let mut set = ResourceSet::new();
@@ -27,17 +27,17 @@ pub(super) fn set(text: &str) -> ResourceSet {
     set
 }
 
-/// The names of the resources in order.
+/// Returns the names of the resources in order.
 pub(super) fn names(set: &ResourceSet) -> Vec<String> {
     set.iter().map(|r| r.id().name.to_string()).collect()
 }
 
-/// The resources as `kustomize build` would print them.
+/// Returns the resources as `kustomize build` prints them.
 pub(super) fn text(set: &ResourceSet) -> String {
     set.iter().map(|r| to_yaml(r.node()).expect("printable")).collect::<Vec<_>>().join("---\n")
 }
 
-/// One value of the resource at a position, as text: `null` when it is null, empty when it is not there.
+/// Returns a value of the resource at a position as text: `null` if it is null, empty if it does not exist.
 pub(super) fn at(set: &ResourceSet, i: usize, path: &str) -> String {
     let names: Vec<&str> = path.split('.').collect();
     let node = names.iter().try_fold(set.as_slice()[i].node(), |node, name| match name.parse::<usize>() {
@@ -47,12 +47,12 @@ pub(super) fn at(set: &ResourceSet, i: usize, path: &str) -> String {
     node.map_or_else(String::new, |n| to_yaml(n).expect("printable").trim_end().to_string())
 }
 
-/// The arguments of a generator.
+/// Parses the arguments of a generator.
 pub(super) fn generator_args(text: &str) -> GeneratorArgs {
     from_node(&nodes(text)[0]).expect("arguments")
 }
 
-/// Three files that generators may read.
+/// Three files for generators.
 pub(super) struct SomeFiles;
 
 impl Files for SomeFiles {

@@ -1,5 +1,5 @@
-//! `ValueAddTransformer`: one value for a field of many resources, or a part more for the file
-//! paths that stand there.
+//! `ValueAddTransformer`: sets a field of many resources to one value, or inserts a part into the file paths
+//! in the field.
 
 use serde::Deserialize;
 
@@ -18,33 +18,32 @@ use smp_text::yaml::{DecodeOptions, Spanned, Tag, Value, from_node_with};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ValueAdd {
-    /// The value; the name of the kustomization's directory when empty.
+    /// The value; the name of the kustomization's directory if empty.
     pub value: Spanned<String>,
-    /// Where it goes.
+    /// The fields to set.
     pub targets: Vec<Spanned<ValueAddTarget>>,
     /// A file with more `targets`.
     pub target_file_path: Spanned<String>,
 }
 
-/// Where the value goes.
+/// The fields of resources that get the value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ValueAddTarget {
-    /// Which resources; all when it is not given.
+    /// Selects the resources; all if not given.
     pub selector: Option<SelectorArgs>,
-    /// The field, with slashes between its parts.
+    /// The field, with its parts separated by slashes.
     pub field_path: Spanned<String>,
-    /// When it is not 0, the field holds a file path, and the value becomes its part of this
-    /// number, counted from 1.
+    /// If not 0, the field contains a file path, and the value becomes its part with this number, counted
+    /// from 1.
     pub file_path_position: i64,
 }
 
 impl ValueAdd {
-    /// These arguments with the targets of the file that they name; `root` stands in for a value
-    /// that is not given.
+    /// Adds the targets of the file in `targetFilePath`. `root` is the default value.
     ///
     /// # Errors
-    /// An unreadable file, no target, a target without a field.
+    /// The file cannot be read, there are no targets, or a target has no field.
     pub fn loaded(mut self, root: &str, files: &dyn Files, sources: &SourceMap) -> Result<Self> {
         let trimmed = self.value.trim();
         self.value.value = if trimmed.is_empty() { root } else { trimmed }.to_string();
@@ -54,13 +53,14 @@ impl ValueAdd {
             self.targets.extend(more.targets);
         }
         if self.targets.is_empty() {
-            return Err(Diagnostic::error(Code::MissingField, "this transformer needs at least one target")
-                .at(self.value.span));
+            return Err(
+                Diagnostic::error(Code::MissingField, "the transformer has no targets").at(self.value.span)
+            );
         }
         for target in &self.targets {
             if target.field_path.is_empty() {
                 return Err(
-                    Diagnostic::error(Code::MissingField, "this target has no `fieldPath`").at(target.span)
+                    Diagnostic::error(Code::MissingField, "the target has no `fieldPath`").at(target.span)
                 );
             }
             if target.file_path_position < 0 {
@@ -72,11 +72,10 @@ impl ValueAdd {
     }
 }
 
-/// Sets the value in all targets. Paths that lead into a null change nothing; warnings of these are
-/// returned.
+/// Sets the value in all targets. Paths that lead into a null have no effect; a warning is returned for each.
 ///
 /// # Errors
-/// Malformed selectors, fields that hold no scalar.
+/// A selector is malformed, or a field is not a scalar.
 pub fn value_add(set: &mut ResourceSet, config: &ValueAdd, schema: &Schema) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     for target in &config.targets {
@@ -91,7 +90,7 @@ pub fn value_add(set: &mut ResourceSet, config: &ValueAdd, schema: &Schema) -> R
     Ok(warnings)
 }
 
-/// Sets the value in one resource; returns a warning when there is no place for it.
+/// Sets the value in a resource. Returns a warning if the field cannot be created.
 fn add_to(
     resource: &mut Resource,
     value: &Spanned<String>,
@@ -99,15 +98,15 @@ fn add_to(
     schema: &Schema,
 ) -> Result<Option<Diagnostic>> {
     let id = resource.id().clone();
-    let placed =
+    let with_location =
         |problem: Diagnostic| problem.at(target.field_path.span).resource(&id).field(&*target.field_path);
-    let added = add_to_field(resource, value, target).map_err(placed)?;
+    let added = add_to_field(resource, value, target).map_err(with_location)?;
     resource.sync(schema);
-    let message = "the path leads into a null, so the value is not set";
-    Ok((!added).then(|| placed(Diagnostic::warning(Code::UnmatchedReplacement, message))))
+    let message = "the value is not set: the path leads into null";
+    Ok((!added).then(|| with_location(Diagnostic::warning(Code::UnmatchedReplacement, message))))
 }
 
-/// Returns whether there is a place for the value.
+/// Sets the field. Returns false if it cannot be created.
 fn add_to_field(resource: &mut Resource, value: &Spanned<String>, target: &ValueAddTarget) -> Result<bool> {
     if *target.field_path == "metadata/namespace" {
         namespace_of(resource, value.text())?;
@@ -115,9 +114,9 @@ fn add_to_field(resource: &mut Resource, value: &Spanned<String>, target: &Value
     }
     let path = split_slashed(&target.field_path);
     check_length(&path)?;
-    let of_annotations = target.field_path.trim_start_matches('/').starts_with("metadata/annotations/");
+    let in_annotations = target.field_path.trim_start_matches('/').starts_with("metadata/annotations/");
     let set = |resource: &mut Resource| set_at(resource, &path, value, target);
-    if of_annotations { resource.with_build_annotations(set) } else { set(resource) }
+    if in_annotations { resource.with_build_annotations(set) } else { set(resource) }
 }
 
 fn set_at(
@@ -128,22 +127,22 @@ fn set_at(
 ) -> Result<bool> {
     let Some(field) = lookup_create(resource.node_mut(), path, NodeKind::Scalar)? else { return Ok(false) };
     if !matches!(field.value, Value::Scalar(_)) {
-        let message = format!("expected a single value, found {}", field.type_name());
+        let message = format!("expected a scalar, found {}", field.type_name());
         return Err(Diagnostic::error(Code::WrongType, message).at(field.span()));
     }
     let text = match usize::try_from(target.file_path_position) {
         Ok(position @ 1..) => with_part(text_of(field), position - 1, value),
         _ => value.value.clone(),
     };
-    // The new text decides the type, as if it were written in the quotes of the old one.
+    // The type is determined by the new text, in the quoting style of the old one.
     field.value = Value::Scalar(text.into());
     field.meta.tag = Tag::Undecided;
     field.meta.span = value.span;
     Ok(true)
 }
 
-/// A file path with one part more at a position, or at the end when it has fewer parts. An
-/// absolute path stays one.
+/// Inserts a part into a file path at a position, or at the end if the path has fewer parts. An absolute path
+/// stays absolute.
 fn with_part(path: &str, position: usize, part: &str) -> String {
     let mut parts = parts_of(path);
     let mut position = position.min(parts.len());
@@ -158,7 +157,7 @@ fn with_part(path: &str, position: usize, part: &str) -> String {
     }
 }
 
-/// The parts of a path. The first is empty when the path is absolute.
+/// Returns the parts of a path. The first one is empty if the path is absolute.
 fn parts_of(path: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = path;
@@ -186,7 +185,7 @@ mod tests {
     use smp_text::yaml::{ParseOptions, parse_one, to_json};
 
     #[test]
-    fn parts_are_put_into_paths() {
+    fn parts_are_inserted_into_file_paths() {
         let table = [
             ("", 0, "X"),
             ("", 9, "X"),
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_set() {
+    fn values_are_set_and_fields_created() {
         let table = [
             ("spec/a", 0, "{spec: {}}", "{spec:{a:v}}"),
             ("spec/l/[name=x]/a", 0, "{spec: {l: [{name: x, a: old}]}}", "{spec:{l:[{a:v,name:x}]}}"),

@@ -1,4 +1,4 @@
-//! Variables: `$(NAME)` in some fields becomes the value of a field of some resource.
+//! The vars transformer: replaces `$(NAME)` in some fields with the value of a field of a resource.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub struct Var {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct VarTarget {
-    /// Group and version; it counts more than the next two.
+    /// The group and version; takes precedence over `group` and `version`.
     pub api_version: SmolStr,
     /// The API group.
     pub group: SmolStr,
@@ -40,9 +40,9 @@ pub struct VarTarget {
     pub version: SmolStr,
     /// The kind.
     pub kind: SmolStr,
-    /// The name, now or before.
+    /// The current or a former name.
     pub name: Spanned<SmolStr>,
-    /// The namespace, now or before; empty for any.
+    /// The current or a former namespace; empty for any.
     pub namespace: SmolStr,
 }
 
@@ -50,7 +50,7 @@ pub struct VarTarget {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct VarField {
-    /// Names with `.` between them, `name[0]` for list positions; `metadata.name` when empty.
+    /// Field names separated by `.`, with list positions as in `name[0]`; `metadata.name` if empty.
     pub field_path: SmolStr,
 }
 
@@ -72,7 +72,7 @@ impl VarTarget {
 pub struct VarSet(BTreeMap<SmolStr, Var>);
 
 impl VarSet {
-    /// Whether there is none.
+    /// Returns true if there are no variables.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -81,17 +81,17 @@ impl VarSet {
     /// Adds variables.
     ///
     /// # Errors
-    /// A name that is there already.
+    /// A variable with the same name exists.
     pub fn extend(&mut self, vars: impl IntoIterator<Item = Var>) -> Result<()> {
         vars.into_iter().try_for_each(|var| {
             if let Some(first) = self.0.get(&*var.name) {
-                let message = format!("there are two variables with the name `{}`", var.name);
+                let message = format!("duplicate variable `{}`", var.name);
                 let error = Diagnostic::error(Code::InvalidValue, message)
-                    .label(var.name.span, "the second one")
-                    .label(first.name.span, "the first one");
-                return Err(error.field("vars").help(
-                    "give one of them another name; bases share their variables with what contains them",
-                ));
+                    .label(var.name.span, "second variable")
+                    .label(first.name.span, "first variable");
+                return Err(error
+                    .field("vars")
+                    .help("rename one of them; variables of bases are also defined in their overlays"));
             }
             self.0.insert(var.name.value.clone(), var);
             Ok(())
@@ -101,17 +101,17 @@ impl VarSet {
     /// Adds the variables of another set.
     ///
     /// # Errors
-    /// A name that is there already.
+    /// A variable with the same name exists.
     pub fn merge(&mut self, other: Self) -> Result<()> {
         self.extend(other.0.into_values())
     }
 }
 
-/// Finds the resources that variables take their values from, while the names that they use are
-/// still clear; each remembers the variables.
+/// Finds the source resources of variables while their names are still unique, and records the variables in
+/// them.
 ///
 /// # Errors
-/// Several resources fit a variable. That none does is noticed when variables are resolved.
+/// Several resources match a variable. A variable without a match is reported when variables are resolved.
 pub fn bind_vars(set: &mut ResourceSet, vars: &[Var]) -> Result<()> {
     for var in vars {
         let target = var.object.id();
@@ -129,20 +129,20 @@ pub fn bind_vars(set: &mut ResourceSet, vars: &[Var]) -> Result<()> {
 }
 
 fn ambiguous(var: &Var, target: &ResId, found: &[usize], set: &ResourceSet) -> Diagnostic {
-    let message = format!("the variable `{}` may mean {} resources: {target}", var.name, found.len());
+    let message = format!("variable `{}` matches {} resources: {target}", var.name, found.len());
     let mut error = Diagnostic::error(Code::Ambiguous, message).at(var.name.span).field("vars");
     for resource in found.iter().filter_map(|&i| set.as_slice().get(i)) {
-        error = error.label(resource.node().span().at_start(), format!("perhaps {}", resource.id()));
+        error = error.label(resource.node().span().at_start(), format!("matches {}", resource.id()));
     }
-    error.help("say which one with `objref.namespace`")
+    error.help("set `objref.namespace` to select one of them")
 }
 
-/// Replaces variables in all fields that `specs` names. Returns a warning when some were never used.
+/// Replaces variables in all fields of `specs`. Returns a warning if some variables are unused.
 ///
-/// `$$` becomes `$`, so that `$$(NAME)` can be written; both only when there are variables at all.
+/// `$$` becomes `$`, so that `$$(NAME)` is kept as `$(NAME)`. This only happens if there are variables.
 ///
 /// # Errors
-/// A variable without resource or field; entries of a list that are no strings.
+/// The resource or field of a variable does not exist, or a list entry is not a string.
 pub fn resolve_vars(
     set: &mut ResourceSet,
     vars: &VarSet,
@@ -161,23 +161,23 @@ pub fn resolve_vars(
     let unused: Vec<&Var> = vars.0.values().filter(|var| !uses.names.contains(&*var.name)).collect();
     Ok((!unused.is_empty()).then(|| {
         let names: Vec<&str> = unused.iter().map(|var| var.name.as_str()).collect();
-        let message = format!("variables that are defined and never used: {}", names.join(", "));
+        let message = format!("unused variables: {}", names.join(", "));
         let warning = Diagnostic::warning(Code::UnusedVariable, message);
         let warning = unused.iter().fold(warning, |warning, var| warning.at(var.name.span));
         warning.field("vars").help(
-            "variables are only replaced in some fields; name others under `varReference` in a transformer configuration",
+            "variables are only replaced in some fields; add others under `varReference` in a transformer configuration",
         )
     }))
 }
 
-/// Where the value of each variable stands, and where the variable does.
+/// Returns the location of the value and the location of the definition of each variable.
 ///
 /// # Errors
-/// As [`resolve_vars`].
+/// Same as [`resolve_vars`].
 pub fn var_places(set: &ResourceSet, vars: &VarSet, schema: &Schema) -> Result<Vec<(Span, Span)>> {
     let contents = contents(set, vars, &Likely::new(schema))?;
     let declared = vars.0.values().map(|var| var.name.span);
-    Ok(contents.values().map(|value| value.place).zip(declared).collect())
+    Ok(contents.values().map(|value| value.location).zip(declared).collect())
 }
 
 fn contents(set: &ResourceSet, vars: &VarSet, likely: &Likely<'_>) -> Result<Contents> {
@@ -190,7 +190,7 @@ fn contents(set: &ResourceSet, vars: &VarSet, likely: &Likely<'_>) -> Result<Con
     let value = |var: &Var| -> Result<VarValue> {
         let source = sources.get(var.name.as_str()).ok_or_else(|| {
             let id = var.object.id();
-            let message = format!("the variable `{}` is of a resource that is not there: {id}", var.name);
+            let message = format!("variable `{}` matches no resource: {id}", var.name);
             let at = if var.object.name.span.is_none() { var.name.span } else { var.object.name.span };
             let error = Diagnostic::error(Code::NoMatch, message).at(at).field("vars");
             match likely.suggestion(set, &id) {
@@ -200,10 +200,10 @@ fn contents(set: &ResourceSet, vars: &VarSet, likely: &Likely<'_>) -> Result<Con
         })?;
         let path = if var.field.field_path.is_empty() { "metadata.name" } else { &var.field.field_path };
         value_at(source, path).ok_or_else(|| {
-            let message = format!("the variable `{}` is of a field that is not there: `{path}`", var.name);
+            let message = format!("the field of variable `{}` does not exist: `{path}`", var.name);
             Diagnostic::error(Code::NoMatch, message)
                 .at(var.name.span)
-                .label(source.span().at_start(), "in this resource")
+                .label(source.span().at_start(), "resource without the field")
                 .field("vars")
         })
     };
@@ -259,7 +259,7 @@ spec:
     }
 
     #[test]
-    fn values_keep_their_type_only_alone() {
+    fn values_keep_their_type_if_the_field_is_one_variable() {
         let vars = [
             var("PORT", "spec.ports[1].port"),
             var("HOST", ""),
@@ -286,7 +286,7 @@ spec:
     }
 
     #[test]
-    fn what_cannot_be_resolved() {
+    fn unresolvable_variables_are_rejected() {
         let code = |vars: &[Var]| run(SOURCES, vars).expect_err("fails").code();
         assert_eq!(code(&[var("A", "spec.none")]), Code::NoMatch);
         assert_eq!(
@@ -297,6 +297,6 @@ spec:
         assert_eq!(code(&[var("A", ""), var("A", "")]), Code::InvalidValue);
         let numbers = format!("{SOURCES}    - args: [1]\n").replace("    - args", "  - args");
         assert_eq!(run(&numbers, &[var("A", "")]).expect_err("fails").code(), Code::WrongType);
-        assert!(run(&numbers, &[]).is_ok(), "without variables nothing is looked at");
+        assert!(run(&numbers, &[]).is_ok(), "without variables no field is checked");
     }
 }

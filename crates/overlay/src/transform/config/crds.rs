@@ -1,6 +1,6 @@
-//! What type definitions say of labels, annotations and names: the `crds` of a kustomization.
+//! Field specs from type definitions: the `crds` field of a kustomization.
 //!
-//! These are OpenAPI definitions by type name, as kustomize reads them; not CustomResourceDefinitions.
+//! As in kustomize, the documents are OpenAPI definitions by type name, not CustomResourceDefinitions.
 
 use smol_str::{SmolStr, format_smolstr};
 
@@ -9,10 +9,10 @@ use crate::transform::field_spec::{FieldSpec, NameBackReference};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Map, Node};
 
-/// The field specs that a document of `crds` makes.
+/// Returns the field specs that a document of `crds` defines.
 ///
 /// # Errors
-/// A definition that is no map; specs that contradict each other; definitions that contain each other.
+/// A definition is not a map, specs contradict each other, or definitions refer to each other in a cycle.
 pub fn config_of_crds(document: &Node) -> Result<TransformerConfig> {
     let mut config = TransformerConfig::default();
     if document.is_null() {
@@ -43,27 +43,27 @@ fn not_definitions(node: &Node) -> Diagnostic {
         .help("`crds` takes OpenAPI definitions; list CustomResourceDefinitions under `resources`")
 }
 
-/// `Schema.properties` of a definition; field names in any case, as Go's decoder takes them.
+/// Returns `Schema.properties` of a definition. Field names are case-insensitive, as in Go's decoder.
 fn properties(definition: &Node) -> Option<&Map> {
     let schema = definition.as_map()?.iter().find(|(key, _)| key.eq_ignore_ascii_case("schema"))?.1;
     schema.get("properties")?.as_map()
 }
 
-/// How deep definitions may refer to each other. kustomize itself never returns from a circle.
+/// The maximum depth of references between definitions. kustomize never returns from a cycle.
 const MAX_DEPTH: usize = 50;
 
 struct DefinitionReader<'d> {
     definitions: &'d Map,
-    /// The kind whose fields are read.
+    /// The kind that owns the fields.
     kind: SmolStr,
     config: TransformerConfig,
 }
 
 impl<'d> DefinitionReader<'d> {
-    /// Reads the properties of a type that stands at a path below the kind.
+    /// Reads the properties of a type at a path below the kind.
     fn read(&mut self, type_name: &str, path: &mut Vec<&'d str>) -> Result<()> {
         if path.len() > MAX_DEPTH {
-            let message = format!("the definitions of `{}` refer to each other in a circle", self.kind);
+            let message = format!("the definitions of `{}` refer to each other in a cycle", self.kind);
             return Err(Diagnostic::error(Code::Cycle, message));
         }
         let Some(properties) = self.definitions.get(type_name).and_then(properties) else { return Ok(()) };
@@ -79,22 +79,22 @@ impl<'d> DefinitionReader<'d> {
     }
 
     fn property(&mut self, property: &Node, path: &[&str]) -> Result<()> {
-        let says = |extension: &str| property.get(extension).and_then(Node::as_str);
+        let extension = |name: &str| property.get(name).and_then(Node::as_str);
         let config = &mut self.config;
         let field = FieldSpec { kind: self.kind.clone(), ..FieldSpec::of_all(&path.join("/")) };
-        if says("x-kubernetes-annotation").is_some() {
+        if extension("x-kubernetes-annotation").is_some() {
             config.common_annotations = config.common_annotations.with(field.clone())?;
         }
-        if says("x-kubernetes-label-selector").is_some() {
+        if extension("x-kubernetes-label-selector").is_some() {
             config.common_labels = config.common_labels.with(field.clone())?;
         }
-        if says("x-kubernetes-identity").is_some() {
+        if extension("x-kubernetes-identity").is_some() {
             config.name_prefix = config.name_prefix.with(field.clone())?;
         }
         let (version, kind) =
-            (says("x-kubernetes-object-ref-api-version"), says("x-kubernetes-object-ref-kind"));
+            (extension("x-kubernetes-object-ref-api-version"), extension("x-kubernetes-object-ref-kind"));
         if let (Some(version), Some(kind)) = (version, kind) {
-            let key = says("x-kubernetes-object-ref-name-key").unwrap_or("name");
+            let key = extension("x-kubernetes-object-ref-name-key").unwrap_or("name");
             let target = NameBackReference {
                 version: version.into(),
                 kind: kind.into(),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn extensions_of_nested_types() {
+    fn extensions_of_nested_types_become_field_specs() {
         let config = read(
             r#"
 "example.com/v1.Bee":
@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn circles_and_other_documents() {
+    fn cycles_and_crd_manifests_are_rejected() {
         let error = read(
             "
 A: {Schema: {properties: {kind: {}, apiVersion: {}, metadata: {}, b: {$ref: B}}}}
 B: {Schema: {properties: {a: {$ref: A}}}}
 ",
         )
-        .expect_err("a circle");
+        .expect_err("a cycle");
         assert_eq!(error.code(), Code::Cycle);
         let error =
             read("{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition}").expect_err("a CRD");

@@ -1,8 +1,8 @@
-//! kustomize's built-in field specs, as of 5.8.3: facts, written down once.
+//! kustomize's built-in field specs, as of 5.8.3.
 
 use crate::transform::field_spec::{FieldSpec, NameBackReference};
 
-/// Group, version, kind, path, whether it is created.
+/// Group, version, kind, path, and `create`.
 type Row = (&'static str, &'static str, &'static str, &'static str, bool);
 
 fn specs(rows: &[Row]) -> Vec<FieldSpec> {
@@ -16,14 +16,14 @@ fn specs(rows: &[Row]) -> Vec<FieldSpec> {
     rows.iter().map(spec).collect()
 }
 
-/// Fields below a place, in kinds that have that place.
-fn below(places: &[(&str, &str)], paths: &[&str]) -> Vec<FieldSpec> {
-    let spec = |(kind, place): &(&str, &str), path: &&str| FieldSpec {
+/// Returns field specs for `paths` below each of `parents` (kind and path).
+fn below(parents: &[(&str, &str)], paths: &[&str]) -> Vec<FieldSpec> {
+    let spec = |(kind, parent): &(&str, &str), path: &&str| FieldSpec {
         kind: (*kind).into(),
-        path: format!("{place}/{path}").into(),
+        path: format!("{parent}/{path}").into(),
         ..FieldSpec::default()
     };
-    places.iter().flat_map(|place| paths.iter().map(move |path| spec(place, path))).collect()
+    parents.iter().flat_map(|parent| paths.iter().map(move |path| spec(parent, path))).collect()
 }
 
 pub(super) fn names() -> Vec<FieldSpec> {
@@ -115,11 +115,11 @@ pub(super) fn common_annotations() -> Vec<FieldSpec> {
 }
 
 pub(super) fn images() -> Vec<FieldSpec> {
-    let places = ["spec", "spec/template/spec"];
+    let parents = ["spec", "spec/template/spec"];
     let fields = ["containers[]/image", "initContainers[]/image", "volumes[]/image/reference"];
-    let paths = places.iter().flat_map(|place| fields.iter().map(move |field| format!("{place}/{field}")));
-    let of_cron_jobs = format!("{}/{}", CRON_JOB_POD.1, fields[2]);
-    paths.chain([of_cron_jobs]).map(|path| FieldSpec::created_in_all(&path)).collect()
+    let paths = parents.iter().flat_map(|parent| fields.iter().map(move |field| format!("{parent}/{field}")));
+    let cron_job_path = format!("{}/{}", CRON_JOB_POD.1, fields[2]);
+    paths.chain([cron_job_path]).map(|path| FieldSpec::created_in_all(&path)).collect()
 }
 
 pub(super) fn replicas() -> Vec<FieldSpec> {
@@ -151,7 +151,7 @@ pub(super) fn var_reference() -> Vec<FieldSpec> {
     let mut all = below(&pods, &fields.iter().map(String::as_str).collect::<Vec<_>>());
     let nfs = "spec/template/spec/volumes/nfs/server";
     all.append(&mut specs(&[
-        // Not where volumes are; so in kustomize, too.
+        // `volumes` is not a field of `template`; kustomize has the same mistake.
         ("", "", "CronJob", "spec/jobTemplate/spec/template/volumes/nfs/server", false),
         ("", "", "DaemonSet", nfs, false),
         ("", "", "Deployment", nfs, false),
@@ -172,7 +172,7 @@ pub(super) fn var_reference() -> Vec<FieldSpec> {
     all
 }
 
-/// Where pods are that may mount ConfigMaps and Secrets.
+/// The paths of pod specs whose ConfigMap and Secret references are updated.
 const MOUNTING_PODS: [(&str, &str); 8] = [
     ("Pod", "spec"),
     ("PodTemplate", "template/spec"),
@@ -184,7 +184,7 @@ const MOUNTING_PODS: [(&str, &str); 8] = [
     CRON_JOB_POD,
 ];
 
-/// Where pods are whose other references are followed.
+/// The paths of pod specs whose other references are updated.
 const PODS: [(&str, &str); 7] = [
     ("Pod", "spec"),
     template_pod("StatefulSet"),
@@ -249,7 +249,8 @@ pub(super) fn name_reference() -> Vec<NameBackReference> {
             ]),
         ),
         target("scheduling.k8s.io", "v1", "PriorityClass", in_pods("priorityClassName")),
-        // The group is kustomize's own slip: nothing has it, so these references never follow.
+        // kustomize has a version in the group by mistake. No resource matches it, so these references are
+        // never updated.
         target(
             "networking.k8s.io/v1",
             "v1",
@@ -275,7 +276,7 @@ fn in_pods(path: &str) -> Vec<FieldSpec> {
     below(&PODS, &[path])
 }
 
-/// Fields of pods that mount things; there, pods are named with their version.
+/// Returns field specs for mounts in pods. The ones for Pod have a version, as in kustomize.
 fn mounted(paths: &[&str]) -> Vec<FieldSpec> {
     let mut all = below(&MOUNTING_PODS, paths);
     for spec in all.iter_mut().filter(|spec| spec.kind == "Pod") {
@@ -323,7 +324,8 @@ fn to_secrets() -> Vec<FieldSpec> {
         ("", "", "Ingress", r"metadata/annotations/ingress.kubernetes.io\/auth-secret", false),
         ("", "", "Ingress", r"metadata/annotations/nginx.ingress.kubernetes.io\/auth-secret", false),
         ("", "", "Ingress", r"metadata/annotations/nginx.ingress.kubernetes.io\/auth-tls-secret", false),
-        // Twice in kustomize as well, and it matters: after `a` became `b`, `b` is looked up again.
+        // kustomize has this entry twice, too, and it has an effect: after `a` was renamed to `b`, `b` is
+        // looked up again.
         ("", "", "Ingress", "spec/tls/secretName", false),
         ("", "", "ServiceAccount", "imagePullSecrets/name", false),
         ("", "", "StorageClass", "parameters/secretName", false),

@@ -1,4 +1,5 @@
-//! What configures transformers: which fields each changes, and how kustomizations select resources.
+//! Configuration of transformers: the fields that each transformer changes, and the selectors of
+//! kustomizations.
 
 mod crds;
 mod defaults;

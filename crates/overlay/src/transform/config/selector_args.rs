@@ -1,4 +1,4 @@
-//! Selectors as kustomizations write them.
+//! Selectors in kustomizations.
 
 use serde::Deserialize;
 
@@ -8,8 +8,9 @@ use smp_text::diagnostic::Result;
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
-/// What `target` of a patch, and `select` and `reject` of a replacement, can say. All fields that
-/// are given must fit; all but the last two are regular expressions for the whole text.
+/// The `target` of a patch, or `select` or `reject` of a replacement.
+///
+/// All given fields must match. All but the last two are regular expressions for the whole text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct SelectorArgs {
@@ -30,12 +31,12 @@ pub struct SelectorArgs {
 }
 
 impl SelectorArgs {
-    /// Whether labels or annotations decide, which may change on the way.
+    /// Returns true if the selector depends on labels or annotations, which may change during the build.
     pub(crate) fn looks_at_labels(&self) -> bool {
         !self.label_selector.is_empty() || !self.annotation_selector.is_empty()
     }
 
-    /// Where a part of the id is written; no place for one that is not.
+    /// Returns the location of the field for a part of the id, or no location if the field is not given.
     pub(crate) fn place_of(&self, part: WrongPart) -> Span {
         match part {
             WrongPart::ApiVersion => [self.group.span, self.version.span],
@@ -48,10 +49,10 @@ impl SelectorArgs {
         .unwrap_or_default()
     }
 
-    /// The selector that these arguments describe.
+    /// Compiles the selector.
     ///
     /// # Errors
-    /// Malformed expressions and label selectors, with their place.
+    /// A regular expression or label selector is malformed. The error has the location.
     pub fn compile(&self) -> Result<Selector> {
         let pattern = |text: &Spanned<String>| Pattern::new(text).map_err(|error| error.at(text.span));
         let labels = |text: &Spanned<String>| LabelSelector::parse(text).map_err(|error| error.at(text.span));
@@ -66,7 +67,7 @@ impl SelectorArgs {
         })
     }
 
-    /// What it names, taken for names and not for expressions.
+    /// Returns the fields as an id, with names instead of regular expressions.
     pub(crate) fn id(&self) -> ResId {
         let [group, version, kind] =
             [&self.group, &self.version, &self.kind].map(|text| text.as_str().into());
@@ -78,13 +79,13 @@ impl SelectorArgs {
         }
     }
 
-    /// Whether it says nothing about group, version, kind, name and namespace.
+    /// Returns true if group, version, kind, name and namespace are all empty.
     #[must_use]
     pub fn names_nothing(&self) -> bool {
-        self.in_order()[..5].iter().all(|(_, text)| text.is_empty())
+        self.fields()[..5].iter().all(|(_, text)| text.is_empty())
     }
 
-    fn in_order(&self) -> [(&'static str, &Spanned<String>); 7] {
+    fn fields(&self) -> [(&'static str, &Spanned<String>); 7] {
         [
             ("group", &self.group),
             ("version", &self.version),
@@ -98,14 +99,14 @@ impl SelectorArgs {
 }
 
 impl std::fmt::Display for SelectorArgs {
-    /// `kind=Deployment name=web`, for messages.
+    /// Formats the selector for messages: `kind=Deployment name=web`.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut blank = "";
-        for (name, text) in self.in_order().into_iter().filter(|(_, text)| !text.is_empty()) {
-            write!(f, "{blank}{name}={}", **text)?;
-            blank = " ";
+        let mut separator = "";
+        for (name, text) in self.fields().into_iter().filter(|(_, text)| !text.is_empty()) {
+            write!(f, "{separator}{name}={}", **text)?;
+            separator = " ";
         }
-        if blank.is_empty() { f.write_str("everything") } else { Ok(()) }
+        if separator.is_empty() { f.write_str("everything") } else { Ok(()) }
     }
 }
 

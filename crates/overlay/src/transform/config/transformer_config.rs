@@ -1,6 +1,6 @@
-//! Transformer configurations: which fields each transformer changes.
+//! Transformer configurations: the fields that each transformer changes.
 //!
-//! The built-in ones, those of `configurations:` documents, and how they are merged.
+//! Contains the built-in configuration, the documents of `configurations:`, and their merge.
 
 use std::sync::LazyLock;
 
@@ -10,10 +10,11 @@ use super::defaults;
 use crate::transform::field_spec::{FieldSpecs, ListedSpec, NameReferences, SpecList};
 use smp_text::diagnostic::{Diagnostic, Result};
 
-/// Declares the lists of a [`TransformerConfig`]: the type, the name in a document, and what is built in.
+/// Declares the lists of a [`TransformerConfig`]: the type, the field name in a document, and the built-in
+/// list.
 macro_rules! transformer_config {
     ($($(#[$doc:meta])* $field:ident: $type:ident = $name:literal, $builtin:expr;)*) => {
-        /// The field specs of all transformers; cheap to clone. The default is empty.
+        /// The field specs of all transformers. Cheap to clone. The default is empty.
         #[derive(Debug, Clone, Default, Deserialize)]
         #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
         pub struct TransformerConfig {
@@ -21,7 +22,7 @@ macro_rules! transformer_config {
         }
 
         impl TransformerConfig {
-            /// What kustomize 5.8 has built in.
+            /// Returns the built-in configuration of kustomize 5.8.
             #[must_use]
             pub fn builtin() -> Self {
                 static BUILTIN: LazyLock<TransformerConfig> =
@@ -29,15 +30,15 @@ macro_rules! transformer_config {
                 BUILTIN.clone()
             }
 
-            /// These specs and those of `other` that are new, sorted.
+            /// Merges these specs with the new ones of `other`, sorted.
             ///
             /// # Errors
-            /// Specs of one field that do not agree on whether it is created.
+            /// Two specs of one field disagree about `create`.
             pub fn merge(&self, other: &Self) -> Result<Self> {
                 Ok(Self { $($field: merge($name, &self.$field, &other.$field)?,)* })
             }
 
-            /// Each list in kustomize's order of kinds.
+            /// Sorts each list in kustomize's order of kinds.
             #[must_use]
             pub fn sorted(self) -> Self {
                 Self { $($field: self.$field.sorted(),)* }
@@ -47,17 +48,17 @@ macro_rules! transformer_config {
 }
 
 transformer_config! {
-    /// Names that get prefixes.
+    /// Name fields that get a prefix.
     name_prefix: FieldSpecs = "namePrefix", defaults::names();
-    /// Names that get suffixes.
+    /// Name fields that get a suffix.
     name_suffix: FieldSpecs = "nameSuffix", defaults::names();
-    /// Fields with the namespace, beside `metadata.namespace`.
+    /// Namespace fields, in addition to `metadata.namespace`.
     namespace: FieldSpecs = "namespace", defaults::namespace();
     /// Labels and selectors.
     common_labels: FieldSpecs = "commonLabels", defaults::common_labels();
-    /// What all entries of `labels` set, beside `metadata.labels`.
+    /// Fields that all entries of `labels` set, in addition to `metadata.labels`.
     labels: FieldSpecs = "labels", Vec::new();
-    /// Labels, those of templates included.
+    /// Labels, including those of pod templates.
     template_labels: FieldSpecs = "templateLabels", defaults::template_labels();
     /// Labels of volume claim templates.
     volume_claim_template_labels: FieldSpecs = "volumeClaimTemplateLabels", defaults::volume_claim_template_labels();
@@ -67,24 +68,24 @@ transformer_config! {
     name_reference: NameReferences = "nameReference", defaults::name_reference();
     /// Fields in which `$(NAME)` is replaced.
     var_reference: FieldSpecs = "varReference", defaults::var_reference();
-    /// Images outside lists of containers.
+    /// Image fields outside of container lists.
     images: FieldSpecs = "images", defaults::images();
     /// Replica counts.
     replicas: FieldSpecs = "replicas", defaults::replicas();
 }
 
 impl TransformerConfig {
-    /// The built-in specs and those of the documents of `configurations:`, in their order.
+    /// Merges the built-in specs with the documents of `configurations:`, in their order.
     ///
     /// # Errors
-    /// Specs of one field that do not agree on whether it is created.
+    /// Two specs of one field disagree about `create`.
     pub fn with_configurations(documents: impl IntoIterator<Item = Self>) -> Result<Self> {
         let own = documents.into_iter().try_fold(Self::default(), |all, next| all.merge(&next.sorted()))?;
         Self::builtin().merge(&own)
     }
 }
 
-/// Two lists of one name as a sorted one.
+/// Merges two lists of the same name into a sorted list.
 fn merge<S: ListedSpec>(name: &str, own: &SpecList<S>, other: &SpecList<S>) -> Result<SpecList<S>> {
     let named = |problem: Diagnostic| problem.note(format!("in the transformer configuration `{name}`"));
     Ok(own.merge(other).map_err(named)?.sorted())
@@ -102,7 +103,7 @@ mod tests {
         from_node_with(&nodes(text)[0], DecodeOptions::transformer_config()).expect("a configuration")
     }
 
-    /// All lists of field specs.
+    /// Returns all lists of field specs.
     fn lists(c: &TransformerConfig) -> [&FieldSpecs; 11] {
         [
             &c.name_prefix,
@@ -120,8 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn the_builtin_lists_need_no_merge() {
-        // What the short cuts of `merge` rely on: merging them with nothing or themselves changes nothing.
+    fn merging_builtin_lists_changes_nothing() {
+        // The shortcuts of `merge` rely on this: merging the lists with an empty list or with themselves
+        // changes nothing.
         let builtin = TransformerConfig::builtin();
         for list in lists(&builtin) {
             let own = list.as_slice();
@@ -142,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn configurations_add_to_the_builtin_ones() {
+    fn configurations_are_added_to_the_builtin_ones() {
         let config = TransformerConfig::with_configurations([
             read("
 namePrefix: [{path: spec/name, kind: Foo}]
@@ -164,19 +166,19 @@ labels: null
         assert_eq!(fields, [("ConfigMap", "spec/map"), ("Foo", "spec/foo")]);
         let pod = Gvk::from_manifest("v1", "Pod");
         let own = |c: &TransformerConfig| c.name_reference.fields_of(&pod).count();
-        assert_eq!(own(&config), own(&TransformerConfig::builtin()), "what is there is not added again");
+        assert_eq!(own(&config), own(&TransformerConfig::builtin()), "existing specs are not added again");
     }
 
     #[test]
-    fn contradictions() {
+    fn contradicting_specs_are_rejected() {
         let conflict = read("commonAnnotations: [{path: metadata/annotations, create: false}]");
         let error = TransformerConfig::with_configurations([conflict]).expect_err("contradicts");
         assert_eq!(error.code(), Code::InvalidValue);
         assert!(error.notes()[0].contains("commonAnnotations"));
-        // A narrower spec may differ, but not when all is merged into a base's configuration once more.
+        // A narrower spec may differ, but not if the result is merged into the configuration of a base again.
         let narrower =
             read("commonAnnotations: [{path: metadata/annotations, kind: Deployment, create: false}]");
-        let config = TransformerConfig::with_configurations([narrower]).expect("stands beside the wider");
+        let config = TransformerConfig::with_configurations([narrower]).expect("a narrower spec may differ");
         assert!(TransformerConfig::default().merge(&config).is_err());
     }
 }

@@ -10,11 +10,11 @@ use smp_merge::schema::Gvk;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct NameBackReference {
-    /// The API group that is referred to; empty for any.
+    /// The API group of the referenced kind; empty for any.
     pub group: SmolStr,
-    /// The version that is referred to; empty for any.
+    /// The version of the referenced kind; empty for any.
     pub version: SmolStr,
-    /// The kind that is referred to; empty for any.
+    /// The referenced kind; empty for any.
     pub kind: SmolStr,
     /// The fields that hold the name.
     pub field_specs: Vec<FieldSpec>,
@@ -25,7 +25,7 @@ impl NameBackReference {
         [&self.group, &self.version, &self.kind]
     }
 
-    /// Whether a kind is the one that is referred to.
+    /// Returns true if this entry references the given kind.
     #[must_use]
     pub fn refers_to(&self, gvk: &Gvk) -> bool {
         selects(self.parts(), gvk)

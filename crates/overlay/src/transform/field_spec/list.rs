@@ -1,6 +1,6 @@
-//! Lists of field specs and of back references: merged, sorted, and asked for the fields of a kind.
+//! Lists of field specs and of back references: merging, sorting and lookup by kind.
 //!
-//! Knows nothing of what is written into the fields.
+//! This module does not depend on the values that transformers write.
 
 use std::slice;
 use std::sync::{Arc, OnceLock};
@@ -23,30 +23,30 @@ pub type FieldSpecs = SpecList<FieldSpec>;
 /// A list of back references.
 pub type NameReferences = SpecList<NameBackReference>;
 
-/// A list of what names fields; cheap to clone.
+/// A list of field specs or back references. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct SpecList<S>(Arc<Specs<S>>);
 
 #[derive(Debug, Default)]
 struct Specs<S> {
     list: Vec<S>,
-    /// Whether it is a list that kustomize has built in, whose merge with itself need not be computed.
+    /// True for a built-in list of kustomize. Its merge with itself needs no computation.
     builtin: bool,
     fields: OnceLock<FieldIndex>,
 }
 
-/// What can stand in a [`SpecList`].
+/// An entry of a [`SpecList`].
 pub trait ListedSpec: Clone {
-    /// Group, version and kind by which a list is sorted.
+    /// Returns the group, version and kind by which lists are sorted.
     fn sort_key(&self) -> [&str; 3];
 
-    /// The fields that it names.
+    /// Returns the fields of the entry.
     fn fields(&self) -> &[FieldSpec];
 
-    /// The entries of a list and those of another one that are new.
+    /// Returns the entries of a list and the new ones of another list.
     ///
     /// # Errors
-    /// Specs of one field that do not agree on whether it is created.
+    /// Two specs of one field disagree about `create`.
     fn merge(own: &[Self], incoming: &[Self]) -> Result<Vec<Self>>;
 }
 
@@ -91,13 +91,13 @@ impl<'de, S: Deserialize<'de>> Deserialize<'de> for SpecList<S> {
 }
 
 impl<S> SpecList<S> {
-    /// The entries in order.
+    /// Returns the entries in order.
     #[must_use]
     pub fn as_slice(&self) -> &[S] {
         &self.0.list
     }
 
-    /// Whether there is none.
+    /// Returns true if the list has no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.list.is_empty()
@@ -105,16 +105,16 @@ impl<S> SpecList<S> {
 }
 
 impl<S: ListedSpec> SpecList<S> {
-    /// A list that kustomize has built in, which agrees with itself.
+    /// Creates a built-in list of kustomize. Such a list has no conflicts with itself.
     pub(in crate::transform) fn builtin(list: Vec<S>) -> Self {
         let list = Self::from(list).sorted().as_slice().to_vec();
         Self(Arc::new(Specs { list, builtin: true, fields: OnceLock::new() }))
     }
 
-    /// These entries and those of `other` that are new.
+    /// Returns these entries and the new ones of `other`.
     ///
     /// # Errors
-    /// Two specs of the same field that do not agree on whether it is created.
+    /// Two specs of one field disagree about `create`.
     pub fn merge(&self, other: &Self) -> Result<Self> {
         if other.is_empty() || (self.0.builtin && Arc::ptr_eq(&self.0, &other.0)) {
             return Ok(self.clone());
@@ -125,15 +125,15 @@ impl<S: ListedSpec> SpecList<S> {
         S::merge(self.as_slice(), other.as_slice()).map(Self::from)
     }
 
-    /// These entries and one more, unless it is there.
+    /// Returns these entries and one more, unless it is in the list.
     ///
     /// # Errors
-    /// As [`SpecList::merge`].
+    /// Same as [`SpecList::merge`].
     pub fn with(&self, spec: S) -> Result<Self> {
         self.merge(&vec![spec].into())
     }
 
-    /// In kustomize's order of kinds, in which merged lists are kept.
+    /// Sorts the list in kustomize's order of kinds, which is the order of merged lists.
     #[must_use]
     pub fn sorted(self) -> Self {
         let order = |a: &S, b: &S| compare_kinds(a.sort_key(), b.sort_key());
@@ -145,14 +145,14 @@ impl<S: ListedSpec> SpecList<S> {
         list.into()
     }
 
-    /// The positions among all fields of those that may be fields of a kind, in order.
+    /// Returns the positions, in order, of the fields that may apply to a kind.
     pub(super) fn positions(&self, kind: &str) -> impl Iterator<Item = usize> {
         let fields = self.0.fields.get_or_init(|| FieldIndex::new(&self.0.list));
         let own = fields.by_kind.get(kind).map_or(&[][..], Vec::as_slice);
-        merged(own, &fields.of_any_kind)
+        merge_ascending(own, &fields.of_any_kind)
     }
 
-    /// The field at a position among all fields.
+    /// Returns the field at a position among all fields of the list.
     pub(super) fn field(&self, position: usize) -> Option<SpecField<'_, S>> {
         let fields = self.0.fields.get_or_init(|| FieldIndex::new(&self.0.list));
         let (entry, spec, path) = fields.all.get(position)?;
@@ -160,7 +160,7 @@ impl<S: ListedSpec> SpecList<S> {
         Some(SpecField { entry, spec: entry.fields().get(*spec)?, path })
     }
 
-    /// The fields of a kind, in order.
+    /// Returns the fields that apply to a group, version and kind, in order.
     pub(in crate::transform) fn fields_of<'c>(
         &'c self,
         gvk: &'c Gvk,
@@ -170,18 +170,19 @@ impl<S: ListedSpec> SpecList<S> {
     }
 }
 
-/// A field that an entry of a list names.
+/// A field of an entry of a list.
 #[derive(Debug)]
 pub(in crate::transform) struct SpecField<'c, S> {
     /// The entry.
     pub entry: &'c S,
     /// The field.
     pub spec: &'c FieldSpec,
-    /// Its path, taken apart.
+    /// The parsed path of the field.
     pub path: &'c SpecPath,
 }
 
-/// All fields of a list in order, by their entries and positions in these; and by kind.
+/// An index of all fields of a list, in order and by kind. Each field has the position of its entry and its
+/// position in the entry.
 #[derive(Debug)]
 struct FieldIndex {
     all: Vec<(usize, usize, SpecPath)>,
@@ -201,8 +202,8 @@ impl FieldIndex {
     }
 }
 
-/// Two ascending lists as one.
-fn merged<'p>(mut own: &'p [usize], mut other: &'p [usize]) -> impl Iterator<Item = usize> + 'p {
+/// Merges two ascending lists.
+fn merge_ascending<'p>(mut own: &'p [usize], mut other: &'p [usize]) -> impl Iterator<Item = usize> + 'p {
     std::iter::from_fn(move || {
         let next = match (own.first(), other.first()) {
             (Some(a), Some(b)) if b < a => &mut other,
@@ -215,7 +216,7 @@ fn merged<'p>(mut own: &'p [usize], mut other: &'p [usize]) -> impl Iterator<Ite
     })
 }
 
-/// The positions of each kind, and those of any kind, each in order.
+/// Returns the positions of each kind, and those that apply to any kind, each in order.
 fn index_by_kind<'k>(
     kinds: impl Iterator<Item = &'k SmolStr>,
 ) -> (FxHashMap<SmolStr, Vec<usize>>, Vec<usize>) {
@@ -236,13 +237,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_sorted_and_found() {
+    fn specs_are_sorted_and_found_by_kind() {
         let kinds = ["Zoo", "", "Deployment", "MutatingWebhookConfiguration", "Namespace", "Zoo"];
         let specs = FieldSpecs::from(
             kinds.map(|kind| FieldSpec { kind: kind.into(), ..FieldSpec::of_all("p") }).to_vec(),
         );
         let sorted: Vec<_> = specs.clone().sorted().as_slice().iter().map(|s| s.kind.clone()).collect();
-        // No kind is `~K`, which sorts behind letters.
+        // An empty kind is `~K`, which sorts after letters.
         assert_eq!(sorted, ["Namespace", "Deployment", "Zoo", "Zoo", "", "MutatingWebhookConfiguration"]);
         let positions = |kind| specs.positions(kind).collect::<Vec<_>>();
         assert_eq!(positions("Zoo"), [0, 1, 5]);

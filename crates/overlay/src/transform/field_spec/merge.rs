@@ -9,16 +9,17 @@ use super::back_reference::NameBackReference;
 use super::spec::FieldSpec;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// The specs of both lists: what is there already is skipped, by the first that stands for it.
+/// Merges two lists of specs. An incoming spec is skipped if a spec in the list covers it; the first such
+/// spec is compared.
 pub(super) fn merge_specs(own: &[FieldSpec], incoming: &[FieldSpec]) -> Result<Vec<FieldSpec>> {
     let mut list = own.to_vec();
-    let mut first = (incoming.len() > FEW).then(FirstSpecs::default);
+    let mut first = (incoming.len() > LINEAR_SEARCH_MAX).then(CoveringSpecs::default);
     for spec in incoming {
-        let standing = match &mut first {
-            Some(first) => first.that_stands_for(spec, &list),
+        let covering = match &mut first {
+            Some(first) => first.find_covering(spec, &list),
             None => list.iter().position(|own| own.stands_for(spec)),
         };
-        match standing {
+        match covering {
             Some(i) if list[i].create != spec.create => return Err(conflict(&list[i], spec)),
             Some(_) => {}
             None => list.push(spec.clone()),
@@ -27,20 +28,21 @@ pub(super) fn merge_specs(own: &[FieldSpec], incoming: &[FieldSpec]) -> Result<V
     Ok(list)
 }
 
-/// Up to this many specs are looked for one by one.
-const FEW: usize = 8;
+/// The number of incoming specs up to which a linear search is used.
+const LINEAR_SEARCH_MAX: usize = 8;
 
-/// Path, group, version and kind; those that do not count are empty.
+/// Path, group, version and kind. The parts that are not compared are empty.
 type Selected = [SmolStr; 4];
 
-/// Finds the first spec of a growing list that stands for another one.
+/// Finds the first spec of a growing list that covers another one.
 ///
-/// What counts is what the other one names, of group, version and kind: for each of these choices there is an index.
+/// Only those of group, version and kind are compared that are set in the other spec. Each of the eight
+/// combinations has an index.
 #[derive(Debug, Default)]
-struct FirstSpecs([(FxHashMap<Selected, usize>, usize); 8]);
+struct CoveringSpecs([(FxHashMap<Selected, usize>, usize); 8]);
 
-impl FirstSpecs {
-    fn that_stands_for(&mut self, spec: &FieldSpec, list: &[FieldSpec]) -> Option<usize> {
+impl CoveringSpecs {
+    fn find_covering(&mut self, spec: &FieldSpec, list: &[FieldSpec]) -> Option<usize> {
         let named = [&spec.group, &spec.version, &spec.kind].map(|text| !text.is_empty());
         let selected = |spec: &FieldSpec| {
             let part =
@@ -63,7 +65,7 @@ impl FirstSpecs {
     }
 }
 
-/// The back references of both lists; those to one kind become one, with the fields of both.
+/// Merges two lists of back references. References to the same kind become one, with the fields of both.
 pub(super) fn merge_references(
     own: &[NameBackReference],
     incoming: &[NameBackReference],
@@ -73,7 +75,7 @@ pub(super) fn merge_references(
     for (i, reference) in own.iter().enumerate() {
         by_kind.entry(reference.parts()).or_default().push(i);
     }
-    // What is to be merged into each, gathered, so that each is merged once.
+    // Collect the fields for each entry first, so that each entry is merged only once.
     let mut fields: FxHashMap<usize, Vec<FieldSpec>> = FxHashMap::default();
     for incoming in incoming {
         match by_kind.entry(incoming.parts()) {
@@ -99,15 +101,15 @@ pub(super) fn merge_references(
 fn conflict(own: &FieldSpec, incoming: &FieldSpec) -> Diagnostic {
     let kind = |s: &FieldSpec| if s.kind.is_empty() { "all kinds".to_string() } else { s.kind.to_string() };
     let message = format!(
-        "conflicting field specs for `{}`: one for {} says `create: {}`, one for {} says `create: {}`",
+        "conflicting field specs for `{}`: `create` is {} for {} and {} for {}",
         own.path,
-        kind(own),
         own.create,
-        kind(incoming),
-        incoming.create
+        kind(own),
+        incoming.create,
+        kind(incoming)
     );
     Diagnostic::error(Code::InvalidValue, message)
-        .help("give both the same `create`, or leave out the one that the other covers")
+        .help("set `create` to the same value in both, or remove the spec that the other one covers")
 }
 
 #[cfg(test)]
@@ -119,20 +121,20 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_merged() {
+    fn new_specs_are_added_and_conflicts_rejected() {
         let own = [spec("A", "p", true), spec("", "q", false)];
         let more = |spec: FieldSpec| merge_specs(&own, &[spec]).map(|all| all.len()).map_err(|d| d.code());
         assert_eq!(more(spec("A", "p", true)), Ok(2));
         assert_eq!(more(spec("B", "p", true)), Ok(3));
         assert_eq!(more(spec("A", "r", true)), Ok(3));
-        // The wider one is lost; the narrower one is kept beside the wider.
+        // An incoming wider spec is dropped; an incoming narrower one is added.
         assert_eq!(more(spec("", "p", true)), Ok(2));
         assert_eq!(more(spec("A", "q", false)), Ok(3));
         assert_eq!(more(spec("", "p", false)), Err(Code::InvalidValue));
     }
 
     #[test]
-    fn many_specs_are_merged_as_few_are() {
+    fn merging_many_specs_with_the_index_equals_linear_search() {
         let parts = ["", "a", "b"];
         let mut all = Vec::new();
         for (i, path) in ["p", "q", "p"].into_iter().enumerate() {
@@ -149,12 +151,12 @@ mod tests {
         for spec in &all {
             one_by_one = merge_specs(&one_by_one, std::slice::from_ref(spec)).expect("agree");
         }
-        assert!(one_by_one.len() > FEW && one_by_one.len() < all.len());
+        assert!(one_by_one.len() > LINEAR_SEARCH_MAX && one_by_one.len() < all.len());
         assert_eq!(merge_specs(&[], &all).expect("agree"), one_by_one);
     }
 
     #[test]
-    fn references_to_one_kind_become_one() {
+    fn references_to_one_kind_are_merged() {
         let reference = |kind: &str, paths: &[&str]| NameBackReference {
             kind: kind.into(),
             field_specs: paths.iter().map(|path| spec("", path, false)).collect(),

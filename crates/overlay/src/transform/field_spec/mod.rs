@@ -1,7 +1,7 @@
-//! Field specs: in which kinds which fields a transformer changes.
+//! Field specs: the fields that a transformer changes, by kind.
 //!
-//! Owns how lists of specs are merged, how fields are found by their paths, and how values are written into
-//! them; knows nothing of what the transformers write.
+//! This module merges lists of specs, finds fields by their paths and writes values into them. It does not
+//! depend on the values that transformers write.
 
 mod back_reference;
 mod list;

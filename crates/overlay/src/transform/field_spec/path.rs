@@ -1,6 +1,6 @@
-//! The paths of field specs: how a field is found, and what is made on the way.
+//! The paths of field specs: finding and creating fields.
 //!
-//! Knows nothing of kinds and specs.
+//! This module does not depend on kinds and specs.
 
 use smol_str::SmolStr;
 
@@ -8,10 +8,10 @@ use crate::transform::value_path::split_slashed;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Map, Node, Style, Tag, Value};
 
-/// What a missing or null field at the end of a path becomes; missing maps on the way are made, too.
+/// The value that a missing or null field at the end of a path is set to. Missing parent maps are created, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::transform) enum Create {
-    /// Nothing: it stays as it is.
+    /// Missing fields are not created.
     Never,
     /// A scalar with this tag.
     Scalar(Tag),
@@ -20,36 +20,36 @@ pub(in crate::transform) enum Create {
 }
 
 impl Create {
-    /// What a field becomes that others are to be found in.
-    fn on_the_way(self) -> Self {
+    /// Returns the value for the parent of a field.
+    fn for_parent(self) -> Self {
         if self == Self::Never { self } else { Self::Map }
     }
 }
 
-/// What is done with a field that was found.
+/// A function that is called for each matching field.
 pub(in crate::transform) type SetField<'f> = dyn FnMut(&mut Node) -> Result<()> + 'f;
 
-/// How many names a path may have: what it creates must not nest deeper than trees may.
+/// The maximum number of names in a path. It keeps created fields within the nesting limit of trees.
 const MAX_NAMES: usize = 200;
 
-/// A path, taken apart.
+/// A parsed path.
 #[derive(Debug)]
 pub(in crate::transform) struct SpecPath(Vec<FieldName>);
 
 #[derive(Debug)]
 struct FieldName {
     name: SmolStr,
-    /// Whether it ended with `[]`.
+    /// True if the name has the suffix `[]`.
     list: bool,
     fault: Option<Fault>,
 }
 
-/// What is wrong with a name.
+/// An error in a field name or path.
 #[derive(Debug, Clone, Copy)]
 enum Fault {
-    /// It is none that can be used there.
+    /// The name is not allowed in a path.
     Name(&'static str),
-    /// There are too many of them.
+    /// The path has too many names.
     TooMany,
 }
 
@@ -58,7 +58,7 @@ impl Fault {
         match self {
             Self::Name(message) => Diagnostic::error(Code::InvalidValue, message),
             Self::TooMany => {
-                let message = format!("this path has more than {MAX_NAMES} names");
+                let message = format!("the path has more than {MAX_NAMES} field names");
                 Diagnostic::error(Code::LimitExceeded, message)
             }
         }
@@ -75,7 +75,7 @@ impl SpecPath {
         Self(names.iter().map(|name| FieldName::new(name)).collect())
     }
 
-    /// Calls `set` on each field that the path leads to.
+    /// Calls `set` for each field that the path matches.
     pub(in crate::transform) fn visit(
         &self,
         node: &mut Node,
@@ -89,7 +89,7 @@ impl SpecPath {
 fn visit(names: &[FieldName], node: &mut Node, create: Create, set: &mut SetField<'_>) -> Result<()> {
     let Some((name, rest)) = names.split_first() else { return set(node) };
     if let Some(map) = node.as_map_mut() {
-        let here = if rest.is_empty() { create } else { create.on_the_way() };
+        let here = if rest.is_empty() { create } else { create.for_parent() };
         return match name.field(map, here)? {
             Some(field) => visit(rest, field, create, set),
             None => Ok(()),
@@ -110,7 +110,7 @@ impl FieldName {
     fn new(text: &str) -> Self {
         let (name, list) = text.strip_suffix("[]").map_or((text, false), |name| (name, true));
         let name = name.trim();
-        // kustomize reads these as places in a list, and a list is never where a name is needed.
+        // kustomize treats these as list positions, but at this point the value is never a list.
         let fault = match name {
             "" => Some("a field name in the path is empty"),
             "*" => Some("`*` cannot be used in the path of a field spec"),
@@ -123,7 +123,7 @@ impl FieldName {
         Self { name: name.into(), list, fault: fault.map(Fault::Name) }
     }
 
-    /// The field of that name, made or given its shape when it is to be created.
+    /// Returns the field with this name. Creates it, or replaces a null value, as `create` requests.
     fn field<'m>(&self, map: &'m mut Map, create: Create) -> Result<Option<&'m mut Node>> {
         if let Some(fault) = self.fault {
             return Err(fault.diagnostic());
@@ -140,10 +140,10 @@ impl FieldName {
         let node = &mut entry.value;
         if node.is_null() {
             match create {
-                // A null where a list belongs becomes an empty list, even when nothing is created.
-                _ if self.list => reshape(node, Value::List(Vec::new())),
+                // A null for a list becomes an empty list even with `Create::Never`.
+                _ if self.list => set_collection(node, Value::List(Vec::new())),
                 Create::Never => {}
-                Create::Map => reshape(node, Value::Map(Map::new())),
+                Create::Map => set_collection(node, Value::Map(Map::new())),
                 Create::Scalar(tag) => node.meta.tag = tag,
             }
         }
@@ -151,7 +151,7 @@ impl FieldName {
     }
 }
 
-fn reshape(node: &mut Node, value: Value) {
+fn set_collection(node: &mut Node, value: Value) {
     node.value = value;
     node.meta.tag = Tag::None;
     node.meta.style = Style::Block;
@@ -180,7 +180,7 @@ mod tests {
         }
     }
 
-    /// Sets a field to the string `new`, or says what went wrong.
+    /// Sets a field to the string `new`. Returns the manifest, or the code of the error.
     fn set_at(path: &str, create: Create, manifest: &str) -> std::result::Result<String, Code> {
         let mut node = nodes(manifest).remove(0);
         let mut set = |field: &mut Node| match create {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_found_and_made() {
+    fn fields_are_found_and_created() {
         use Create::{Map, Never};
         let scalar = Create::Scalar(Tag::Str);
         let table = [

@@ -1,4 +1,4 @@
-//! How a value is written into a field.
+//! Writing values into fields.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +7,8 @@ use smol_str::SmolStr;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Node, Spanned, Style, Tag, Value};
 
-/// Sets a scalar's text, place and tag and keeps how it is quoted. Null counts as a scalar. What is computed
-/// has no place of its own.
+/// Sets the text, location and tag of a scalar and keeps its quoting style. Null counts as a scalar. A
+/// computed text has no location, so the old location is kept.
 ///
 /// # Errors
 /// The node is a map or a list.
@@ -21,7 +21,7 @@ pub(in crate::transform) fn set_scalar(node: &mut Node, text: Spanned<&str>, tag
     Ok(())
 }
 
-/// Puts a scalar in the place of whatever is there; how a scalar is quoted stays.
+/// Replaces any value with a scalar. The quoting style of a scalar is kept.
 pub(in crate::transform) fn overwrite(node: &mut Node, text: Spanned<&str>, tag: Tag) {
     node.value = Value::Scalar(text.value.into());
     if !text.span.is_none() {
@@ -31,8 +31,8 @@ pub(in crate::transform) fn overwrite(node: &mut Node, text: Spanned<&str>, tag:
     if matches!(node.meta.style, Style::Block | Style::Flow) {
         node.meta.style = Style::Plain;
     }
-    // kustomize keeps the quotes and prints no tag, so that a number in quotes is a string, now or by a
-    // later patch.
+    // kustomize keeps the quotes and prints no tag. A number in quotes is thus a string, now or after a later
+    // patch.
     node.meta.tag = match tag {
         Tag::Undecided => tag,
         _ if node.meta.style == Style::Plain => tag,
@@ -41,11 +41,13 @@ pub(in crate::transform) fn overwrite(node: &mut Node, text: Spanned<&str>, tag:
     };
 }
 
-/// Up to this many entries are looked for one by one.
-const FEW: usize = 4;
+/// The number of entries up to which a linear search is used.
+const LINEAR_SEARCH_MAX: usize = 4;
 
-/// Sets entries of a map to strings; nothing happens to null. Returns which of them are new: these have numbers in a
-/// row, from `first` on, as what is shared.
+/// Sets entries of a map to strings. Does nothing if the value is null.
+///
+/// Returns for each entry whether it is new. New entries get consecutive numbers of shared scalars, starting
+/// with `first`.
 ///
 /// # Errors
 /// The node is a list or a scalar.
@@ -61,8 +63,8 @@ pub(in crate::transform) fn set_entries(
     let Some(map) = node.as_map_mut() else {
         return Err(Diagnostic::error(Code::WrongType, format!("expected a map, found {found}")).at(span));
     };
-    // For few, making an index is the greater work.
-    let positions: Vec<Option<usize>> = if pairs.len() <= FEW {
+    // For a few entries, building an index costs more than it saves.
+    let positions: Vec<Option<usize>> = if pairs.len() <= LINEAR_SEARCH_MAX {
         pairs.keys().map(|key| map.position(key)).collect()
     } else {
         let index = map.index();
@@ -88,7 +90,7 @@ mod tests {
     use smp_text::yaml::to_yaml;
 
     #[test]
-    fn scalars_keep_their_quotes() {
+    fn scalars_keep_their_quoting_style() {
         let mut node = nodes("{a: \"1\", b: 1, c: |\n  x\n}".replace("|\n  x\n", "'x'").as_str()).remove(0);
         for field in ["a", "b", "c"] {
             set_scalar(node.get_mut(field).expect("there"), "2".into(), Tag::None).expect("a scalar");

@@ -1,11 +1,11 @@
-//! One field spec: a field of some kinds.
+//! A field spec: a field of one or more kinds.
 
 use serde::Deserialize;
 use smol_str::SmolStr;
 
 use smp_merge::schema::Gvk;
 
-/// A field of some kinds; an empty group, version or kind stands for any.
+/// A field of one or more kinds. An empty group, version or kind matches any.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct FieldSpec {
@@ -15,34 +15,34 @@ pub struct FieldSpec {
     pub version: SmolStr,
     /// The kind.
     pub kind: SmolStr,
-    /// Field names with `/` between them (`\/` is a slash in a name). Lists on the way need no
-    /// mention: all their entries are meant. A name with `[]` behind it is never created.
+    /// Field names separated by `/`; `\/` is a slash in a name. Lists are not part of the path: all their
+    /// entries match. A name with the suffix `[]` is never created.
     pub path: SmolStr,
-    /// Whether the field is made when it is missing.
+    /// Creates the field if it is missing and this is true.
     pub create: bool,
 }
 
 impl FieldSpec {
-    /// A field of all kinds that is not made when it is missing.
+    /// Creates a spec for a field of all kinds that is not created if it is missing.
     #[must_use]
     pub fn of_all(path: &str) -> Self {
         Self { path: path.into(), ..Self::default() }
     }
 
-    /// A field of all kinds that is made when it is missing.
+    /// Creates a spec for a field of all kinds that is created if it is missing.
     #[must_use]
     pub fn created_in_all(path: &str) -> Self {
         Self { create: true, ..Self::of_all(path) }
     }
 
-    /// Whether the field is one of this kind.
+    /// Returns true if the spec applies to this group, version and kind.
     #[must_use]
     pub fn selects(&self, gvk: &Gvk) -> bool {
         selects([&self.group, &self.version, &self.kind], gvk)
     }
 
-    /// Whether kustomize takes `self`, which it has, and `incoming` for the same: an incoming spec
-    /// that is the wider one is lost.
+    /// Returns true if kustomize skips `incoming` because this spec is in the list. This includes an incoming
+    /// spec that is wider than this one.
     pub(super) fn stands_for(&self, incoming: &Self) -> bool {
         let fits = |wanted: &SmolStr, own: &SmolStr| wanted.is_empty() || wanted == own;
         self.path == incoming.path
@@ -52,7 +52,7 @@ impl FieldSpec {
     }
 }
 
-/// Whether group, version and kind are each empty or the same.
+/// Returns true if each of group, version and kind is empty or equal.
 pub(in crate::transform) fn selects([group, version, kind]: [&str; 3], gvk: &Gvk) -> bool {
     (kind.is_empty() || kind == gvk.kind)
         && (group.is_empty() || group == gvk.group)
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selectors() {
+    fn empty_parts_match_any_kind() {
         let gvk = Gvk::from_manifest("apps/v1", "Deployment");
         let table = [
             (["", "", ""], true),

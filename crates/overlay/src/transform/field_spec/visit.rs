@@ -1,4 +1,4 @@
-//! The fields of one resource that a list of specs names, each handed to a function.
+//! Visits the fields of a resource that a list of specs selects.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -10,10 +10,10 @@ use smp_text::diagnostic::Result;
 use smp_text::yaml::{Node, Value};
 
 impl FieldSpecs {
-    /// Calls `set` on each field of the resource that a spec names, in the order of the specs.
+    /// Calls `set` for each field of the resource that a spec selects, in the order of the specs.
     ///
     /// # Errors
-    /// A path that leads through a scalar or is malformed, and what `set` returns; with field and resource.
+    /// A path goes through a scalar or is malformed, or `set` fails. The error has the field and the resource.
     pub(in crate::transform) fn visit(
         &self,
         resource: &mut Resource,
@@ -24,7 +24,7 @@ impl FieldSpecs {
         self.positions(&kind).try_for_each(|i| self.visit_one(i, resource, create, set))
     }
 
-    /// As [`FieldSpecs::visit`], for the spec at one position only.
+    /// Like [`FieldSpecs::visit`], for the spec at one position only.
     pub(in crate::transform) fn visit_one(
         &self,
         i: usize,
@@ -41,7 +41,7 @@ impl FieldSpecs {
         let mut watched = |field: &mut Node| {
             let (before, count) = (shared_values(field, usize::MAX), entry_count(field));
             let done = set(field);
-            // What is new in a map stands behind the rest.
+            // New entries of a map are at its end.
             changes_shared |= before.is_some() && shared_values(field, count) != before;
             done
         };
@@ -55,15 +55,15 @@ impl FieldSpecs {
         Ok(())
     }
 
-    /// Whether the specs may lead to several fields of one resource.
+    /// Returns true if the specs may select several fields of one resource.
     pub(in crate::transform) fn has_several(&self, gvk: &Gvk) -> bool {
         let mut paths = self.fields_of(gvk).map(|field| &field.spec.path);
-        // Nothing in `metadata` is a list that would have the field several times.
+        // `metadata` has no list that could contain the field several times.
         paths.next().is_some_and(|first| !first.starts_with("metadata/") || paths.next().is_some())
     }
 }
 
-/// A number for the values of a field, or of its first `count` entries, that are one with others; none when there are
+/// Returns a hash of the shared scalars in a field or in its first `count` entries, or `None` if there are
 /// none.
 fn shared_values(field: &Node, count: usize) -> Option<u64> {
     let mut hasher = DefaultHasher::new();
@@ -82,7 +82,7 @@ fn shared_values(field: &Node, count: usize) -> Option<u64> {
     is_any.then(|| hasher.finish())
 }
 
-/// How many entries a field has; a scalar counts as one.
+/// Returns the number of entries of a field. A scalar counts as one.
 fn entry_count(field: &Node) -> usize {
     match &field.value {
         Value::Scalar(_) => 1,

@@ -1,4 +1,4 @@
-//! What kustomizations, and generators in files of their own, say of ConfigMaps and Secrets.
+//! Arguments of ConfigMap and Secret generators, in kustomizations or in files of their own.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,25 @@ use serde::Deserialize;
 use smp_text::source::Span;
 use smp_text::yaml::Spanned;
 
-/// What `generatorOptions`, and `options` of one generator, can say.
+/// The `generatorOptions` of a kustomization, or the `options` of one generator.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GeneratorOptions {
-    /// Labels of what is generated.
+    /// The labels of generated resources.
     pub labels: BTreeMap<String, Spanned<String>>,
-    /// Annotations of what is generated.
+    /// The annotations of generated resources.
     pub annotations: BTreeMap<String, Spanned<String>>,
-    /// Whether the name stays without the hash of the content.
+    /// Omits the hash suffix of the name if true.
     pub disable_name_suffix_hash: bool,
-    /// Whether what is generated cannot be changed in the cluster.
+    /// Makes generated resources immutable if true.
     pub immutable: Spanned<bool>,
 }
 
 impl GeneratorOptions {
-    /// These options of one generator, completed by the options of all.
+    /// Merges the options of one generator with the options of all generators.
     ///
-    /// Labels and annotations of the generator win. A switch that is on for all stays on, since
-    /// `false` cannot be told from "not given".
+    /// Labels and annotations of the generator win. A flag that is true for all generators stays true,
+    /// because `false` cannot be distinguished from "not given".
     #[must_use]
     pub fn completed_by(&self, global: Option<&Self>) -> Self {
         let mut all = self.clone();
@@ -52,41 +52,41 @@ impl GeneratorOptions {
 pub struct GeneratorArgs {
     /// The name, before prefixes, suffixes and the hash.
     pub name: Spanned<String>,
-    /// The namespace; empty when there is none.
+    /// The namespace; empty if there is none.
     pub namespace: Spanned<String>,
-    /// `create`, `replace` or `merge`; empty counts as `create`.
+    /// `create`, `replace` or `merge`; empty means `create`.
     pub behavior: Spanned<String>,
-    /// `key=value`.
+    /// Literals of the form `key=value`.
     pub literals: Vec<Spanned<String>>,
-    /// `path` or `key=path`.
+    /// Files of the form `path` or `key=path`.
     pub files: Vec<Spanned<String>>,
-    /// Paths of files with lines `key=value`.
+    /// Paths of files with `key=value` lines.
     pub envs: Vec<Spanned<String>>,
-    /// The older form of `envs`.
+    /// The deprecated form of `envs`.
     pub env: Option<Spanned<String>>,
     /// Options of this generator.
     pub options: GeneratorOptions,
-    /// The type of a Secret; ConfigMaps have none.
+    /// The type of a Secret; not allowed for ConfigMaps.
     #[serde(rename = "type")]
     pub secret_type: Option<Spanned<String>>,
-    /// Whether they stand in a file of their own, where kustomize looks less closely.
+    /// True if the generator is in a file of its own, where kustomize validates less.
     #[serde(skip)]
     pub own_file: bool,
 }
 
-/// The part of a generator's own file that the entry of a kustomization does not have.
+/// The metadata of a generator in a file of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct GeneratorMetadata {
-    /// Stands in for the name of [`GeneratorArgs`].
+    /// The default name of [`GeneratorArgs`].
     pub name: Spanned<String>,
-    /// Stands in for the namespace of [`GeneratorArgs`].
+    /// The default namespace of [`GeneratorArgs`].
     pub namespace: Spanned<String>,
 }
 
 impl GeneratorArgs {
-    /// These arguments, named by the metadata of the file that they stand in where they have no
-    /// name or namespace of their own. In such files kustomize v5.8 does not look at `env`.
+    /// Uses the metadata of the generator's file if the arguments have no name or namespace. In such files
+    /// kustomize v5.8 ignores `env`.
     #[must_use]
     pub fn or_named_by(mut self, metadata: GeneratorMetadata) -> Self {
         self.own_file = true;
@@ -101,7 +101,7 @@ impl GeneratorArgs {
 }
 
 impl GeneratorArgs {
-    /// The first place that these arguments know.
+    /// Returns the first known location of the arguments.
     pub(crate) fn place(&self) -> Span {
         let lists = [&self.literals, &self.files, &self.envs];
         let firsts = lists.into_iter().filter_map(|list| list.first()).map(|s| s.span);
@@ -120,7 +120,7 @@ mod tests {
     use smp_text::yaml::{DecodeOptions, from_node_with};
 
     #[test]
-    fn options_of_all_generators() {
+    fn options_of_all_generators_are_merged() {
         let read = |text: &str| -> GeneratorOptions {
             from_node_with(&nodes(text)[0], DecodeOptions::transformer_config()).expect("options")
         };

@@ -1,4 +1,4 @@
-//! Keys and values from literals, files and env files, for ConfigMaps and Secrets.
+//! Key-value pairs from literals, files and env files, for ConfigMaps and Secrets.
 
 use std::borrow::Cow;
 
@@ -11,44 +11,44 @@ use smp_text::gocompat;
 use smp_text::source::{SourceId, Span};
 use smp_text::yaml::Spanned;
 
-/// A key, its value in bytes, and the place that asks for it.
+/// A key, its value in bytes, and the location of its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::transform) struct DataPair {
     /// The key.
     pub(in crate::transform) key: String,
     /// The value.
     pub(in crate::transform) value: Vec<u8>,
-    /// The literal, or the path of the file.
+    /// The location of the literal or of the file path.
     pub(in crate::transform) span: Span,
-    /// Where the value stands: in its file where that is known as a text, else as `span`.
+    /// The location of the value: in its file if that is a recorded source, else same as `span`.
     pub(in crate::transform) written: Span,
-    /// What it comes from.
+    /// The type of the source.
     from: PairOrigin,
 }
 
-/// What a pair comes from.
+/// The type of the source of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PairOrigin {
     Literal,
-    /// A line, from 1, of an env file.
+    /// A line of an env file, counted from 1.
     Line(usize),
     File,
 }
 
 impl DataPair {
-    /// The key as a message may name it. What is taken for the key of a literal, or of a line, may be a part of
-    /// a secret.
-    fn key_shown(&self) -> String {
+    /// Describes the key in messages. The keys of literals and env files are not shown: a malformed one may
+    /// be part of a secret.
+    fn describe_key(&self) -> String {
         match self.from {
-            PairOrigin::Literal => "the key of a literal".to_string(),
-            PairOrigin::Line(line) => format!("the key of line {line} of an env file"),
-            PairOrigin::File => format!("the key `{}`", self.key),
+            PairOrigin::Literal => "key of a literal".to_string(),
+            PairOrigin::Line(line) => format!("key in line {line} of an env file"),
+            PairOrigin::File => format!("key `{}`", self.key),
         }
     }
 }
 
 impl GeneratorArgs {
-    /// The paths of the files that it reads; of a malformed entry none.
+    /// Returns the paths of the files to read, except of malformed entries.
     pub fn named_files(&self) -> impl Iterator<Item = Spanned<String>> {
         let of_file = |source: &Spanned<String>| {
             let (_, path) = file_source(source).ok()?;
@@ -59,29 +59,29 @@ impl GeneratorArgs {
     }
 }
 
-/// All pairs of a generator, sorted by key.
+/// Returns all pairs of a generator, sorted by key.
 ///
 /// # Errors
-/// As [`load`].
+/// Same as [`load`].
 pub(in crate::transform) fn sorted(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
     let mut pairs = load(args, files)?;
     pairs.value.sort_by(|a, b| a.key.cmp(&b.key));
     Ok(pairs)
 }
 
-/// All pairs of a generator: env files, then literals, then files.
+/// Returns all pairs of a generator: first from env files, then from literals, then from files.
 ///
-/// Keys that the API server refuses are warned of; kustomize says nothing.
+/// Warns about keys that the API server rejects; kustomize does not.
 ///
 /// # Errors
-/// Malformed sources, unreadable files, a key that comes twice.
+/// A source is malformed, a file cannot be read, or a key occurs twice.
 fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>> {
     let (mut pairs, mut warnings) = (Vec::new(), Vec::new());
-    // kustomize moves the one `env` behind the many `envs`, but not in a generator's own file.
+    // kustomize appends `env` to `envs`, but not for a generator in a file of its own.
     let env = args.env.as_ref().filter(|path| !path.is_empty());
     if let Some(path) = env.filter(|_| args.own_file) {
-        let message = "`env` is not read here; kustomize v5.8 reads only `envs`";
-        let help = format!("write `envs: [{}]`", **path);
+        let message = "`env` is ignored in a generator's own file, as in kustomize v5.8";
+        let help = format!("use `envs: [{}]`", **path);
         warnings.push(Diagnostic::warning(Code::Unsupported, message).at(path.span).help(help));
     }
     for path in args.envs.iter().chain(env.filter(|_| !args.own_file)) {
@@ -101,7 +101,8 @@ fn load(args: &GeneratorArgs, files: &dyn Files) -> Result<Warned<Vec<DataPair>>
     Ok(Warned { value: pairs, warnings })
 }
 
-/// Reads the file that an entry names. What stands there by mistake may be a literal, which no message repeats.
+/// Reads the file of an entry. If the entry may be a literal by mistake, the error does not show it, since it
+/// may be a secret.
 fn read(path: &str, entry: &Spanned<String>, files: &dyn Files) -> Result<Vec<u8>> {
     files.read(path, entry.span).map_err(|error| {
         let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -109,46 +110,47 @@ fn read(path: &str, entry: &Spanned<String>, files: &dyn Files) -> Result<Vec<u8
         if is_ending || !entry.contains('=') {
             return error;
         }
-        Diagnostic::error(error.code(), "the file that this entry names cannot be read")
+        Diagnostic::error(error.code(), "cannot read the file of this entry")
             .at(entry.span)
-            .help("here stands a path, or key=path; a key and its value go under `literals`")
+            .help("use `path` or `key=path`; literal values (`key=value`) belong under `literals`")
     })
 }
 
-/// Looks for keys that come twice, and warns of those that the API server refuses.
+/// Rejects duplicate keys, and warns about keys that the API server rejects.
 fn check(args: &GeneratorArgs, pairs: &[DataPair]) -> Result<Vec<Diagnostic>> {
     let mut warnings = Vec::new();
     let mut seen: FxHashMap<&str, Span> = FxHashMap::default();
     for pair in pairs {
         if let Some(first) = seen.insert(&pair.key, pair.span) {
-            let message = format!("`{}` gets {} twice", *args.name, pair.key_shown());
+            let message = format!("duplicate {} in `{}`", pair.describe_key(), *args.name);
             return Err(Diagnostic::error(Code::DuplicateKey, message)
-                .label(pair.span, "again here")
-                .label(first, "first here")
-                .help("remove one of the two"));
+                .label(pair.span, "duplicate")
+                .label(first, "first one")
+                .help("remove one of them"));
         }
         if !is_data_key(&pair.key) {
-            let message = format!("the API server will refuse {} of `{}`", pair.key_shown(), *args.name);
-            let help = "keys are made of letters, digits, `-`, `_` and `.`, at most 253 of them";
+            let message =
+                format!("the API server will reject the {} of `{}`", pair.describe_key(), *args.name);
+            let help = "use at most 253 letters, digits, `-`, `_` and `.`; `.` and names that start with `..` are invalid";
             warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(pair.span).help(help));
         }
     }
     Ok(warnings)
 }
 
-/// What Kubernetes accepts as a key of ConfigMaps and Secrets.
+/// Returns true for a valid key of ConfigMaps and Secrets.
 fn is_data_key(key: &str) -> bool {
     let chars = key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
     chars && !key.is_empty() && key.len() <= 253 && key != "." && !key.starts_with("..")
 }
 
-/// `key=value`; quotes around the whole value are dropped.
+/// Parses `key=value`. Quotes around the whole value are removed.
 fn literal(source: &Spanned<String>) -> Result<DataPair> {
     let Some((key, value)) = source.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-        let lacks = if source.contains('=') { "no key before its `=`" } else { "no `=`" };
-        return Err(Diagnostic::error(Code::InvalidValue, format!("this literal has {lacks}"))
+        let problem = if source.contains('=') { "no key before `=`" } else { "no `=`" };
+        return Err(Diagnostic::error(Code::InvalidValue, format!("the literal has {problem}"))
             .at(source.span)
-            .help("write it as key=value"));
+            .help("use `key=value`"));
     };
     let value = match value.as_bytes() {
         [b'"', inner @ .., b'"'] | [b'\'', inner @ .., b'\''] => inner,
@@ -158,25 +160,24 @@ fn literal(source: &Spanned<String>) -> Result<DataPair> {
     Ok(DataPair { key: key.into(), value: value.to_vec(), span, written: span, from })
 }
 
-/// `path`, whose last part is the key, or `key=path`.
+/// Parses `path`, whose last part is the key, or `key=path`.
 fn file_source(source: &Spanned<String>) -> Result<(Cow<'_, str>, &str)> {
-    // What stands here by mistake may be a literal, which no message repeats.
-    let wrong = |message: &str| {
-        Err(Diagnostic::error(Code::InvalidValue, format!("this entry {message}"))
+    // The entry may be a literal by mistake, so no message shows it.
+    let invalid = |message: &str| {
+        Err(Diagnostic::error(Code::InvalidValue, format!("the entry {message}"))
             .at(source.span)
-            .help("write the path of a file, or key=path; a key and its value go under `literals`"))
+            .help("use `path` or `key=path`; literal values (`key=value`) belong under `literals`"))
     };
     match source.split_once('=') {
         None => Ok((gocompat::path::base(source).into(), source)),
-        Some((_, path)) if path.contains('=') => wrong("has more than one `=`"),
-        Some(("", _)) => wrong("has no key before the `=`"),
-        Some((_, "")) => wrong("has no path behind the `=`"),
+        Some((_, path)) if path.contains('=') => invalid("has more than one `=`"),
+        Some(("", _)) => invalid("has no key before `=`"),
+        Some((_, "")) => invalid("has no path after `=`"),
         Some((key, path)) => Ok((key.into(), path)),
     }
 }
 
-/// The lines of an env file: `KEY=value`, or `KEY` for an empty value. Values are taken as they
-/// stand, with quotes and blanks.
+/// Parses an env file with lines `KEY=value`, or `KEY` for an empty value. Values keep their quotes and spaces.
 fn env_file(content: &[u8], path: &Spanned<String>, text: Option<SourceId>) -> Result<Vec<DataPair>> {
     let (mut pairs, mut next) = (Vec::new(), 0);
     for (i, line) in content.split(|&b| b == b'\n').enumerate() {
@@ -191,13 +192,13 @@ fn env_file(content: &[u8], path: &Spanned<String>, text: Option<SourceId>) -> R
                 .help("use `files` for binary content"));
         };
         let line = if i == 0 { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
-        // Go's `unicode.IsSpace`, which the peer trims by, knows the same blanks as Rust.
+        // kustomize trims by Go's `unicode.IsSpace`, which is the same set of characters as in Rust.
         let line = line.trim_start();
         if line.starts_with('#') {
             continue;
         }
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
-        // A line without a key counts as empty.
+        // A line without a key is skipped like an empty line.
         if !key.is_empty() {
             let from = PairOrigin::Line(i + 1);
             let written = text.map_or(path.span, |text| Span::new(text, end - value.len(), end));
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn literals() {
+    fn literals_are_parsed() {
         let table = [
             ("a=b", Some(("a", "b"))),
             ("a=", Some(("a", ""))),
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn file_sources() {
+    fn file_sources_are_parsed() {
         let table = [
             ("a/b.txt", Some(("b.txt", "a/b.txt"))),
             ("a/", Some(("a", "a/"))),
@@ -258,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn env_files() {
+    fn env_files_are_parsed() {
         let content = "\u{feff}A=1\r\n  B = \"2\" \n\n=no key\n# C=3\n\tD\n\u{feff}E=1\u{a0}\nF=\r\r";
         let pairs = env_file(content.as_bytes(), &"x.env".to_string().into(), None).expect("valid");
         let got: Vec<_> = pairs.iter().map(text).collect();
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_the_server_takes() {
+    fn valid_keys_are_those_of_the_api_server() {
         for key in ["a", ".a", "a..b", "-", "A_1.x"] {
             assert!(is_data_key(key), "{key}");
         }

@@ -1,4 +1,4 @@
-//! The manifest of a generated ConfigMap or Secret, field by field.
+//! The manifest of a generated ConfigMap or Secret.
 
 use super::args::{GeneratorArgs, GeneratorOptions};
 use crate::resource::{Behavior, Generated, Resource};
@@ -7,7 +7,7 @@ use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
 use smp_text::source::Span;
 use smp_text::yaml::{Map, Node, Spanned, Style, nearest};
 
-/// A manifest that is being generated.
+/// A manifest under construction.
 pub(in crate::transform) struct GeneratedManifest<'a> {
     map: Map,
     args: &'a GeneratorArgs,
@@ -15,10 +15,10 @@ pub(in crate::transform) struct GeneratedManifest<'a> {
 }
 
 impl<'a> GeneratedManifest<'a> {
-    /// A manifest with its metadata; `global` are the options of all generators.
+    /// Creates a manifest with its metadata. `global` are the options of all generators.
     ///
     /// # Errors
-    /// No name.
+    /// The name is missing.
     pub(in crate::transform) fn new(
         kind: &str,
         args: &'a GeneratorArgs,
@@ -30,7 +30,7 @@ impl<'a> GeneratedManifest<'a> {
                 format!("a generated {kind} must have a name"),
             )
             .at(args.place())
-            .help("add `name:` to the generator"));
+            .help("set `name` in the generator"));
         }
         let options = args.options.completed_by(global);
         let mut map = Map::new();
@@ -45,7 +45,7 @@ impl<'a> GeneratedManifest<'a> {
         self.map.push(field, value);
     }
 
-    /// The resource, which says how it joins others of its id.
+    /// Completes the resource, with its behavior.
     pub(in crate::transform) fn finish(mut self, schema: &Schema) -> Warned<Resource> {
         let immutable = self.options.immutable;
         if *immutable {
@@ -76,7 +76,7 @@ fn metadata(args: &GeneratorArgs, options: &GeneratorOptions) -> Map {
     metadata
 }
 
-/// A string that stands, for messages, where it was asked for.
+/// Creates a string with a location for messages. Multi-line text gets the literal block style.
 pub(in crate::transform) fn string(text: String, span: Span) -> Node {
     let block = text.contains('\n');
     let mut node = Node::string(text).with_span(span);
@@ -86,17 +86,17 @@ pub(in crate::transform) fn string(text: String, span: Span) -> Node {
     node
 }
 
-/// What a generated resource does when it exists; kustomize takes a word that it does not know
-/// for "nothing was said".
+/// Parses the behavior. As in kustomize, an unknown value counts as not set; a warning is added.
 fn behavior(text: &Spanned<String>) -> Warned<Behavior> {
     let behavior = Behavior::named(text);
     let mut warnings = Vec::new();
     if behavior.is_none() && !text.is_empty() {
-        // What is like none of them may stand there by mistake, and be secret.
+        // A value that is not similar to a behavior may be there by mistake and may be a secret, so it is not
+        // shown.
         let word = nearest(text, &["create", "replace", "merge"]).map(|_| format!(" `{}`", **text));
-        let word = word.unwrap_or_else(|| " like this".into());
-        let message = format!("there is no behavior{word}; it counts as `create`");
-        let help = "possible are `create`, `replace` and `merge`";
+        let word = word.unwrap_or_else(|| "".into());
+        let message = format!("unknown generator behavior{word}, using `create`");
+        let help = "valid values are `create`, `replace` and `merge`";
         warnings.push(Diagnostic::warning(Code::InvalidValue, message).at(text.span).help(help));
     }
     Warned { value: behavior.unwrap_or_default(), warnings }

@@ -1,4 +1,4 @@
-//! What the generators of ConfigMaps and Secrets share: their arguments, keys and values, the manifest.
+//! Common parts of the ConfigMap and Secret generators: arguments, key-value pairs and the manifest.
 
 mod args;
 mod key_values;

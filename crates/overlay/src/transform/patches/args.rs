@@ -1,4 +1,4 @@
-//! Patches as kustomizations write them, and what is needed to apply them.
+//! Patches in kustomizations, and the context for applying them.
 
 use serde::Deserialize;
 
@@ -9,48 +9,48 @@ use smp_merge::schema::Schema;
 use smp_text::source::{SourceMap, Span};
 use smp_text::yaml::Spanned;
 
-/// One entry of `patches` or `patchesJson6902`.
+/// An entry of `patches` or `patchesJson6902`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Patch {
-    /// The file with the patch.
+    /// The patch file.
     pub path: Spanned<String>,
-    /// The patch itself, in place of `path`.
+    /// The inline patch, instead of `path`.
     pub patch: Spanned<String>,
-    /// Which resources are changed; a strategic merge patch may name its one target itself.
+    /// The resources to patch. Optional for a strategic merge patch that identifies its target itself.
     pub target: Option<Spanned<SelectorArgs>>,
-    /// What the patch may change.
+    /// The options of the patch.
     pub options: PatchOptions,
 }
 
-/// What a strategic merge patch may change beside the rest.
+/// Changes that a strategic merge patch may only make with these options.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct PatchOptions {
-    /// Whether it may change the name.
+    /// Allows the patch to change the name.
     pub allow_name_change: bool,
-    /// Whether it may change the kind.
+    /// Allows the patch to change the kind.
     pub allow_kind_change: bool,
 }
 
 impl Patch {
-    /// A place in it, for messages.
+    /// Returns a location of the entry, for messages.
     pub(crate) fn place(&self) -> Span {
         let target = self.target.as_ref().map_or(Span::default(), |target| target.span);
-        let places = [self.path.span, self.patch.span, target];
-        places.into_iter().find(|span| !span.is_none()).unwrap_or_default()
+        let locations = [self.path.span, self.patch.span, target];
+        locations.into_iter().find(|span| !span.is_none()).unwrap_or_default()
     }
 }
 
-/// What all patches of a kustomization need.
+/// The context that all patches of a kustomization share.
 #[derive(Clone, Copy)]
 pub struct PatchContext<'c> {
     /// Reads patch files.
     pub files: &'c dyn Files,
-    /// Gets the texts of patches.
+    /// Registers the texts of patches.
     pub sources: &'c SourceMap,
-    /// What is known of types.
+    /// The schema.
     pub schema: &'c Schema,
-    /// How strategic merge patches are merged.
+    /// The options for strategic merge patches.
     pub merge: &'c MergeOptions,
 }

@@ -1,4 +1,4 @@
-//! Changing one resource by a patch, with all that kustomize does before and after.
+//! Applying a patch to a resource, with everything that kustomize does before and after.
 
 use std::sync::Arc;
 
@@ -16,49 +16,54 @@ use smp_text::yaml::{
     FieldPositions, Map, Node, Resolved, Style, Tag, Value, reread, style_of_string, to_json,
 };
 
-/// A strategic merge patch, ready to be merged into resources.
+/// A prepared strategic merge patch.
 pub(super) struct StrategicPatch {
     node: Arc<Node>,
     options: PatchOptions,
-    /// Whether it was prepared for any resource that a target selects.
+    /// True if the patch was prepared for resources that a `target` selects.
     selected: bool,
 }
 
 impl StrategicPatch {
-    /// A patch for the resource that it names.
+    /// Prepares a patch for the resource that it identifies.
     pub(super) fn own(patch: Resource, options: PatchOptions) -> Warned<Self> {
         let warnings = warning_of_replacement(patch.node()).into_iter().collect();
         Warned { value: Self { node: Arc::new(patch.into_node()), options, selected: false }, warnings }
     }
 
-    /// A patch for all resources that a target selects, prepared as kustomize does: its labels and
-    /// annotations become strings. A null there, which is meant to remove one, becomes a text, too.
+    /// Prepares a patch for all resources that a `target` selects.
+    ///
+    /// As in kustomize, all labels and annotations become strings. A null that is meant to remove an entry
+    /// becomes a string, too; a warning is added.
     pub(super) fn selected(mut patch: Resource, options: PatchOptions) -> Warned<Self> {
         let mut warnings: Vec<_> = warning_of_replacement(patch.node()).into_iter().collect();
         for field in ["labels", "annotations"] {
             let values = patch.node().get_path(&["metadata", field]).and_then(Node::as_map);
             for (key, value) in values.into_iter().flat_map(Map::iter).filter(|(_, value)| value.is_null()) {
                 let text = raw_text(value);
-                let message = format!("`{key}` is not removed; kustomize v5.8 sets it to the text `{text}`");
-                let place = format!("metadata.{field}.{key}");
-                let warning = Diagnostic::warning(Code::InvalidValue, message).at(value.span()).field(place);
-                warnings.push(warning.help("remove it by a JSON patch"));
+                let message =
+                    format!("`{key}` is not removed: kustomize v5.8 sets it to the string `{text}`");
+                let path = format!("metadata.{field}.{key}");
+                let warning = Diagnostic::warning(Code::InvalidValue, message).at(value.span()).field(path);
+                warnings.push(warning.help("use a JSON patch to remove it"));
             }
-            texts_of(&mut patch, field);
+            values_to_strings(&mut patch, field);
         }
         Warned { value: Self { node: Arc::new(patch.into_node()), options, selected: true }, warnings }
     }
 
-    /// How much it is.
+    /// Returns the size of the patch.
     pub(super) fn bytes(&self) -> usize {
         self.node.size().bytes
     }
 
-    /// Merges the patch into a resource, which is empty afterwards when the patch deletes it. Name,
-    /// kind and namespace stay unless the options allow a change. Returns whether the id did change.
+    /// Merges the patch into a resource. The resource is empty afterwards if the patch deletes it.
+    ///
+    /// Name, kind and namespace are kept unless the options allow a change. Returns true if the id has changed.
     ///
     /// # Errors
-    /// The patch does not fit. The resource is lost then, and with it the set that it is in.
+    /// The patch does not match the structure of the resource. The resource and its set must not be used any
+    /// more.
     pub(super) fn merge_into(
         &self,
         resource: &mut Resource,
@@ -66,7 +71,7 @@ impl StrategicPatch {
         absences: &mut Absences,
     ) -> Result<Warned<bool>> {
         let id = resource.id().clone();
-        // Places are asked for only where somebody keeps histories.
+        // Locations are only needed if histories are kept.
         let identity = resource.history.is_some().then(|| resource.identity());
         if self.options.allow_name_change || self.options.allow_kind_change {
             resource.store_previous_id();
@@ -74,7 +79,8 @@ impl StrategicPatch {
         if is_replacement(&self.node) {
             return Ok(false.into());
         }
-        // Who asks for causes is told of mistakes, and only of those that are: what is patched wrongly stays as it was.
+        // With histories, checks report the errors of all patches. A resource whose patch failed must be
+        // unchanged for that.
         let unpatched = resource.history.is_some().then(|| resource.node().clone());
         let patch = self.for_api_version(&id.gvk.api_version());
         let patch = patch.as_ref().unwrap_or(&self.node);
@@ -86,10 +92,11 @@ impl StrategicPatch {
             *resource.node_mut() = merged.node.unwrap_or_else(|| Node::map(Map::new()));
             Ok(merged.warnings)
         };
-        // Only a patch of annotations can meet the notes of the build there.
+        // Only a patch of annotations can affect the build annotations.
         let touches = |metadata: &Node| ["annotations", "$patch"].iter().any(|f| metadata.get(f).is_some());
-        let meets_notes = patch.get("metadata").is_some_and(touches);
-        let merged = if meets_notes { resource.with_build_annotations(&mut merge) } else { merge(resource) };
+        let affects_annotations = patch.get("metadata").is_some_and(touches);
+        let merged =
+            if affects_annotations { resource.with_build_annotations(&mut merge) } else { merge(resource) };
         if merged.is_err()
             && let Some(unpatched) = unpatched
         {
@@ -105,11 +112,11 @@ impl StrategicPatch {
         if let Some(identity) = identity {
             resource.keep_identity(identity);
         }
-        note_patch(resource, &self.node);
-        Ok(Warned { value: !resource.is_empty() && is_other(&id, resource), warnings })
+        record_patch(resource, &self.node);
+        Ok(Warned { value: !resource.is_empty() && has_changed_id(&id, resource), warnings })
     }
 
-    /// Gives a patched resource back what the patch may not change.
+    /// Restores the fields that the patch may not change.
     fn restore_id(&self, resource: &mut Resource, id: &ResId, schema: &Schema) {
         if resource.is_empty() {
             return;
@@ -124,15 +131,15 @@ impl StrategicPatch {
         resource.set_namespace(&id.namespace);
         resource.sync(schema);
         if self.selected && id.gvk.version.is_empty() {
-            // kustomize sets the version that it found, even when it found none.
+            // kustomize sets the version that it found, even if there was none.
             if let Some(map) = resource.node_mut().as_map_mut() {
                 map.insert("apiVersion", Node::null());
             }
         }
     }
 
-    /// The patch with the version of the resource that it meets, when it was selected for it and
-    /// has another.
+    /// Returns the patch with the API version of the resource, if a `target` selected the resource and the
+    /// versions differ.
     fn for_api_version(&self, version: &SmolStr) -> Option<Node> {
         let own = self.node.get("apiVersion").and_then(Node::scalar_text);
         if !self.selected || own == Some(version) {
@@ -150,39 +157,42 @@ impl StrategicPatch {
     }
 }
 
-fn note_patch(resource: &mut Resource, patch: &Arc<Node>) {
+fn record_patch(resource: &mut Resource, patch: &Arc<Node>) {
     if let Some(history) = &mut resource.history {
         history.patched_by(patch);
     }
 }
 
-/// Whether the patch says of itself that it takes the place of the whole resource, which kustomize
-/// v5.8 computes and then forgets.
+/// Returns true if the patch has `$patch: replace` for the whole resource. kustomize v5.8 computes the result
+/// and discards it.
 fn is_replacement(patch: &Node) -> bool {
     patch.get("$patch").is_some_and(|directive| raw_text(directive) == "replace")
 }
 
 fn warning_of_replacement(patch: &Node) -> Option<Diagnostic> {
     let directive = patch.get("$patch").filter(|_| is_replacement(patch))?;
-    let message = "this patch changes nothing; kustomize v5.8 does not replace whole resources";
-    let help = "delete the resource by `$patch: delete` and add the new one to `resources`";
+    let message =
+        "the patch has no effect: kustomize v5.8 does not support `$patch: replace` for whole resources";
+    let help = "delete the resource with `$patch: delete` and add the new one to `resources`";
     Some(Diagnostic::warning(Code::Directive, message).at(directive.span()).help(help))
 }
 
-/// A JSON patch, ready to be applied to resources.
+/// A prepared JSON patch.
 pub(super) struct ResourcePatch<'p> {
     patch: &'p JsonPatch,
     operations: &'p Arc<Node>,
-    /// What comes to the same for a resource that was patched before, without a look at all of it: the patch leaves
-    /// alone what identifies the resource, and its values have passed through JSON.
+    /// An equivalent patch for a resource that was patched before, which does not process the whole resource.
+    ///
+    /// It exists if the patch does not change identifying fields and its values are unchanged by a JSON round
+    /// trip.
     small: Option<JsonPatch>,
 }
 
-/// What is known of a resource that a JSON patch has changed, as long as nothing else does.
+/// The state of a resource between two JSON patches, valid as long as nothing else changes the resource.
 #[derive(Default)]
 pub(super) struct OpenResource {
-    /// Whether another pass through JSON would change nothing.
-    settled: bool,
+    /// True if another JSON round trip would change nothing.
+    normalized: bool,
     positions: FieldPositions<SmolStr>,
 }
 
@@ -194,23 +204,24 @@ impl<'p> ResourcePatch<'p> {
         let is_small = patch.is_simple() && !patch.fields().any(identifies);
         let small = is_small.then(|| {
             let mut small = patch.clone();
-            let settled = small.written_mut().all(settle);
-            settled.then_some(small)
+            let normalized = small.written_mut().all(normalize);
+            normalized.then_some(small)
         });
         Self { patch, operations, small: small.flatten() }
     }
 
-    /// Records the patch in the history of a resource that it was applied to.
+    /// Records the patch in the history of a resource.
     pub(super) fn note_in(&self, resource: &mut Resource) {
-        note_patch(resource, self.operations);
+        record_patch(resource, self.operations);
     }
 
-    /// Whether a resource is as it was when the patch fails [on the short way](Self::apply_small).
+    /// Returns true if a resource is unchanged after the patch failed in [`apply_small`](Self::apply_small).
     pub(super) fn is_all_or_nothing(&self) -> bool {
         self.patch.changes_at_its_end()
     }
 
-    /// As [`json`], for a resource that such a patch has changed before. None when that is not enough.
+    /// Like [`json`], for a resource that a JSON patch has changed before. Returns `None` if the patch needs
+    /// [`json`].
     pub(super) fn apply_small(
         &self,
         resource: &mut Resource,
@@ -218,30 +229,30 @@ impl<'p> ResourcePatch<'p> {
         copied: &mut Copied,
     ) -> Option<Result<Vec<Diagnostic>>> {
         let small = self.small.as_ref()?;
-        if !open.settled {
+        if !open.normalized {
             reread(resource.node_mut());
             if let Err(error) = through_json(resource.node_mut()) {
                 return Some(Err(error));
             }
-            open.settled = true;
+            open.normalized = true;
         }
         let patched = small.apply_open(resource.node_mut(), &mut open.positions);
         Some(patched.and_then(|patched| copied.add(patched.copied).map(|()| patched.warnings)))
     }
 }
 
-/// Makes of a value what two passes through JSON make of it. Returns whether one would do: the second takes place
-/// only when there is another patch.
-fn settle(value: &mut Node) -> bool {
+/// Changes a value as two JSON round trips do. Returns false if one round trip has another result: the second
+/// one only takes place if there is another patch.
+fn normalize(value: &mut Node) -> bool {
     if through_json(value).is_err() {
         return false;
     }
     let mut again = value.clone();
     reread(&mut again);
-    through_json(&mut again).is_ok() && is_written_alike(value, &again)
+    through_json(&mut again).is_ok() && is_identical(value, &again)
 }
 
-fn is_written_alike(a: &Node, b: &Node) -> bool {
+fn is_identical(a: &Node, b: &Node) -> bool {
     let meta = (a.meta.style, a.meta.tag) == (b.meta.style, b.meta.tag);
     meta && match (&a.value, &b.value) {
         (Value::Scalar(a), Value::Scalar(b)) => a == b,
@@ -249,16 +260,16 @@ fn is_written_alike(a: &Node, b: &Node) -> bool {
             .iter()
             .map(|(_, value)| value)
             .zip(b.iter().map(|(_, value)| value))
-            .all(|(a, b)| is_written_alike(a, b)),
-        (Value::List(a), Value::List(b)) => a.iter().zip(b).all(|(a, b)| is_written_alike(a, b)),
+            .all(|(a, b)| is_identical(a, b)),
+        (Value::List(a), Value::List(b)) => a.iter().zip(b).all(|(a, b)| is_identical(a, b)),
         _ => false,
     }
 }
 
-/// Changes a resource by a JSON patch. Returns whether its id did change.
+/// Applies a JSON patch to a resource. Returns true if the id has changed.
 ///
-/// As in kustomize the whole resource passes through JSON, where all numbers are floats, and its
-/// annotations become strings. What the patch copies is added to `copied`.
+/// As in kustomize, the whole resource makes a round trip through JSON, where all numbers are floats, and its
+/// annotations become strings. The bytes that the patch copies are added to `copied`.
 pub(super) fn json(
     resource: &mut Resource,
     patch: &ResourcePatch<'_>,
@@ -272,41 +283,42 @@ pub(super) fn json(
         copied.add(patched.copied).map(|()| patched.warnings)
     })?;
     if resource.node().as_map().is_none() {
-        let message = format!("the patch leaves {} where a resource must be", resource.node().type_name());
+        let message = format!("the patch replaces the resource with {}", resource.node().type_name());
         return Err(Diagnostic::error(Code::WrongType, message));
     }
     through_json(resource.node_mut())?;
     resource.part_shared();
-    texts_of(resource, "annotations");
+    values_to_strings(resource, "annotations");
     resource.sync(schema);
     if resource.id().gvk.kind.is_empty() || resource.id().name.is_empty() {
-        let message = "the patch leaves a resource without kind or name";
+        let message = "the patch removes the kind or name of the resource";
         return Err(Diagnostic::error(Code::MissingField, message));
     }
-    Ok(Warned { value: is_other(&id, resource), warnings })
+    Ok(Warned { value: has_changed_id(&id, resource), warnings })
 }
 
-/// Whether a resource has another id now; a namespace that is written out makes another one.
-fn is_other(id: &ResId, resource: &Resource) -> bool {
+/// Returns true if the id of a resource has changed. An explicit namespace makes a different id, even
+/// `default`.
+fn has_changed_id(id: &ResId, resource: &Resource) -> bool {
     resource.id() != id || resource.id().namespace != id.namespace
 }
 
-/// The text of a scalar, whatever its type; maps and lists have none.
+/// Returns the text of a scalar of any type, or an empty string for maps and lists.
 fn raw_text(node: &Node) -> &str {
     node.scalar_text().map_or("", |text| text.as_str())
 }
 
-/// Makes the values of `metadata.labels` or `metadata.annotations` strings, sorted by key; drops
-/// the field when it is empty. They stand where they stood.
-fn texts_of(resource: &mut Resource, field: &str) {
+/// Converts the values of `metadata.labels` or `metadata.annotations` to strings, sorted by key, and keeps
+/// their locations. Removes the field if it is empty.
+fn values_to_strings(resource: &mut Resource, field: &str) {
     if resource.node().get_path(&["metadata", field]).is_some() {
         let texts = resource.placed_strings(field).collect();
         resource.set_strings(field, texts);
     }
 }
 
-/// What becomes of values that are written as JSON and read again by Go: numbers are floats, dates
-/// are strings, and quotes are where they must be.
+/// Converts values as a round trip through Go's JSON does: numbers become floats, dates become strings, and
+/// only strings that need quotes have them.
 fn through_json(node: &mut Node) -> Result<()> {
     node.meta.comments = None;
     match &mut node.value {
@@ -323,9 +335,9 @@ fn through_json(node: &mut Node) -> Result<()> {
     let (text, style) = match node.resolve() {
         None | Some(Resolved::Null) => ("null".to_string(), Style::Plain),
         Some(Resolved::Bool(bool)) => (bool.to_string(), Style::Plain),
-        #[allow(clippy::cast_precision_loss)] // It is what happens there.
+        #[allow(clippy::cast_precision_loss)] // Go's decoder does the same.
         Some(Resolved::Int(int)) => (format_float(int as f64), Style::Plain),
-        #[allow(clippy::cast_precision_loss)] // It is what happens there.
+        #[allow(clippy::cast_precision_loss)] // Go's decoder does the same.
         Some(Resolved::UInt(int)) => (format_float(int as f64), Style::Plain),
         Some(Resolved::Float(float)) if float.is_finite() => (format_float(float), Style::Plain),
         // Infinity and NaN are errors in JSON.

@@ -1,4 +1,4 @@
-//! What a patch is: nothing, strategic merge patches, or a JSON patch.
+//! Loading patches: strategic merge patches and JSON patches, inline or from files.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use smp_text::yaml::{
     check_field_names, parse_documents,
 };
 
-/// A patch after reading.
+/// A parsed patch.
 pub(super) enum PatchBody {
     /// No document, or only empty ones.
     Nothing,
-    /// StrategicPatch merge patches, with kind and name.
+    /// Strategic merge patches, with kind and name.
     Strategic(Vec<Resource>),
-    /// Operations of RFC 6902.
+    /// JSON Patch operations (RFC 6902).
     Json(LoadedJsonPatch),
 }
 
-/// A JSON patch and the list of operations that it was made of.
+/// A JSON patch and its list of operations.
 pub(super) struct LoadedJsonPatch {
     pub(super) patch: JsonPatch,
     pub(super) operations: Arc<Node>,
 }
 
-/// Reads an entry of `patches`.
+/// Loads an entry of `patches`.
 ///
 /// # Errors
-/// Neither or both of path and text, an unreadable file, a text that is no patch.
+/// The entry has neither or both of path and inline patch, the file cannot be read, or the text is not a patch.
 pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<PatchBody>> {
     let Warned { value: documents, mut warnings } = documents_of(patch, patch.patch.trim(), context)?;
     let value = if let Some(operations) = documents.first().filter(|first| is_operations(first)) {
@@ -46,14 +46,14 @@ pub(super) fn body(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<P
     Ok(Warned { value, warnings })
 }
 
-/// Reads an entry of `patchesJson6902`.
+/// Loads an entry of `patchesJson6902`.
 ///
 /// # Errors
-/// No target or one without a name, neither or both of path and text, an unreadable file, a text
-/// that is no list of operations.
+/// The target or its name is missing, the entry has neither or both of path and inline patch, the file cannot
+/// be read, or the text is not a list of operations.
 pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warned<LoadedJsonPatch>> {
     if patch.target.as_ref().is_none_or(|target| target.name.is_empty()) {
-        return Err(Diagnostic::error(Code::MissingField, "the `target` needs a name")
+        return Err(Diagnostic::error(Code::MissingField, "the `target` has no name")
             .at(patch.target.as_ref().map_or(patch.place(), |target| target.span))
             .help("use `patches` to change several resources at once"));
     }
@@ -68,15 +68,15 @@ pub(super) fn json6902(patch: &Patch, context: &PatchContext<'_>) -> Result<Warn
             let at = other.map_or(Span::default(), Node::span);
             Err(Diagnostic::error(Code::WrongType, format!("expected a list of operations, found {found}"))
                 .at(if at.is_none() { patch.place() } else { at })
-                .help("strategic merge patches go under `patches`"))
+                .help("strategic merge patches belong under `patches`"))
         }
     }
 }
 
-/// Reads an entry of `patchesStrategicMerge`.
+/// Loads an entry of `patchesStrategicMerge`.
 ///
 /// # Errors
-/// What is neither the path of a readable file nor a strategic merge patch.
+/// The entry is neither the path of a readable file nor a strategic merge patch.
 pub(super) fn path_or_text(
     patch: &Spanned<String>,
     context: &PatchContext<'_>,
@@ -90,45 +90,45 @@ pub(super) fn path_or_text(
     Ok(Warned { value: strategic(value, context)?, warnings })
 }
 
-/// Whether an entry of `patchesStrategicMerge` is the path of a file, and not the patch itself.
+/// Returns true if an entry of `patchesStrategicMerge` is the path of a file instead of an inline patch.
 #[must_use]
 pub fn is_path(patch: &str) -> bool {
-    // A path is a scalar when it is read as YAML, and so no patch.
+    // A path is a scalar in YAML, so it cannot be a patch.
     !patch.is_empty() && !patch.contains('\n') && !patch.trim_start().starts_with('{')
 }
 
-/// The documents of a patch, which stands in a file or is `text`.
+/// Parses the documents of a patch file or of the inline patch `text`.
 fn documents_of(patch: &Patch, text: &str, context: &PatchContext<'_>) -> Result<Warned<Vec<Node>>> {
     let source = match (text, patch.path.as_str()) {
         ("", "") => {
-            return Err(Diagnostic::error(Code::MissingField, "this patch has neither `patch` nor `path`")
+            return Err(Diagnostic::error(Code::MissingField, "the patch has neither `patch` nor `path`")
                 .at(patch.place())
-                .help("write the patch under `patch`, or name its file under `path`"));
+                .help("set `patch` to an inline patch, or `path` to a patch file"));
         }
         ("", _) => read_text(&patch.path, context.files, context.sources)?,
         (text, "") => inline(text, patch.patch.span, context),
         _ => {
             return Err(Diagnostic::error(Code::InvalidValue, "a patch cannot have both `patch` and `path`")
                 .at(patch.path.span)
-                .label(patch.patch.span, "and here is the patch itself")
-                .help("remove one of the two"));
+                .label(patch.patch.span, "inline patch")
+                .help("remove one of them"));
         }
     };
     documents(source, context)
 }
 
-/// A text that stands in the kustomization, where its places are told.
+/// Registers an inline patch. Its locations are reported as locations in the kustomization.
 fn inline(text: &str, at: Span, context: &PatchContext<'_>) -> SourceId {
-    let place = context.sources.describe(at);
-    let name = place.map_or_else(|| "<patch>".to_string(), |place| format!("<patch at {place}>"));
+    let location = context.sources.describe(at);
+    let name = location.map_or_else(|| "<patch>".to_string(), |location| format!("<patch at {location}>"));
     add_within(context.sources, PathBuf::from(name), text, at)
 }
 
-/// The documents of a patch.
+/// Parses the documents of a patch.
 ///
-/// As in kustomize operations may have a key twice, of which the last one counts, and keys that are
-/// no strings; strategic merge patches may have a key twice, of which the first one counts. Both are
-/// warned of, since the rest is lost.
+/// As in kustomize, operations may have duplicate keys, of which the last one wins, and keys that are not
+/// strings. Strategic merge patches may have duplicate keys, too, of which the first one wins. Both cases are
+/// warned about, since the other values are lost.
 fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<Node>>> {
     check_json(source, context)?;
     check_directives(context.sources, source, Separation::AtMarkers)?;
@@ -143,25 +143,25 @@ fn documents(source: SourceId, context: &PatchContext<'_>) -> Result<Warned<Vec<
     let operations = read(DuplicateKeys::LastWins).ok();
     let is_repeated = error.code() == Code::DuplicateKey;
     if let Some(value) = operations.filter(|all| all.first().is_some_and(is_operations)) {
-        let warnings = is_repeated.then(|| only_one_counts(&error, "last")).into_iter().collect();
+        let warnings = is_repeated.then(|| duplicate_key_warning(&error, "last")).into_iter().collect();
         return Ok(Warned { value, warnings });
     }
     if !is_repeated {
         return Err(error);
     }
     let value = read(DuplicateKeys::FirstWins)?;
-    Ok(Warned { value, warnings: vec![only_one_counts(&error, "first")] })
+    Ok(Warned { value, warnings: vec![duplicate_key_warning(&error, "first")] })
 }
 
-/// The error that a key stands twice as a warning, where one of the two is taken.
-fn only_one_counts(error: &Diagnostic, which: &str) -> Diagnostic {
-    let message = format!("{}; only the {which} one counts", error.message());
+/// Converts the error about a duplicate key into a warning that names the value that wins.
+fn duplicate_key_warning(error: &Diagnostic, which: &str) -> Diagnostic {
+    let message = format!("{}; the {which} one is used", error.message());
     let warning = Diagnostic::warning(error.code(), message);
     let labelled = |warning: Diagnostic, label: &Label| warning.label(label.span, label.text.as_str());
-    error.labels().iter().fold(warning, labelled).help("remove one of the two")
+    error.labels().iter().fold(warning, labelled).help("remove one of them")
 }
 
-/// kustomize takes a text that begins with `[` for JSON, and reads it as nothing else.
+/// Checks that text that begins with `[` is JSON, since kustomize reads it only as JSON.
 fn check_json(source: SourceId, context: &PatchContext<'_>) -> Result<()> {
     let Some(source_text) = context.sources.get(source) else { return Ok(()) };
     let text = source_text.text();
@@ -172,7 +172,7 @@ fn check_json(source: SourceId, context: &PatchContext<'_>) -> Result<()> {
         let message = format!("a patch that begins with `[` must be JSON: {error}");
         Diagnostic::error(Code::Syntax, message)
             .at(Span::new(source, 0, 1))
-            .help("write each operation as an entry of a list that begins with `- `")
+            .help("use a YAML list: begin each operation with `- `")
     })
 }
 
@@ -180,33 +180,35 @@ fn is_operations(node: &Node) -> bool {
     node.as_list().is_some_and(|list| !list.is_empty())
 }
 
-/// Operations are typed as go-yaml v2 types them, other than manifests and strategic patches.
+/// Parses operations. kustomize reads them with go-yaml v2, so scalars are typed differently than in
+/// manifests and strategic merge patches.
 fn json_patch(operations: &Node) -> Result<LoadedJsonPatch> {
     let patch = parse_json_patch(&as_yaml_1_1(operations))?;
     Ok(LoadedJsonPatch { patch, operations: Arc::new(operations.clone()) })
 }
 
-/// Warnings of paths whose first name is lost, since it stands where a path begins.
+/// Returns warnings about paths without a leading slash, whose first name is ignored.
 fn paths_without_slash(operations: &Node) -> Vec<Diagnostic> {
     let paths = operations
         .as_list()
         .into_iter()
         .flatten()
         .flat_map(|operation| ["path", "from"].into_iter().filter_map(|field| operation.get(field)));
-    let is_odd = |path: &&Node| path.as_str().is_some_and(|text| !text.is_empty() && !text.starts_with('/'));
+    let has_no_slash =
+        |path: &&Node| path.as_str().is_some_and(|text| !text.is_empty() && !text.starts_with('/'));
     let warning = |path: &Node| {
         let text = path.as_str().unwrap_or_default();
         let message =
-            format!("the path `{text}` does not begin with `/`, and what is before its first `/` is lost");
+            format!("the path `{text}` does not begin with `/`; everything before its first `/` is ignored");
         let warning = Diagnostic::warning(Code::InvalidValue, message).at(path.span());
-        warning.help(format!("write `/{text}`"))
+        warning.help(format!("use `/{text}`"))
     };
-    paths.filter(is_odd).map(warning).collect()
+    paths.filter(has_no_slash).map(warning).collect()
 }
 
 fn strategic(documents: Vec<Node>, context: &PatchContext<'_>) -> Result<Vec<Resource>> {
-    let is_nothing = |node: &Node| node.is_null() || node.is_empty_collection();
-    let documents: Vec<Node> = documents.into_iter().filter(|node| !is_nothing(node)).collect();
+    let is_empty = |node: &Node| node.is_null() || node.is_empty_collection();
+    let documents: Vec<Node> = documents.into_iter().filter(|node| !is_empty(node)).collect();
     if let Some(wrong) = documents.iter().find(|node| node.as_map().is_none()) {
         let message =
             format!("expected a strategic merge patch or a list of operations, found {}", wrong.type_name());
@@ -222,7 +224,7 @@ fn strategic(documents: Vec<Node>, context: &PatchContext<'_>) -> Result<Vec<Res
     flatten_lists(documents)?.into_iter().map(|node| Resource::new(node, context.schema)).collect()
 }
 
-/// Whether this is an operation that someone forgot to put in a list.
+/// Returns true if a document is an operation without the list around it.
 fn is_operation(map: &Map) -> bool {
     map.contains_key("op") && map.contains_key("path") && !map.contains_key("kind")
 }

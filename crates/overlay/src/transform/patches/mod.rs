@@ -1,7 +1,7 @@
 //! Patches of kustomizations: `patches`, `patchesStrategicMerge` and `patchesJson6902`.
 //!
-//! `load` tells what a patch is, `target` which resource it names, and `change` changes resources. How
-//! two trees are merged is known in `merge`, and JSON patches in `patch`.
+//! `load` parses patches, `target` finds the resource that a patch identifies, and `change` applies patches
+//! to resources. Merging is implemented in `merge`, JSON Patch in `patch`.
 
 mod args;
 mod change;
@@ -26,15 +26,14 @@ pub use load::is_path as is_path_of_patch;
 use load::{LoadedJsonPatch, PatchBody};
 use target::{check_ids, own_target, with_namesake};
 
-/// Applies `patches`, one after the other, and returns what is odd about them.
+/// Applies `patches` in order and returns warnings.
 ///
-/// Patches that change nothing because their target selects nothing, and values that kustomize
-/// changes against their meaning, are warned of; kustomize says nothing.
+/// Warns about patches whose target selects no resource, and about values that kustomize changes
+/// unexpectedly. kustomize has no such warnings.
 ///
 /// # Errors
-/// Malformed patches and targets, a strategic patch whose own target is not exactly one resource,
-/// a patch that does not fit, two resources that get the same id. The set is patched in part then
-/// and good for nothing.
+/// A patch or target is malformed, a strategic merge patch does not identify exactly one resource, a patch
+/// does not apply, or two resources get the same id. The set is partially patched then and must not be used.
 pub fn patches(
     set: &mut ResourceSet,
     patches: &[Patch],
@@ -43,10 +42,10 @@ pub fn patches(
     patches_by_entry(set, patches, context, &mut |_, _| {})
 }
 
-/// Applies `patches` as [`patches()`] does; `after` is called after each patch.
+/// Applies `patches` like [`patches()`], and calls `after` after each patch.
 ///
 /// # Errors
-/// As [`patches`].
+/// Same as [`patches`].
 pub fn patches_by_entry(
     set: &mut ResourceSet,
     patches: &[Patch],
@@ -54,14 +53,14 @@ pub fn patches_by_entry(
     after: AfterEntry<'_>,
 ) -> Result<Vec<Diagnostic>> {
     let mut run = PatchRun::new(set, context);
-    // Each patch is read before the first is applied, as in kustomize.
+    // All patches are loaded before the first one is applied, as in kustomize.
     let bodies = patches.iter().map(|patch| (patch, run.loaded(load::body(patch, context))));
     let bodies: Vec<(&Patch, Option<PatchBody>)> = bodies.collect();
     for (i, (patch, body)) in bodies.into_iter().enumerate() {
         let Some(body) = body else { continue };
         let done = match body {
             PatchBody::Nothing => {
-                run.warn(patch.place(), "this patch is empty and changes nothing");
+                run.warn(patch.place(), "the patch is empty and has no effect");
                 run.check_target(patch);
                 Ok(())
             }
@@ -74,11 +73,11 @@ pub fn patches_by_entry(
     run.finish()
 }
 
-/// Applies `patchesJson6902`, one after the other, and returns warnings; `after` is called after each.
+/// Applies `patchesJson6902` in order and returns warnings. Calls `after` after each patch.
 ///
 /// # Errors
-/// Malformed patches, no target or one without a name, a patch that does not fit. As for [`patches`],
-/// the set is good for nothing then.
+/// A patch is malformed or does not apply, or its target or the target's name is missing. As for [`patches`],
+/// the set must not be used then.
 pub fn patches_json6902(
     set: &mut ResourceSet,
     patches: &[Patch],
@@ -97,12 +96,12 @@ pub fn patches_json6902(
     run.finish()
 }
 
-/// Applies `patchesStrategicMerge`, each a file or the patch itself, one after the other, and
-/// returns warnings; `after` is called after each.
+/// Applies `patchesStrategicMerge` in order and returns warnings. Each entry is a file or an inline patch.
+/// Calls `after` after each entry.
 ///
 /// # Errors
-/// Malformed patches, a patch whose target is not exactly one resource, a patch that does not fit. As
-/// for [`patches`], the set is good for nothing then.
+/// A patch is malformed, does not identify exactly one resource, or does not apply. As for [`patches`], the
+/// set must not be used then.
 pub fn patches_strategic_merge(
     set: &mut ResourceSet,
     patches: &[Spanned<String>],
@@ -119,7 +118,7 @@ pub fn patches_strategic_merge(
     }
     if documents.iter().all(Vec::is_empty) && run.problems.is_empty() {
         let at = patches.first().map_or(Span::default(), |patch| patch.span);
-        return Err(Diagnostic::error(Code::MissingField, "these patches are all empty").at(at));
+        return Err(Diagnostic::error(Code::MissingField, "all patches are empty").at(at));
     }
     for (entry, documents) in documents.into_iter().enumerate() {
         for document in documents {
@@ -134,47 +133,60 @@ pub fn patches_strategic_merge(
     run.finish()
 }
 
-/// Whether the id that a resource had before a JSON patch stays known: by `patches`, and not by `patchesJson6902`.
+/// The treatment of the id before a JSON patch: `patches` stores it as a former id, `patchesJson6902` does not.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FormerIds {
     Kept,
     Forgotten,
 }
 
-/// Patches on their way over a set of resources.
+/// The state of applying patches to a set.
 struct PatchRun<'r> {
     set: &'r mut ResourceSet,
     context: &'r PatchContext<'r>,
     warnings: Vec<Diagnostic>,
-    /// What is wrong with some of them: the first does not hide the others.
+    /// The errors of patches, collected so that the first one does not hide the others.
     problems: Problems,
-    /// The positions and ids of resources that a patch was wrong for: what others make of them says nothing.
-    lost: FxHashSet<usize>,
-    lost_ids: FxHashSet<ResId>,
-    /// What the last JSON patch left of resources that nothing else has changed since, by their positions.
-    open: FxHashMap<usize, OpenResource>,
+    /// The positions and ids of resources that a patch failed for. Errors of later patches for them are
+    /// meaningless.
+    failed: FxHashSet<usize>,
+    failed_ids: FxHashSet<ResId>,
+    /// The state of resources after their last JSON patch, by position, if nothing else has changed them since.
+    json_states: FxHashMap<usize, OpenResource>,
     likely: Likely<'r>,
-    /// What they delete that is not there.
+    /// The missing values that patches delete.
     absences: Absences,
-    /// Whether it is known that no two resources have the same id.
+    /// True if all ids are known to be distinct.
     distinct: bool,
 }
 
 impl<'r> PatchRun<'r> {
     fn new(set: &'r mut ResourceSet, context: &'r PatchContext<'r>) -> Self {
         let (problems, likely) = (Problems::default(), Likely::new(context.schema));
-        let (lost, lost_ids, open) = (FxHashSet::default(), FxHashSet::default(), FxHashMap::default());
+        let (failed, failed_ids, json_states) =
+            (FxHashSet::default(), FxHashSet::default(), FxHashMap::default());
         let (warnings, absences) = (Vec::new(), Absences::default());
-        Self { set, context, warnings, problems, lost, lost_ids, open, likely, absences, distinct: false }
+        Self {
+            set,
+            context,
+            warnings,
+            problems,
+            failed,
+            failed_ids,
+            json_states,
+            likely,
+            absences,
+            distinct: false,
+        }
     }
 
     fn loaded<T>(&mut self, patch: Result<Warned<T>>) -> Option<T> {
         self.problems.value_of(patch).map(|patch| patch.note_in(&mut self.warnings))
     }
 
-    /// The position of what a patch names; none when that is a problem.
+    /// Returns the position of the resource that a patch identifies, or `None` after recording an error.
     fn own_target(&mut self, patch: &Resource) -> Option<usize> {
-        if self.lost_ids.contains(patch.id()) {
+        if self.failed_ids.contains(patch.id()) {
             return None;
         }
         let found = own_target(self.set, patch, &self.likely);
@@ -185,47 +197,48 @@ impl<'r> PatchRun<'r> {
         self.warnings.push(Diagnostic::warning(Code::UnmatchedPatch, message).at(at));
     }
 
-    /// Warns of a target that cannot be read, where nothing selects by it: kustomize does not look at it then.
+    /// Warns about a malformed target of an empty patch. kustomize does not evaluate such a target.
     fn check_target(&mut self, patch: &Patch) {
-        let wrong = patch.target.as_ref().and_then(|target| target.compile().err());
-        self.warnings.extend(wrong.map(Diagnostic::into_warning));
+        let error = patch.target.as_ref().and_then(|target| target.compile().err());
+        self.warnings.extend(error.map(Diagnostic::into_warning));
     }
 
-    /// Resources that were deleted on the way are dropped at the end, so that positions stay.
+    /// Removes deleted resources, which were kept so that positions do not change, and returns the warnings.
     fn finish(mut self) -> Result<Vec<Diagnostic>> {
         self.set.remove_empty();
         self.warnings.extend(self.absences.into_warnings());
         self.problems.or(self.warnings)
     }
 
-    /// The resources that the target of a patch selects; it is warned of when there is none.
+    /// Returns the positions of the resources that the target of a patch selects. Warns if there are none.
     fn select(&mut self, patch: &Patch) -> Result<Vec<usize>> {
         let Some(target) = &patch.target else {
-            return Err(Diagnostic::error(Code::MissingField, "a JSON patch needs a target")
+            return Err(Diagnostic::error(Code::MissingField, "a JSON patch requires a `target`")
                 .at(patch.place())
-                .help("say under `target` which resources are changed, by kind and name for one"));
+                .help("set `target` to select the resources, for example by `kind` and `name`"));
         };
         let selected = self.set.select(&target.compile()?);
         if selected.is_empty() {
             let part = self.likely.wrong_part(self.set, &target.id());
-            let wrong = target.place_of(part);
-            let place = [wrong, target.span].into_iter().find(|span| !span.is_none());
+            let field = target.place_of(part);
+            let location = [field, target.span].into_iter().find(|span| !span.is_none());
             let likely = self.likely.suggestion(self.set, &target.id());
             let help = match likely {
-                Some(likely) => format!("{likely} the patch changes nothing"),
-                None => "the patch changes nothing; names are those of this kustomization's resources".into(),
+                Some(likely) => format!("{likely} the patch has no effect"),
+                None => "the patch has no effect; targets are resources of this kustomization and its bases"
+                    .into(),
             };
             let warning = Diagnostic::warning(
                 Code::UnmatchedPatch,
-                format!("the target {} selects no resource", target.value),
+                format!("patch target matches no resource: {}", target.value),
             )
-            .at(place.unwrap_or(patch.place()))
-            .label(place.map_or(Span::default(), |_| patch.place()), "the patch")
+            .at(location.unwrap_or(patch.place()))
+            .label(location.map_or(Span::default(), |_| patch.place()), "patch")
             .help(help);
-            // Of a wrong kind, what has the name is told.
-            let meant =
+            // For a wrong kind, `with_namesake` shows the resource with this name.
+            let similar =
                 if part == WrongPart::Kind { None } else { self.likely.place(self.set, &target.id()) };
-            let warning = warning.label(meant.unwrap_or_default(), "perhaps this one is meant");
+            let warning = warning.label(similar.unwrap_or_default(), "similar resource");
             self.warnings.push(with_namesake(warning, self.set, target.name.as_str(), part));
         }
         Ok(selected)
@@ -242,16 +255,16 @@ impl<'r> PatchRun<'r> {
             return Ok(());
         }
         let [document] = <[Resource; 1]>::try_from(documents).map_err(|documents| {
-            let message = "a `target` can have only one strategic merge patch";
+            let message = "an entry with `target` can have only one strategic merge patch";
             let mut error = Diagnostic::error(Code::InvalidValue, message).at(patch.place());
             if let Some(second) = documents.get(1) {
-                error = error.label(second.node().span().at_start(), "the second one");
+                error = error.label(second.node().span().at_start(), "second patch");
             }
-            error.help("remove the `target`, or give each patch an entry of its own")
+            error.help("remove the `target`, or use a separate entry for each patch")
         })?;
         let selected = self.select(patch)?;
         let patch = StrategicPatch::selected(document, patch.options).note_in(&mut self.warnings);
-        // What goes into one is no copy.
+        // The first target is not counted as a copy.
         self.set.count_copies(patch.bytes(), selected.len().saturating_sub(1))?;
         let mut other_ids = false;
         for i in selected {
@@ -261,7 +274,7 @@ impl<'r> PatchRun<'r> {
         if other_ids { self.check_ids() } else { Ok(()) }
     }
 
-    /// Looks for ids that two resources have, unless there can be none.
+    /// Checks for duplicate ids, unless all ids are known to be distinct.
     fn check_ids(&mut self) -> Result<()> {
         if !self.distinct {
             check_ids(self.set)?;
@@ -270,13 +283,13 @@ impl<'r> PatchRun<'r> {
         Ok(())
     }
 
-    /// Merges a patch into one resource. Returns whether its id is another one now.
+    /// Merges a patch into one resource. Returns true if its id has changed.
     fn merge_one(&mut self, i: usize, patch: &StrategicPatch) -> Result<bool> {
         let (context, absences) = (self.context, &mut self.absences);
-        if self.lost.contains(&i) {
+        if self.failed.contains(&i) {
             return Ok(false);
         }
-        self.open.remove(&i);
+        self.json_states.remove(&i);
         let mut id = None;
         let merged = self.set.update(i, |resource| {
             let merged = patch.merge_into(resource, context, absences);
@@ -284,13 +297,13 @@ impl<'r> PatchRun<'r> {
             merged
         });
         if let Some(id) = id {
-            self.lost.insert(i);
-            self.lost_ids.insert(id);
+            self.failed.insert(i);
+            self.failed_ids.insert(id);
         }
         let Some(merged) = merged else { return Ok(false) };
         let other_id = merged?.note_in(&mut self.warnings);
         if other_id {
-            self.look_for_twins(i);
+            self.update_distinct(i);
         }
         Ok(other_id)
     }
@@ -310,46 +323,49 @@ impl<'r> PatchRun<'r> {
     }
 
     fn json_one(&mut self, i: usize, json: &ResourcePatch<'_>, at: Span) -> Result<()> {
-        if self.lost.contains(&i) {
+        if self.failed.contains(&i) {
             return Ok(());
         }
         let (schema, mut copied) = (self.context.schema, self.set.copied());
-        let (open, mut torn) = (&mut self.open, None);
+        let (json_states, mut partly_patched) = (&mut self.json_states, None);
         let changed = self.set.update(i, |resource| {
             let id = resource.id().clone();
-            let small = open.get_mut(&i).and_then(|open| json.apply_small(resource, open, &mut copied));
+            let small =
+                json_states.get_mut(&i).and_then(|state| json.apply_small(resource, state, &mut copied));
             let changed = if let Some(warnings) = small {
-                torn = Some(&id).filter(|_| warnings.is_err() && !json.is_all_or_nothing()).cloned();
+                partly_patched =
+                    Some(&id).filter(|_| warnings.is_err() && !json.is_all_or_nothing()).cloned();
                 warnings.map(|warnings| Warned { value: false, warnings })
             } else {
-                open.remove(&i);
+                json_states.remove(&i);
                 let changed = change::json(resource, json, schema, &mut copied);
                 if changed.is_ok() {
-                    open.insert(i, OpenResource::default());
+                    json_states.insert(i, OpenResource::default());
                 }
                 changed
             };
             json.note_in(resource);
-            let named = |problem: Diagnostic| problem.resource(&id);
-            let changed = changed
-                .map_err(|error| named(if error.labels().is_empty() { error.at(at) } else { error }))?;
-            let warnings = changed.warnings.into_iter().map(named).collect();
+            let with_resource = |problem: Diagnostic| problem.resource(&id);
+            let changed = changed.map_err(|error| {
+                with_resource(if error.labels().is_empty() { error.at(at) } else { error })
+            })?;
+            let warnings = changed.warnings.into_iter().map(with_resource).collect();
             Ok(Warned { value: changed.value, warnings })
         });
         self.set.set_copied(copied);
-        if let Some(id) = torn {
-            self.lost.insert(i);
-            self.lost_ids.insert(id);
+        if let Some(id) = partly_patched {
+            self.failed.insert(i);
+            self.failed_ids.insert(id);
         }
         let Some(changed) = changed else { return Ok(()) };
         if changed?.note_in(&mut self.warnings) {
-            self.look_for_twins(i);
+            self.update_distinct(i);
         }
         Ok(())
     }
 
-    /// Takes note of a resource that has another id now: it may be the one of yet another resource.
-    fn look_for_twins(&mut self, i: usize) {
+    /// Updates `distinct` for a resource whose id has changed.
+    fn update_distinct(&mut self, i: usize) {
         self.distinct &= !self.set.shares_id(i);
     }
 }

@@ -1,34 +1,36 @@
-//! Which resource a patch means that names its target itself.
+//! The target of a patch that identifies its resource itself.
 
 use crate::resource::{Likely, ResId, Resource, ResourceSet, WrongPart};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
-/// The position of the one resource that a patch names by its kind, name and namespace, now or before.
+/// Returns the position of the resource that a patch identifies by its kind, name and namespace, current or
+/// former.
 ///
 /// # Errors
-/// There is none, or there are several.
-pub(super) fn own_target(set: &ResourceSet, patch: &Resource, alike: &Likely<'_>) -> Result<usize> {
+/// No resource matches, or several do.
+pub(super) fn own_target(set: &ResourceSet, patch: &Resource, likely: &Likely<'_>) -> Result<usize> {
     let start = patch.node().span().at_start();
     if !set.by_any_id(patch.id()).is_empty() {
-        return unique(set, patch.id(), start, alike);
+        return unique(set, patch.id(), start, likely);
     }
-    let part = alike.wrong_part(set, patch.id());
+    let part = likely.wrong_part(set, patch.id());
     let at = wrong_part(patch.node(), part).map_or(start, Node::span);
-    unique(set, patch.id(), at, alike).map_err(|error| with_namesake(error, set, &patch.id().name, part))
+    unique(set, patch.id(), at, likely).map_err(|error| with_namesake(error, set, &patch.id().name, part))
 }
 
-/// The same with the place of the resource that has the name and another kind: it may be that one which is misspelled.
+/// Adds the location of the resource with this name and another kind, if the kind of the target is probably
+/// wrong.
 pub(super) fn with_namesake(error: Diagnostic, set: &ResourceSet, name: &str, part: WrongPart) -> Diagnostic {
     let mut namesakes = set.by_name(name).filter_map(|i| set.as_slice()[i].node().get("kind"));
     match namesakes.next().filter(|_| part == WrongPart::Kind) {
-        Some(kind) => error.label(kind.span(), "this has the name"),
+        Some(kind) => error.label(kind.span(), "resource with this name"),
         None => error,
     }
 }
 
-/// The value by which a patch misses what it was probably meant for.
+/// Returns the field of a patch that is probably wrong.
 fn wrong_part(patch: &Node, part: WrongPart) -> Option<&Node> {
     let metadata = |field| patch.get_path(&["metadata", field]);
     match part {
@@ -39,59 +41,61 @@ fn wrong_part(patch: &Node, part: WrongPart) -> Option<&Node> {
     }
 }
 
-fn unique(set: &ResourceSet, id: &ResId, at: Span, alike: &Likely<'_>) -> Result<usize> {
+fn unique(set: &ResourceSet, id: &ResId, at: Span, likely: &Likely<'_>) -> Result<usize> {
     match set.by_any_id(id).as_slice() {
         [one] => Ok(*one),
         [first, second, ..] => {
-            let place =
+            let location =
                 |i: usize| set.as_slice().get(i).map(|r| r.node().span().at_start()).unwrap_or_default();
-            Err(Diagnostic::error(Code::Ambiguous, format!("the patch fits several resources: {id}"))
-                .label(place(*first), "this one")
-                .label(place(*second), "and this one")
+            Err(Diagnostic::error(Code::Ambiguous, format!("the patch matches several resources: {id}"))
+                .label(location(*first), "first match")
+                .label(location(*second), "second match")
                 .at(at)
                 .help("use a `target` that selects one of them"))
         }
-        [] => Err(no_match(set, id, at, alike)),
+        [] => Err(no_match(set, id, at, likely)),
     }
 }
 
-/// Names the patch, and what is perhaps meant.
+/// Creates the error for a patch that matches no resource, with a suggestion.
 fn no_match(set: &ResourceSet, id: &ResId, at: Span, likely: &Likely<'_>) -> Diagnostic {
-    let error = Diagnostic::error(Code::NoMatch, format!("no resource matches this patch: {id}")).at(at);
-    let mut alike = set.by_name(&id.name).filter_map(|i| set.as_slice().get(i));
-    let found = alike.find(|other| other.id().gvk.kind == id.gvk.kind);
-    let place = found.map(|other| other.node().span().at_start()).or_else(|| likely.place(set, id));
-    let error = match place {
-        Some(place) => error.label(place, "perhaps this one is meant"),
+    let error = Diagnostic::error(Code::NoMatch, format!("patch target matches no resource: {id}")).at(at);
+    let mut same_name = set.by_name(&id.name).filter_map(|i| set.as_slice().get(i));
+    let found = same_name.find(|other| other.id().gvk.kind == id.gvk.kind);
+    let location = found.map(|other| other.node().span().at_start()).or_else(|| likely.place(set, id));
+    let error = match location {
+        Some(location) => error.label(location, "similar resource"),
         None => error,
     };
     match found.map(Resource::id) {
         Some(other) if other.gvk != id.gvk => {
             let version = other.gvk.api_version();
-            error.help(format!("there is one with `apiVersion: {version}`; the patch must have the same"))
+            error.help(format!("the resource has `apiVersion: {version}`; use the same in the patch"))
         }
         Some(other) => error.help(match other.namespace.as_str() {
-            "" => "there is one without a namespace; the patch must have none either".into(),
-            namespace => format!("there is one in namespace {namespace}; the patch must name it, too"),
+            "" => "the resource has no namespace; remove the namespace from the patch".into(),
+            namespace => {
+                format!("the resource is in namespace {namespace}; set `metadata.namespace` in the patch")
+            }
         }),
         None => error.help(likely.suggestion(set, id).unwrap_or_else(|| {
-            "the patch must have kind, name and namespace of a resource, or a `target`".into()
+            "the patch needs kind, name and namespace of a resource, or a `target`".into()
         })),
     }
 }
 
-/// Looks for ids that two resources have.
+/// Checks for duplicate ids.
 ///
 /// # Errors
-/// There is one.
+/// Two resources have the same id.
 pub(super) fn check_ids(set: &ResourceSet) -> Result<()> {
-    let Some(twins) = set.equal_ids() else { return Ok(()) };
-    let [first, second] = twins.map(|i| &set.as_slice()[i]);
-    let message = format!("the patch makes two resources the same: {}", second.id());
+    let Some(duplicates) = set.equal_ids() else { return Ok(()) };
+    let [first, second] = duplicates.map(|i| &set.as_slice()[i]);
+    let message = format!("the patch produces a duplicate resource id: {}", second.id());
     Err(Diagnostic::error(Code::DuplicateResource, message)
-        .label(second.node().span().at_start(), "one is this")
-        .label(first.node().span().at_start(), "the other is this")
-        .help("let the `target` select only one of them, or change the name by hand"))
+        .label(second.node().span().at_start(), "second resource")
+        .label(first.node().span().at_start(), "first resource")
+        .help("make the `target` select only one of them, or rename one of them"))
 }
 
 #[cfg(test)]
@@ -118,7 +122,7 @@ mod tests {
                          {apiVersion: v1, kind: B, metadata: {name: x}}\n";
 
     #[test]
-    fn ids_find_one_resource() {
+    fn patch_matches_one_resource_by_current_or_former_id() {
         let mut set = set(THREE);
         let id = set.as_slice()[1].id().clone();
         let schema = Schema::none();
@@ -126,23 +130,23 @@ mod tests {
         assert_eq!(unique(&set, &id).expect("one"), 1);
         let unnamed = ResId { namespace: SmolStr::default(), ..id.clone() };
         let error = unique(&set, &unnamed).expect_err("another namespace");
-        let help = "there is one in namespace n; the patch must name it, too";
+        let help = "the resource is in namespace n; set `metadata.namespace` in the patch";
         assert_eq!((error.code(), error.help_text()), (Code::NoMatch, Some(help)));
-        let meant = error.labels().last().expect("where it stands");
+        let label = error.labels().last().expect("a label");
         assert_eq!(
-            (meant.span, meant.text.as_str()),
-            (set.as_slice()[1].node().span().at_start(), "perhaps this one is meant")
+            (label.span, label.text.as_str()),
+            (set.as_slice()[1].node().span().at_start(), "similar resource")
         );
 
-        // The id counts when the resource had it before, and then two may have it.
+        // A former id matches, too; then two resources may match.
         set.update(0, |first| first.previous.push(id.clone()));
         assert_eq!(unique(&set, &id).expect_err("two").code(), Code::Ambiguous);
         set.update(1, |second| *second.node_mut() = Node::map(Map::new()));
-        assert_eq!(unique(&set, &id).expect("the other was deleted"), 0);
+        assert_eq!(unique(&set, &id).expect("the other one was deleted"), 0);
     }
 
     #[test]
-    fn ids_that_two_have() {
+    fn duplicate_ids_are_rejected() {
         let mut set = set(THREE);
         assert!(check_ids(&set).is_ok());
         set.resources_mut()[1].set_name("x");

@@ -37,7 +37,7 @@ fn set() -> ResourceSet {
 
 type Apply<T> = fn(&mut ResourceSet, &[T], &PatchContext<'_>) -> Result<Vec<Diagnostic>>;
 
-/// The set after patches that are read from a kustomization's text, and the warnings.
+/// Returns the set after applying patches that are parsed from YAML, and the warnings.
 fn run<T: serde::de::DeserializeOwned>(text: &str, apply: Apply<T>) -> (Result<ResourceSet>, Vec<String>) {
     run_on(set(), text, apply)
 }
@@ -59,8 +59,8 @@ fn run_on<T: serde::de::DeserializeOwned>(
     }
 }
 
-/// For each resource `kind/name`, a blank, and `spec`.
-fn shown(set: &ResourceSet) -> String {
+/// Formats each resource as `kind/name`, a space, and `spec`.
+fn specs_of(set: &ResourceSet) -> String {
     let one = |r: &Resource| {
         let spec = r.node().get("spec").map_or_else(String::new, |s| to_json(s).expect("JSON"));
         format!("{}/{} {spec}", r.id().gvk.kind, r.id().name).replace('"', "")
@@ -70,9 +70,9 @@ fn shown(set: &ResourceSet) -> String {
 
 fn patched(text: &str) -> String {
     match run(text, patches) {
-        (Ok(set), warnings) => shown(&set) + &"!".repeat(warnings.len()),
+        (Ok(set), warnings) => specs_of(&set) + &"!".repeat(warnings.len()),
         (Err(error), _) => {
-            assert!(!error.labels().is_empty(), "{error} has no place");
+            assert!(!error.labels().is_empty(), "{error} has no location");
             format!("error: {}", error.message())
         }
     }
@@ -81,7 +81,7 @@ fn patched(text: &str) -> String {
 const WEB: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}";
 
 #[test]
-fn strategic_patches_find_their_target() {
+fn strategic_merge_patches_apply_to_their_targets() {
     let table = [
         (
             format!("[{{patch: '{WEB}, spec: {{replicas: 9}}}}'}}]"),
@@ -101,15 +101,15 @@ fn strategic_patches_find_their_target() {
         ),
         (
             "[{patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: api}}'}]".into(),
-            "error: no resource matches this patch: Deployment.apps api",
+            "error: patch target matches no resource: Deployment.apps api",
         ),
         (
             format!("[{{patch: \"{WEB}}}\\n---\\n{WEB}}}\", target: {{name: web}}}}]"),
-            "error: a `target` can have only one strategic merge patch",
+            "error: an entry with `target` can have only one strategic merge patch",
         ),
         (
             format!("[{{patch: \"{WEB}, $patch: delete}}\\n---\\n{WEB}}}\"}}]"),
-            "error: no resource matches this patch: Deployment.apps web",
+            "error: patch target matches no resource: Deployment.apps web",
         ),
     ];
     for (text, want) in table {
@@ -118,7 +118,7 @@ fn strategic_patches_find_their_target() {
 }
 
 #[test]
-fn names_and_kinds_stay_unless_allowed() {
+fn names_and_kinds_change_only_with_options() {
     let patch = "patch: '{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: new}}'";
     let with = |options: &str, target: &str| {
         patched(&format!("[{{{patch}, target: {target}, options: {options}}}]"))
@@ -136,11 +136,11 @@ fn names_and_kinds_stay_unless_allowed() {
     let by_former_name = format!("[{second}, {{patch: '{WEB}, spec: {{replicas: 9}}}}'}}]");
     assert!(patched(&by_former_name).starts_with("StatefulSet/new {replicas:9}"));
     let by_new_name = format!("[{second}, {{{patch}, target: {{name: new}}}}]");
-    assert!(!patched(&by_new_name).contains('!'), "the index follows");
+    assert!(!patched(&by_new_name).contains('!'), "the index is updated");
 }
 
 #[test]
-fn a_name_for_two_is_an_error() {
+fn duplicate_name_after_patch_is_rejected() {
     let text = "[{patch: '{apiVersion: v1, kind: X, metadata: {name: same}}', target: {kind: Deployment}, \
                 options: {allowNameChange: true}}]";
     assert!(run(text, patches).0.is_ok(), "they are in different namespaces");
@@ -151,9 +151,9 @@ fn a_name_for_two_is_an_error() {
 }
 
 #[test]
-fn json_patches_need_a_target() {
+fn json_patches_require_a_target() {
     let table = [
-        ("[{path: json.yaml}]", "error: a JSON patch needs a target"),
+        ("[{path: json.yaml}]", "error: a JSON patch requires a `target`"),
         (
             "[{path: json.yaml, target: {name: api}}]",
             "Deployment/web {replicas:1}; Deployment/api {replicas:7}; Service/web {ports:[{port:80}]}",
@@ -169,7 +169,7 @@ fn json_patches_need_a_target() {
         ),
         (
             "[{patch: '- {op: remove, path: /metadata/name}', target: {kind: Service}}]",
-            "error: the patch leaves a resource without kind or name",
+            "error: the patch removes the kind or name of the resource",
         ),
         (
             "[{patch: '[{op: remove, path: /metadata/name}]', target: {kind: Service}}]",
@@ -193,13 +193,13 @@ fn json_patches_keep_the_former_id_and_find_annotations() {
 
     let text = "[{patch: '- {op: add, path: /metadata/annotations/n, value: 1}', target: {name: web}}]";
     let found = run(text, |set, all, context| patches_json6902(set, all, context, &mut |_, _| {})).0;
-    assert!(found.is_err(), "the older form does not make annotations");
+    assert!(found.is_err(), "`patchesJson6902` does not create annotations");
 }
 
 #[test]
-fn patches_that_are_no_patches() {
+fn malformed_patches_are_rejected() {
     let table = [
-        ("[{patch: ' ', path: ''}]", "error: this patch has neither `patch` nor `path`"),
+        ("[{patch: ' ', path: ''}]", "error: the patch has neither `patch` nor `path`"),
         ("[{patch: a, path: b}]", "error: a patch cannot have both `patch` and `path`"),
         ("[{path: nope.yaml}]", "error: no file nope.yaml"),
         (
@@ -219,13 +219,13 @@ fn patches_that_are_no_patches() {
 }
 
 #[test]
-fn what_kustomize_does_in_silence_is_warned_of() {
+fn silent_changes_of_kustomize_are_warned_of() {
     let labels = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, labels: {app: null, n: 1}}}";
     let (set, warnings) =
         run(&format!("[{{patch: '{labels}', target: {{name: web, kind: Deployment}}}}]"), patches);
     let set = set.expect("patched");
     assert_eq!(set.as_slice()[0].labels().collect::<Vec<_>>(), [("app", "null"), ("n", "1")]);
-    assert_eq!(warnings, ["`app` is not removed; kustomize v5.8 sets it to the text `null`"]);
+    assert_eq!(warnings, ["`app` is not removed: kustomize v5.8 sets it to the string `null`"]);
 
     let (set, warnings) = run(&format!("[{{patch: '{labels}'}}]"), patches);
     let set = set.expect("patched");
@@ -233,24 +233,28 @@ fn what_kustomize_does_in_silence_is_warned_of() {
     assert!(warnings.is_empty());
 
     let (set, warnings) = run(&format!("[{{patch: '{WEB}, $patch: replace, spec: {{a: 1}}}}'}}]"), patches);
-    assert!(shown(&set.expect("ignored")).starts_with("Deployment/web {replicas:1}"));
+    assert!(specs_of(&set.expect("ignored")).starts_with("Deployment/web {replicas:1}"));
     assert_eq!(warnings.len(), 1);
 
     let (set, warnings) =
         run(&format!("[{{patch: '{WEB}, spec: {{replicas: 5, replicas: 6}}}}'}}]"), patches);
-    assert!(shown(&set.expect("patched")).starts_with("Deployment/web {replicas:5}"), "the first counts");
-    assert_eq!(warnings, ["the key `replicas` stands here twice; only the first one counts"]);
+    assert!(
+        specs_of(&set.expect("patched")).starts_with("Deployment/web {replicas:5}"),
+        "the first one is used"
+    );
+    assert_eq!(warnings, ["the key `replicas` stands here twice; the first one is used"]);
 }
 
 #[test]
-fn lists_that_are_replaced_for_want_of_a_schema_are_warned_of() {
+fn lists_replaced_without_a_schema_are_warned_of() {
     let table = [
-        // A field that the kind does not have, where the target has a list, too; and where it has none.
+        // A field that the kind does not have: with a different list, the same list, null, and no list in the
+        // target.
         ("nope: [{name: a}]", "nope: [{name: b}]", 1),
         ("nope: [{name: a}]", "nope: [{name: a}]", 0),
         ("nope: [{name: a}]", "nope: null", 0),
         ("replicas: 1", "nope: [{name: b}]", 0),
-        // Lists that a schema says are to be replaced, or merged.
+        // Lists that the schema replaces or merges.
         ("template: {spec: {tolerations: [{key: a}]}}", "template: {spec: {tolerations: [{key: b}]}}", 0),
         ("template: {spec: {containers: [{name: a}]}}", "template: {spec: {containers: [{name: b}]}}", 0),
     ];
@@ -266,24 +270,24 @@ fn lists_that_are_replaced_for_want_of_a_schema_are_warned_of() {
 }
 
 #[test]
-fn older_fields() {
+fn deprecated_patch_fields_are_applied() {
     let strategic = |text: &str| match run(text, |set, all, context| {
         patches_strategic_merge(set, all, context, &mut |_, _| {})
     }) {
-        (Ok(set), _) => shown(&set),
+        (Ok(set), _) => specs_of(&set),
         (Err(error), _) => format!("error: {}", error.message()),
     };
     assert!(
         strategic(&format!("['{WEB}, spec: {{replicas: 9}}}}']")).starts_with("Deployment/web {replicas:9}")
     );
     assert_eq!(strategic("[nope.yaml]"), "error: no file nope.yaml");
-    assert_eq!(strategic("['', empty.yaml]"), "error: these patches are all empty");
+    assert_eq!(strategic("['', empty.yaml]"), "error: all patches are empty");
     assert!(strategic("[json.yaml]").starts_with("error: expected a strategic merge patch"));
 
     let json =
         |text: &str| match run(text, |set, all, context| patches_json6902(set, all, context, &mut |_, _| {}))
         {
-            (Ok(set), warnings) => shown(&set) + &"!".repeat(warnings.len()),
+            (Ok(set), warnings) => specs_of(&set) + &"!".repeat(warnings.len()),
             (Err(error), _) => format!("error: {}", error.message()),
         };
     assert!(
@@ -291,29 +295,29 @@ fn older_fields() {
             .starts_with("Deployment/web {replicas:7}")
     );
     assert!(json("[{path: json.yaml, target: {name: nope}}]").ends_with('!'));
-    assert_eq!(json("[{path: json.yaml, target: {kind: Deployment}}]"), "error: the `target` needs a name");
+    assert_eq!(json("[{path: json.yaml, target: {kind: Deployment}}]"), "error: the `target` has no name");
     assert_eq!(
         json("[{path: empty.yaml, target: {name: web}}]"),
         "error: expected a list of operations, found nothing"
     );
 }
 
-/// The texts of all resources, and how often each was called what.
-fn written(set: &ResourceSet) -> String {
+/// Returns the YAML and the build annotations of all resources.
+fn yaml_with_build_annotations(set: &ResourceSet) -> String {
     let one = |resource: &Resource| {
-        let notes = resource.build_annotations();
-        format!("{notes:?}\n{}", to_yaml(resource.node()).expect("YAML"))
+        let annotations = resource.build_annotations();
+        format!("{annotations:?}\n{}", to_yaml(resource.node()).expect("YAML"))
     };
     set.iter().map(one).collect()
 }
 
-/// One of `all`, by a number that changes each time.
+/// Picks an item of `all` with a pseudo-random number.
 fn pick<'a>(seed: &mut u64, all: &[&'a str]) -> &'a str {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     all[usize::try_from(*seed >> 33).expect("32 bits") % all.len()]
 }
 
-/// An entry of `patches` with one to three operations, or a strategic merge patch.
+/// Generates an entry of `patches`: a JSON patch with one to three operations, or a strategic merge patch.
 fn some_patch(seed: &mut u64) -> String {
     const PATHS: [&str; 12] = [
         "/spec/replicas",
@@ -357,13 +361,13 @@ fn some_patch(seed: &mut u64) -> String {
 }
 
 #[test]
-fn patches_on_the_same_resource_share_what_they_know_and_nothing_else() {
+fn cached_state_between_patches_does_not_change_results() {
     let (mut small, mut seed) = (0, 7);
     for _ in 0..400 {
         let (mut alone, mut together) = (set(), String::new());
         for _ in 0..12 {
             let patch = some_patch(&mut seed);
-            // Each in a run of its own; those that fail are left out.
+            // Apply each patch in a separate run, and skip those that fail.
             let (next, _) = run_on(alone.clone(), &patch, patches);
             if let Ok(next) = next {
                 alone = next;
@@ -372,7 +376,11 @@ fn patches_on_the_same_resource_share_what_they_know_and_nothing_else() {
             }
         }
         let (set, _) = run(if together.is_empty() { "[]" } else { &together }, patches);
-        assert_eq!(written(&set.expect("each did")), written(&alone), "{together}");
+        assert_eq!(
+            yaml_with_build_annotations(&set.expect("each did")),
+            yaml_with_build_annotations(&alone),
+            "{together}"
+        );
     }
-    assert!(small > 1500, "most are tried: {small}");
+    assert!(small > 1500, "most patches apply: {small}");
 }

@@ -1,6 +1,7 @@
-//! Which resource a name means, after names and namespaces have changed.
+//! Resolving names to resources after names and namespaces have changed.
 //!
-//! Knows former names, namespaces, prefixes and suffixes; knows nothing of the fields that names stand in.
+//! This module knows former names, namespaces, prefixes and suffixes. It does not depend on the fields that
+//! contain the names.
 
 use std::cell::OnceCell;
 
@@ -13,80 +14,80 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
-/// What refers to others.
+/// A resource with references.
 pub(super) struct Referrer<'r> {
-    /// The resource that has the reference.
+    /// The resource that contains the reference.
     pub resource: &'r Resource,
-    /// Namespaces of service accounts that a RoleBinding names, as written there.
+    /// The namespaces of service accounts that a RoleBinding names, as written.
     pub bound: Vec<SmolStr>,
 }
 
-/// A reference as it stands in a field.
+/// A reference in a field.
 pub(super) struct Reference<'n> {
     /// The name.
     pub name: &'n str,
-    /// The namespace beside it.
+    /// The namespace next to the name.
     pub namespace: NamespaceBeside<'n>,
-    /// The kind that is meant.
+    /// The referenced kind.
     pub target: &'n NameBackReference,
-    /// Group and kind of the role that is meant, in a `roleRef`.
+    /// The group and kind of the role, in a `roleRef`.
     pub role: Option<&'n (SmolStr, SmolStr)>,
 }
 
-/// The namespace that stands beside a name.
+/// The namespace next to a name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NamespaceBeside<'n> {
-    /// There cannot be one: the name is a scalar.
+    /// The name is a scalar, which has no namespace next to it.
     Impossible,
-    /// The map with the name has none.
+    /// The map with the name has no namespace.
     Absent,
-    /// This one.
+    /// The namespace of the map.
     Given(&'n str),
 }
 
-/// Where a manifest stands that may be referred to, and what references to it repeat.
+/// The locations of a candidate's manifest, and of the values that references to it repeat.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::transform) struct CandidatePlaces {
     manifest: Span,
-    /// None of a name with a hash, which was computed.
+    /// No location for a name with a hash, which is computed.
     pub(super) name: Span,
     pub(super) namespace: Span,
 }
 
 impl CandidatePlaces {
     pub(in crate::transform) fn of(resource: &Resource) -> Self {
-        let place =
+        let location =
             |field| resource.node().get_path(&["metadata", field]).map_or_else(Span::default, Node::span);
         let has_hash = resource.generated.is_some_and(|generated| generated.name_hash);
-        let name = if has_hash { Span::default() } else { place("name") };
-        Self { manifest: resource.node().span(), name, namespace: place("namespace") }
+        let name = if has_hash { Span::default() } else { location("name") };
+        Self { manifest: resource.node().span(), name, namespace: location("namespace") }
     }
 }
 
-/// All resources, by what they may be referred to with.
+/// All resources, by the names and namespaces that references may use.
 pub(in crate::transform) struct Candidates<'r> {
     resources: &'r [Resource],
-    places: Vec<CandidatePlaces>,
-    /// By former names.
+    locations: Vec<CandidatePlaces>,
+    /// By former name.
     by_name: FxHashMap<&'r str, Vec<usize>>,
-    /// By former names and the effective namespace now.
+    /// By former name and current effective namespace.
     by_namespace: FxHashMap<(&'r str, &'r str), Vec<usize>>,
-    /// Made when the first reference has a namespace.
+    /// Built when the first reference with a namespace is resolved.
     first: OnceCell<FirstNamespaces<'r>>,
 }
 
-/// Where resources were at first, by effective namespace.
+/// The original effective namespaces of all resources.
 #[derive(Default)]
 struct FirstNamespaces<'r> {
-    /// With former names.
+    /// By former name.
     by_namespace: FxHashMap<(&'r str, &'r str), Vec<usize>>,
     all: FxHashSet<&'r str>,
-    /// With where they are now: in effect, and as written.
+    /// The original with the current namespace: the effective one, and as written.
     and_now: FxHashSet<(&'r str, &'r str)>,
     and_written: FxHashSet<(&'r str, &'r str)>,
 }
 
-/// Adds a position that is not less than those before it.
+/// Adds a position that is greater than or equal to those before it.
 fn add(positions: &mut Vec<usize>, i: usize) {
     if positions.last() != Some(&i) {
         positions.push(i);
@@ -113,37 +114,37 @@ impl<'r> FirstNamespaces<'r> {
 }
 
 impl<'r> Candidates<'r> {
-    pub(in crate::transform) fn new(resources: &'r [Resource], places: Vec<CandidatePlaces>) -> Self {
+    pub(in crate::transform) fn new(resources: &'r [Resource], locations: Vec<CandidatePlaces>) -> Self {
         let (mut by_name, mut by_namespace): (FxHashMap<_, Vec<usize>>, FxHashMap<_, Vec<usize>>) =
             Default::default();
         for (i, resource) in resources.iter().enumerate() {
             let now = resource.id().effective_namespace();
-            let mut before = None;
+            let mut last = None;
             for name in resource.previous.iter().map(|id| id.name.as_str()) {
-                // A change of namespace leaves the name as it was.
-                if before.replace(name) != Some(name) {
+                // A change of the namespace repeats the name.
+                if last.replace(name) != Some(name) {
                     add(by_name.entry(name).or_default(), i);
                     add(by_namespace.entry((name, now)).or_default(), i);
                 }
             }
         }
-        Self { resources, places, by_name, by_namespace, first: OnceCell::new() }
+        Self { resources, locations, by_name, by_namespace, first: OnceCell::new() }
     }
 
-    /// Where the names of a resource stand.
+    /// Returns the locations of a candidate.
     pub(super) fn places(&self, position: usize) -> CandidatePlaces {
-        self.places.get(position).copied().unwrap_or_default()
+        self.locations.get(position).copied().unwrap_or_default()
     }
 
-    /// The resources in order, to look into.
+    /// Returns the resources in order.
     pub(super) fn resources(&self) -> &'r [Resource] {
         self.resources
     }
 
-    /// The position of the resource that is meant; none when nothing fits, which is no error.
+    /// Returns the position of the referenced resource, or `None` if nothing matches, which is not an error.
     ///
     /// # Errors
-    /// Several fit and differ in what would be written.
+    /// Several resources match, and the reference would be updated differently for them.
     pub(super) fn find(&self, referrer: &Referrer<'_>, reference: &Reference<'_>) -> Result<Option<usize>> {
         if !self.by_name.contains_key(reference.name) {
             return Ok(None);
@@ -173,7 +174,7 @@ impl<'r> Candidates<'r> {
         self.resources.get(i)
     }
 
-    /// The resources that once had the name and are where the referrer may look, in order.
+    /// Returns the resources in order that once had the name and are in a namespace that the referrer may use.
     fn named(&self, referrer: &Referrer<'_>, reference: &Reference<'_>) -> Vec<usize> {
         let name = reference.name;
         let here = referrer.resource.id();
@@ -203,20 +204,21 @@ impl<'r> Candidates<'r> {
     }
 
     fn ambiguous(&self, found: &[usize], reference: &Reference<'_>) -> Diagnostic {
-        let message = format!("`{}` may mean several resources", reference.name);
+        let message = format!("ambiguous reference: `{}` matches several resources", reference.name);
         let mut error = Diagnostic::error(Code::Ambiguous, message);
         for &i in found {
-            let (Some(resource), Some(place)) = (self.get(i), self.places.get(i)) else { continue };
-            error = error.label(place.manifest.at_start(), format!("perhaps {}", resource.id()));
-            error = error.note(format!("it may mean {}", resource.id()));
+            let (Some(resource), Some(location)) = (self.get(i), self.locations.get(i)) else { continue };
+            error = error.label(location.manifest.at_start(), format!("matches {}", resource.id()));
+            error = error.note(format!("candidate: {}", resource.id()));
         }
-        error
-            .help("give the resources different names, or refer to one by the name that it has in the output")
+        error.help(
+            "rename one of the resources, or use the final name of the referenced resource in the reference",
+        )
     }
 }
 
-/// Whether anything that the referrer can see was in this namespace at first; only when nothing was,
-/// the namespace is taken for one of now.
+/// Returns true if a resource that the referrer can reference was in this namespace originally. Otherwise the
+/// namespace is treated as a current one.
 fn has_first(first: &FirstNamespaces<'_>, namespace: &str, referrer: &Referrer<'_>) -> bool {
     let here = referrer.resource.id();
     if here.cluster_scoped {
@@ -226,7 +228,7 @@ fn has_first(first: &FirstNamespaces<'_>, namespace: &str, referrer: &Referrer<'
         || referrer.bound.iter().any(|bound| first.and_written.contains(&(namespace, bound)))
 }
 
-/// Whether a resource is of the kind that is meant and in a place that the referrer can see.
+/// Returns true if a resource has the referenced kind and the referrer can reference it.
 fn is_meant(resource: &Resource, referrer: &Resource, reference: &Reference<'_>, bound: &[SmolStr]) -> bool {
     let was = |fits: &dyn Fn(&ResId) -> bool| resource.previous.iter().any(fits);
     let (id, from) = (resource.id(), referrer.id());
@@ -235,16 +237,16 @@ fn is_meant(resource: &Resource, referrer: &Resource, reference: &Reference<'_>,
         && (from.cluster_scoped
             || id.cluster_scoped
             || id.same_namespace(from)
-            // A RoleBinding may name service accounts of other namespaces.
+            // A RoleBinding may reference service accounts of other namespaces.
             || (id.gvk.kind == "ServiceAccount" && bound.contains(&id.namespace)))
 }
 
-/// What the prefixes and suffixes of two resources must have in common.
+/// The condition for the prefixes and suffixes of two resources.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameContext {
-    /// They are the same as far as both have any.
+    /// Equal as far as both have any.
     AsFarAsKnown,
-    /// They are the same, and none is only the same as none.
+    /// Equal, where none only equals none.
     Same,
 }
 

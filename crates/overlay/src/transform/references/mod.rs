@@ -1,6 +1,6 @@
-//! What stands for something else: names of other resources, and variables.
+//! References to other resources by name, and variables.
 //!
-//! Knows what a reference means and how it is written; knows nothing of the order in which transformers run.
+//! This module resolves and writes references. It does not depend on the order of transformers.
 
 mod candidates;
 mod updater;

@@ -1,5 +1,5 @@
-//! The references of one manifest: each is read, looked up, and written anew when its target is called
-//! otherwise now.
+//! Updating the references of a manifest: each one is resolved, and written again if the name of its target
+//! has changed.
 
 use smol_str::SmolStr;
 
@@ -9,22 +9,22 @@ use crate::transform::field_spec::{Create, NameBackReference, NameReferences, Sp
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Map, Node, Spanned, Tag, Value};
 
-/// A field that names resources of a kind.
+/// A field that references resources of a kind.
 type ReferenceField<'c> = SpecField<'c, NameBackReference>;
 
-/// What became of the references of one manifest.
+/// The result of updating the references of a manifest.
 #[derive(Default)]
 pub(in crate::transform) struct UpdatedReferences {
-    /// The positions of what it refers to.
+    /// The positions of the referenced resources.
     pub(in crate::transform) targets: Vec<usize>,
-    /// Whether a field with a reference is one with others.
+    /// True if a reference is a scalar that shares its value with others.
     pub(in crate::transform) changes_shared: bool,
 }
 
-/// Updates the references of a resource in its manifest, which stands apart from it.
+/// Updates the references of a resource in its manifest, which is passed separately.
 ///
 /// # Errors
-/// A name that may mean several resources; a field that is no reference.
+/// A name matches several resources, or a field is not a reference.
 pub(in crate::transform) fn update_references<'r>(
     candidates: &Candidates<'r>,
     resource: &'r Resource,
@@ -47,7 +47,7 @@ pub(in crate::transform) fn update_references<'r>(
     Ok(updated)
 }
 
-/// The namespaces of the service accounts that a RoleBinding names.
+/// Returns the namespaces of the service accounts in the subjects of a RoleBinding.
 fn bound_namespaces(node: &Node, id: &ResId) -> Result<Vec<SmolStr>> {
     let mut namespaces = Vec::new();
     if id.gvk.kind != "RoleBinding" || id.cluster_scoped {
@@ -57,7 +57,8 @@ fn bound_namespaces(node: &Node, id: &ResId) -> Result<Vec<SmolStr>> {
     for subject in subjects.filter(|s| s.get("kind").and_then(Node::as_str) == Some("ServiceAccount")) {
         let Some(namespace) = subject.get("namespace") else { continue };
         let name = namespace.as_str().ok_or_else(|| {
-            let message = format!("the namespace of a service account is {}", namespace.type_name());
+            let message =
+                format!("the namespace of a service account must be a string, not {}", namespace.type_name());
             Diagnostic::error(Code::WrongType, message).at(namespace.span()).field("subjects")
         })?;
         namespaces.push(name.into());
@@ -65,7 +66,7 @@ fn bound_namespaces(node: &Node, id: &ResId) -> Result<Vec<SmolStr>> {
     Ok(namespaces)
 }
 
-/// Group and kind of a `roleRef`; none when one is missing.
+/// Returns the group and kind of a `roleRef`, or `None` if one is missing.
 fn role_of(node: &Node) -> Option<(SmolStr, SmolStr)> {
     let role = node.get("roleRef")?;
     let text = |field| Some(role.get(field)?.scalar_text().cloned().unwrap_or_default());
@@ -79,20 +80,22 @@ struct ReferenceUpdater<'c, 'r> {
 }
 
 impl ReferenceUpdater<'_, '_> {
-    /// Updates the references in one field.
+    /// Updates the references in a field.
     ///
     /// # Errors
-    /// A name that may mean several resources; a field that is no reference.
+    /// A name matches several resources, or a field is not a reference.
     fn update(&mut self, node: &mut Node, field: &ReferenceField<'_>) -> Result<()> {
         let role = if field.spec.path.ends_with("roleRef/name") { role_of(node) } else { None };
         field.path.visit(node, Create::Never, &mut |field_node| match &mut field_node.value {
-            Value::List(list) => list.iter_mut().try_for_each(|entry| self.one(entry, field, role.as_ref())),
-            _ => self.one(field_node, field, role.as_ref()),
+            Value::List(list) => {
+                list.iter_mut().try_for_each(|entry| self.update_entry(entry, field, role.as_ref()))
+            }
+            _ => self.update_entry(field_node, field, role.as_ref()),
         })
     }
 
-    /// A name, or a map with a name and perhaps a namespace.
-    fn one(
+    /// Updates a name, or a map with a name and an optional namespace.
+    fn update_entry(
         &mut self,
         node: &mut Node,
         field: &ReferenceField<'_>,
@@ -112,9 +115,9 @@ impl ReferenceUpdater<'_, '_> {
                     target: field.entry,
                     role,
                 };
-                self.name(node, &reference).map_err(|d| d.at(span))
+                self.update_name(node, &reference).map_err(|d| d.at(span))
             }
-            Value::Map(map) => self.map(map, field, role).map_err(|d| d.at(span)),
+            Value::Map(map) => self.update_map(map, field, role).map_err(|d| d.at(span)),
             Value::List(_) => {
                 let message = "expected a name, or a map with a name, found a list";
                 Err(Diagnostic::error(Code::WrongType, message).at(span))
@@ -122,15 +125,15 @@ impl ReferenceUpdater<'_, '_> {
         }
     }
 
-    fn name(&mut self, node: &mut Node, reference: &Reference<'_>) -> Result<()> {
-        let Some((id, places)) = self.find(reference)? else { return Ok(()) };
+    fn update_name(&mut self, node: &mut Node, reference: &Reference<'_>) -> Result<()> {
+        let Some((id, locations)) = self.find(reference)? else { return Ok(()) };
         if id.name != reference.name {
-            overwrite(node, Spanned::new(id.name.as_str(), places.name), Tag::Undecided);
+            overwrite(node, Spanned::new(id.name.as_str(), locations.name), Tag::Undecided);
         }
         Ok(())
     }
 
-    fn map(
+    fn update_map(
         &mut self,
         map: &mut Map,
         field: &ReferenceField<'_>,
@@ -138,30 +141,32 @@ impl ReferenceUpdater<'_, '_> {
     ) -> Result<()> {
         let text = |node: &Node| node.scalar_text().cloned().unwrap_or_default();
         let name = map.get("name").map(text).ok_or_else(|| {
-            Diagnostic::error(Code::MissingField, "there is no `name` in this reference")
-                .help("every reference needs a `name`; or the field spec names the wrong field")
+            Diagnostic::error(Code::MissingField, "the reference has no `name`")
+                .help("add a `name`, or correct the path of the field spec")
         })?;
         let namespace = map.get("namespace").map(text);
         let beside = namespace.as_deref().map_or(NamespaceBeside::Absent, NamespaceBeside::Given);
         let reference = Reference { name: &name, namespace: beside, target: field.entry, role };
-        let Some((id, places)) = self.find(&reference)? else { return Ok(()) };
+        let Some((id, locations)) = self.find(&reference)? else { return Ok(()) };
         if id.name == name && id.namespace.is_empty() {
             return Ok(());
         }
         if let Some(node) = map.get_mut("name") {
-            overwrite(node, Spanned::new(id.name.as_str(), places.name), Tag::Undecided);
+            overwrite(node, Spanned::new(id.name.as_str(), locations.name), Tag::Undecided);
         }
         if !id.namespace.is_empty() {
-            let namespace = Spanned::new(id.namespace.as_str(), places.namespace);
+            let namespace = Spanned::new(id.namespace.as_str(), locations.namespace);
             match map.get_mut("namespace") {
                 Some(node) => overwrite(node, namespace, Tag::Undecided),
-                None => map.push("namespace", Node::string(id.namespace.clone()).with_span(places.namespace)),
+                None => {
+                    map.push("namespace", Node::string(id.namespace.clone()).with_span(locations.namespace))
+                }
             }
         }
         Ok(())
     }
 
-    /// The id of what is meant, which is remembered, and where its names stand.
+    /// Returns the id and the locations of the referenced resource, and records its position.
     fn find(&mut self, reference: &Reference<'_>) -> Result<Option<(ResId, CandidatePlaces)>> {
         let found = self.candidates.find(&self.referrer, reference)?;
         let Some(i) = found else { return Ok(None) };

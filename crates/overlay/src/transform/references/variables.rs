@@ -1,4 +1,4 @@
-//! Values of variables, and texts in which they are replaced.
+//! Values of variables, and replacing variables in text.
 
 use std::collections::BTreeMap;
 
@@ -18,21 +18,21 @@ pub(in crate::transform) enum Content {
     Int(i64),
     Float(f64),
     Bool(bool),
-    /// A map or list, which cannot stand in a text: the variable stays as it is.
+    /// A map or list, which cannot be part of text. The variable is not replaced.
     Tree,
 }
 
-/// The value of a variable, and where it was taken from.
+/// The value of a variable, and the location of its source.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::transform) struct VarValue {
     pub(in crate::transform) content: Content,
-    pub(in crate::transform) place: Span,
+    pub(in crate::transform) location: Span,
 }
 
-/// The value below a path; none when there is none, or when kustomize cannot read it.
+/// Returns the value at a path, or `None` if there is no value or kustomize cannot read it.
 pub(in crate::transform) fn value_at(node: &Node, path: &str) -> Option<VarValue> {
-    let found = path_of(path).iter().try_fold(node, |node, step| child(node, step))?;
-    Some(VarValue { content: content(found)?, place: found.span() })
+    let found = split_path(path).iter().try_fold(node, |node, step| child(node, step))?;
+    Some(VarValue { content: content(found)?, location: found.span() })
 }
 
 fn content(found: &Node) -> Option<Content> {
@@ -43,7 +43,7 @@ fn content(found: &Node) -> Option<Content> {
         _ => found.resolve()?,
     };
     match resolved {
-        // Only decimal digits, with leading zeros even: `0755` is 755 here.
+        // Only decimal digits are parsed, even with leading zeros: `0755` is 755 here.
         Resolved::Int(_) | Resolved::UInt(_) => text.parse().ok().map(Content::Int),
         Resolved::Float(_) => text.parse().ok().map(Content::Float),
         Resolved::Bool(value) => Some(Content::Bool(value)),
@@ -51,7 +51,8 @@ fn content(found: &Node) -> Option<Content> {
     }
 }
 
-/// A step of a path; a list takes its entry by position, `-`, or `[name=value]`.
+/// Returns the child for a step of a path. In a list, a step is a position, `-` (the last entry) or
+/// `[name=value]`.
 fn child<'n>(node: &'n Node, step: &str) -> Option<&'n Node> {
     let Some(list) = node.as_list() else { return node.get(step) };
     if step == "-" {
@@ -67,8 +68,8 @@ fn child<'n>(node: &'n Node, step: &str) -> Option<&'n Node> {
     }
 }
 
-/// Splits at dots that have no backslash before them and stand in no brackets; `a[0]` is two steps.
-fn path_of(path: &str) -> Vec<String> {
+/// Splits a path at dots without a preceding backslash and outside of brackets. `a[0]` becomes two steps.
+fn split_path(path: &str) -> Vec<String> {
     let mut steps = Vec::new();
     let mut step = String::new();
     let mut bracketed = false;
@@ -99,7 +100,7 @@ fn step_parts(step: &str) -> Vec<String> {
     if !position.is_empty() && position.bytes().all(|b| b.is_ascii_digit()) {
         return vec![name.trim().to_string(), position.to_string()];
     }
-    // `[a.b/c]` is the name of one field, `[name=x]` a choice among entries.
+    // `[a.b/c]` is the name of one field, `[name=x]` selects an entry.
     if name.is_empty() && !position.contains('=') {
         return vec![position.trim().to_string()];
     }
@@ -109,16 +110,16 @@ fn step_parts(step: &str) -> Vec<String> {
 /// The values of all variables.
 pub(in crate::transform) type Contents = BTreeMap<SmolStr, VarValue>;
 
-/// What was replaced so far.
+/// The replacements so far.
 #[derive(Debug, Default)]
 pub(in crate::transform) struct Uses {
-    /// The variables that were needed.
+    /// The variables that were used.
     pub(in crate::transform) names: FxHashSet<SmolStr>,
-    /// How much of their values was written.
+    /// The number of bytes of their values that were written.
     pub(in crate::transform) copied: Copied,
 }
 
-/// Replaces variables in a string, the strings of a list, or the values of a map.
+/// Replaces variables in a string, in the strings of a list, or in the values of a map.
 pub(in crate::transform) fn replace(field: &mut Node, contents: &Contents, uses: &mut Uses) -> Result<()> {
     match &mut field.value {
         Value::Scalar(_) => replace_scalar(field, contents, uses)?,
@@ -128,13 +129,13 @@ pub(in crate::transform) fn replace(field: &mut Node, contents: &Contents, uses:
             }
         }
         Value::List(list) => {
-            list.iter_mut().for_each(decide);
+            list.iter_mut().for_each(decide_type);
             if let Some(other) =
                 list.iter().find(|entry| entry.as_str().is_none() || entry.meta.tag == Tag::Quoted)
             {
                 let message = format!("expected a string, found {}", other.type_name());
                 return Err(Diagnostic::error(Code::WrongType, message).at(other.span()).help(
-                    "variables are replaced here, and kustomize wants strings only; write it in quotes",
+                    "variables are replaced in this list, for which kustomize requires strings: add quotes",
                 ));
             }
             for entry in list {
@@ -146,23 +147,24 @@ pub(in crate::transform) fn replace(field: &mut Node, contents: &Contents, uses:
 }
 
 fn replace_scalar(node: &mut Node, contents: &Contents, uses: &mut Uses) -> Result<()> {
-    decide(node);
+    decide_type(node);
     let Some(text) = node.as_str().filter(|text| text.contains('$')) else { return Ok(()) };
-    let (text, tag, place) = match whole(text).and_then(|name| Some((name, contents.get(name)?))) {
+    let (text, tag, location) = match single_variable(text).and_then(|name| Some((name, contents.get(name)?)))
+    {
         Some((_, VarValue { content: Content::Tree, .. })) => return Ok(()),
-        Some((name, VarValue { content, place })) => {
+        Some((name, VarValue { content, location })) => {
             uses.names.insert(name.into());
             let text = content.to_string();
             uses.copied.add(text.len())?;
-            (text, content.tag(), *place)
+            (text, content.tag(), *location)
         }
         None => {
-            let (text, place) = expand(text, contents, uses)?;
-            (text, Tag::Str, place)
+            let (text, location) = expand(text, contents, uses)?;
+            (text, Tag::Str, location)
         }
     };
-    if !place.is_none() {
-        node.meta.span = place;
+    if !location.is_none() {
+        node.meta.span = location;
     }
     node.value = Value::Scalar(text.into());
     node.meta.tag = tag;
@@ -171,15 +173,15 @@ fn replace_scalar(node: &mut Node, contents: &Contents, uses: &mut Uses) -> Resu
     Ok(())
 }
 
-/// A scalar that a program set without a type is a string from here on.
-fn decide(node: &mut Node) {
+/// Turns a scalar without a type, which a transformer has set, into a string.
+fn decide_type(node: &mut Node) {
     if node.meta.tag == Tag::Undecided {
         node.meta.tag = Tag::Str;
     }
 }
 
-/// The name, when a text is one variable and nothing else: only then its value keeps its type.
-fn whole(text: &str) -> Option<&str> {
+/// Returns the name if the text consists of a single variable. Only then its value keeps its type.
+fn single_variable(text: &str) -> Option<&str> {
     text.strip_prefix("$(")?.strip_suffix(')').filter(|name| !name.contains(')'))
 }
 
@@ -193,7 +195,7 @@ impl Content {
         }
     }
 
-    /// As Go writes it within a text.
+    /// Formats the value as Go does within text.
     fn within_text(&self) -> String {
         match self {
             Self::Float(float) if float.is_finite() => format_float(*float),
@@ -214,12 +216,13 @@ impl std::fmt::Display for Content {
     }
 }
 
-/// Replaces all variables of a text: `$(NAME)` by its value, `$$` by `$`. Unknown names stay. Also says where the value of
-/// the first one stands.
+/// Replaces all variables in text: `$(NAME)` with its value, and `$$` with `$`. Unknown variables are kept.
+///
+/// Also returns the location of the value of the first replaced variable.
 fn expand(text: &str, contents: &Contents, uses: &mut Uses) -> Result<(String, Span)> {
-    let mut place = Span::default();
+    let mut location = Span::default();
     let mut out = String::with_capacity(text.len());
-    // Behind the last one no variable ends, and looking for it each time would take long.
+    // No variable ends after the last parenthesis. Without this bound, the search could take quadratic time.
     let last_end = text.rfind(')').unwrap_or_default();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
@@ -235,8 +238,8 @@ fn expand(text: &str, contents: &Contents, uses: &mut Uses) -> Result<(String, S
             match contents.get(name).filter(|value| value.content != Content::Tree) {
                 Some(value) => {
                     uses.names.insert(name.into());
-                    if place.is_none() {
-                        place = value.place;
+                    if location.is_none() {
+                        location = value.location;
                     }
                     let value = value.content.within_text();
                     uses.copied.add(value.len())?;
@@ -249,7 +252,7 @@ fn expand(text: &str, contents: &Contents, uses: &mut Uses) -> Result<(String, S
         }
     }
     out.push_str(rest);
-    Ok((out, place))
+    Ok((out, location))
 }
 
 #[cfg(test)]
@@ -258,7 +261,7 @@ mod tests {
     use crate::transform::testing::nodes;
 
     #[test]
-    fn paths() {
+    fn values_are_found_by_path() {
         let node = &nodes(
             r#"
 metadata: {annotations: {a.b/c: x, "8080": y}}
@@ -294,8 +297,8 @@ date: 2020-01-01
     }
 
     #[test]
-    fn expansion() {
-        let value = VarValue { content: Content::Text("x".into()), place: Span::default() };
+    fn variables_are_expanded_in_text() {
+        let value = VarValue { content: Content::Text("x".into()), location: Span::default() };
         let contents: Contents = [("A".into(), value)].into_iter().collect();
         let table = [
             ("$(A)$(A)", "xx"),
@@ -313,7 +316,7 @@ date: 2020-01-01
     }
 
     #[test]
-    fn floats_in_texts_are_written_as_go_writes_them() {
+    fn floats_in_text_are_formatted_as_in_go() {
         let table = [
             (1_000_000.5, "1.0000005e+06"),
             (1_000_000.0, "1e+06"),

@@ -45,8 +45,8 @@ pub fn replacements(
     replacements_by_entry(set, [replacements], schema, &SourceMap::default(), &mut |_, _| {})
 }
 
-/// Applies the replacements of several entries, and calls `after` after each entry. Reports hide values that are
-/// copied out of Secrets.
+/// Applies the replacements of several entries, and calls `after` after each entry. Values copied from Secrets
+/// are hidden in reports.
 ///
 /// # Errors
 /// Same as [`replacements`].

@@ -17,7 +17,7 @@ pub(super) struct SourceValue {
     /// kustomize reads the source field again for each target, so that a target that changes the source
     /// changes the value for later targets.
     live: Option<(usize, Vec<String>)>,
-    /// Whether it is read from the data of a Secret.
+    /// True if the value is read from the data of a Secret.
     of_secret: bool,
 }
 
@@ -85,7 +85,7 @@ impl SourceValue {
         Ok(Self { node, of_secret, live: source.options.delimiter.is_empty().then_some((i, path)) })
     }
 
-    /// Returns whether it is a value of a Secret, or was copied out of one.
+    /// Returns true if the value is from a Secret, or was copied from one before.
     pub(super) fn is_secret(&self, sources: &SourceMap) -> bool {
         self.of_secret || self.node.nodes().any(|node| sources.is_secret(node.span()))
     }

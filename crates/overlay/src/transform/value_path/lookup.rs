@@ -1,4 +1,4 @@
-//! The one value at a path.
+//! Lookup of the single value at a path.
 
 use super::parts::{entry_parts, is_entry};
 use super::value::{NodeKind, entries, fields, new_entry, text_of};
@@ -6,22 +6,23 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::gocompat::strconv;
 use smp_text::yaml::{Node, Value};
 
-/// The parts that count for [`lookup`] and [`lookup_create`]: blanks around them do not.
+/// Returns the parts without surrounding spaces and without empty parts, as [`lookup`] and [`lookup_create`]
+/// compare them.
 fn clean(path: &[String]) -> Vec<String> {
     path.iter().map(|part| part.trim().to_string()).filter(|part| !part.is_empty()).collect()
 }
 
-/// Where one part of a path leads.
+/// A child of a map or list.
 enum FoundAt<'p> {
     Field(&'p str),
     Entry(usize),
 }
 
-/// What a part leads to; none when there is no such value.
+/// Returns the child that a part matches, or `None` if there is none.
 fn child<'p>(node: &Node, part: &'p str) -> Result<Option<FoundAt<'p>>> {
     if let Some(i) = strconv::atoi(part) {
         let i = usize::try_from(i).map_err(|_| {
-            Diagnostic::error(Code::InvalidValue, format!("the position {part} in a list cannot be negative"))
+            Diagnostic::error(Code::InvalidValue, format!("list position {part} cannot be negative"))
         })?;
         return Ok((i < entries(node, part)?.len()).then_some(FoundAt::Entry(i)));
     }
@@ -29,7 +30,7 @@ fn child<'p>(node: &Node, part: &'p str) -> Result<Option<FoundAt<'p>>> {
         return Ok(entries(node, part)?.len().checked_sub(1).map(FoundAt::Entry));
     }
     if part == "*" {
-        let message = "`*` cannot be used here, where one value is wanted";
+        let message = "`*` is not allowed here: the path must match a single value";
         return Err(Diagnostic::error(Code::InvalidValue, message));
     }
     if is_entry(part) {
@@ -44,10 +45,10 @@ fn child<'p>(node: &Node, part: &'p str) -> Result<Option<FoundAt<'p>>> {
     Ok(fields(node, part)?.filter(|map| map.contains_key(part)).map(|_| FoundAt::Field(part)))
 }
 
-/// The one value at a path. `[name=value]` is the first entry with exactly this value.
+/// Returns the single value at a path. `[name=value]` matches the first entry with exactly this value.
 ///
 /// # Errors
-/// A path that does not fit the types on its way, `*`, negative positions.
+/// The path does not match the types of the values, or contains `*` or a negative position.
 pub(in crate::transform) fn lookup<'n>(node: &'n Node, path: &[String]) -> Result<Option<&'n Node>> {
     let mut at = node;
     for part in &clean(path) {
@@ -62,7 +63,7 @@ pub(in crate::transform) fn lookup<'n>(node: &'n Node, path: &[String]) -> Resul
     Ok(Some(at))
 }
 
-/// As [`lookup`], for a value to change.
+/// Like [`lookup`], but returns a mutable value.
 pub(in crate::transform) fn lookup_mut<'n>(
     node: &'n mut Node,
     path: &[String],
@@ -70,8 +71,8 @@ pub(in crate::transform) fn lookup_mut<'n>(
     walk_mut(node, &clean(path), None)
 }
 
-/// As [`lookup_mut`], and adds what is not there, apart from positions in lists. A null on the way
-/// is left as it is, and nothing is found in it.
+/// Like [`lookup_mut`], but creates missing values, except at list positions. A null in the path is kept, and
+/// nothing is found in it.
 pub(in crate::transform) fn lookup_create<'n>(
     node: &'n mut Node,
     path: &[String],
@@ -99,7 +100,7 @@ fn walk_mut<'n>(node: &'n mut Node, path: &[String], leaf: Option<NodeKind>) -> 
     Ok(Some(at))
 }
 
-/// Adds the field or entry that `part` names.
+/// Adds the field or entry for `part`.
 fn add(node: &mut Node, part: &str, kind: NodeKind) -> Result<()> {
     match &mut node.value {
         Value::Map(map) if strconv::atoi(part).is_none() && part != "-" && !is_entry(part) => {
@@ -118,7 +119,7 @@ mod tests {
     use crate::transform::testing::nodes;
 
     #[test]
-    fn one_value() {
+    fn single_value_is_found() {
         let tree = &nodes("{a: {b: [{name: x, v: 1}, {name: y, v: 2}]}, l: [p, q, 3], n: null, e: []}")[0];
         let table = [
             ("a.b.0.v", Some("1")),
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_created_on_the_way() {
+    fn missing_values_are_created() {
         let mut tree = nodes("{a: {}, n: null}").remove(0);
         for path in ["a.b.c", "a.l.[name=x].v", "a.p.[=z]", "a.b.d"] {
             let found = lookup_create(&mut tree, &split_dotted(path), NodeKind::Scalar).expect(path);

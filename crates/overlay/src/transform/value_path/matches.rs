@@ -1,4 +1,4 @@
-//! All values at a path.
+//! Search for all values at a path.
 
 use std::cell::RefCell;
 
@@ -10,17 +10,17 @@ use smp_text::gocompat::{regexp, strconv};
 use smp_text::path::push_step;
 use smp_text::yaml::{FieldPositions, Map, Node, Style, Value};
 
-/// A value that [`Matches`] found.
+/// A value found by [`Matches`].
 pub(in crate::transform) struct FoundValue<'n> {
     /// The value.
     pub node: &'n mut Node,
-    /// Whether it was created for this.
+    /// True if the value was created by this search.
     pub created: bool,
-    /// The way to it from where the search began; none where it began there.
+    /// The path to the value from the start of the search; `None` for the start itself.
     pub way: Option<&'n FoundWay<'n>>,
 }
 
-/// The last step on the way to a value, and those before it.
+/// The last step of the path to a value, linked to the steps before it.
 pub(in crate::transform) struct FoundWay<'n> {
     step: FoundStep<'n>,
     before: Option<&'n FoundWay<'n>>,
@@ -28,13 +28,13 @@ pub(in crate::transform) struct FoundWay<'n> {
 
 #[derive(Clone, Copy)]
 enum FoundStep<'n> {
-    /// The field, and its position in the map.
+    /// A field with its position in the map.
     Field(&'n str, usize),
     Entry(usize),
 }
 
 impl FoundWay<'_> {
-    /// The way as a JSON pointer.
+    /// Returns the path as a JSON pointer.
     pub(in crate::transform) fn pointer(&self) -> String {
         let mut pointer = self.before.map(FoundWay::pointer).unwrap_or_default();
         match self.step {
@@ -44,7 +44,7 @@ impl FoundWay<'_> {
         pointer
     }
 
-    /// The way as the path of what is changed there.
+    /// Returns the path in the form that histories use.
     pub(in crate::transform) fn touched(&self) -> Vec<TouchedStep> {
         let mut path = self.before.map(FoundWay::touched).unwrap_or_default();
         path.push(match self.step {
@@ -55,24 +55,24 @@ impl FoundWay<'_> {
     }
 }
 
-/// Finds all values at a path, in order, and hands each to a function.
+/// Finds all values at a path, in order, and calls a function for each.
 ///
-/// Other than for [`super::lookup`], the value in `[name=value]` is a regular expression that matches
-/// anywhere in the field.
+/// Unlike in [`super::lookup`], the value in `[name=value]` is a regular expression that matches anywhere in
+/// the field.
 pub(in crate::transform) struct Matches<'f> {
-    /// What missing values are created as; none when they are not.
+    /// The kind of value to create for missing values, or `None` to create none.
     pub create: Option<NodeKind>,
-    /// What is done with each value.
+    /// The function to call for each value.
     pub each: &'f dyn Fn(FoundValue<'_>) -> Result<()>,
-    /// What to do with the rest of a path that leads into a scalar. It may be YAML or JSON itself.
-    /// Returns how many values were found in there.
+    /// The function to call for the rest of a path that leads into a scalar, which may contain YAML or JSON.
+    /// Returns the number of values found in it.
     pub inside: &'f dyn Fn(&mut Node, &[String]) -> Result<usize>,
 }
 
-/// Where the fields of large maps of one tree stand, by the paths to these maps.
+/// The positions of fields in large maps of a tree, by the paths to these maps.
 pub(in crate::transform) type TreePositions = RefCell<FieldPositions<String>>;
 
-/// What is known of the way to a value, as long as it leads through fields alone.
+/// The path so far and the known positions, as long as all steps are fields.
 #[derive(Clone, Copy)]
 struct FieldWay<'w> {
     path: &'w [String],
@@ -80,7 +80,7 @@ struct FieldWay<'w> {
 }
 
 impl FieldWay<'_> {
-    /// Where a field stands in the map from which `rest` is still to go, behind the field itself.
+    /// Returns the position of a field in a map. `rest` is the path below the field.
     fn position(self, map: &Map, name: &str, rest: &[String]) -> Option<usize> {
         let steps = self.path.len() - rest.len() - 1;
         self.positions.borrow_mut().find(&self.path[..steps], map, name)
@@ -93,12 +93,14 @@ impl FieldWay<'_> {
 }
 
 impl Matches<'_> {
-    /// Finds the values and returns how many there are. `positions` are those of fields that are known of the tree, if
-    /// it is asked several times; whatever puts something in the place of a map must clear them.
+    /// Finds the values and returns their number.
+    ///
+    /// `positions` caches positions of fields between several searches in one tree. It must be cleared
+    /// whenever a map is replaced.
     ///
     /// # Errors
-    /// A path that does not fit the types on its way, malformed expressions, positions past the
-    /// end of a list, and what the functions return.
+    /// The path does not match the types of the values, a regular expression is malformed, a position is past
+    /// the end of a list, or a function fails.
     pub(in crate::transform) fn find(
         &self,
         node: &mut Node,
@@ -131,7 +133,7 @@ impl Matches<'_> {
     ) -> Result<usize> {
         if name.is_empty() {
             return Err(Diagnostic::error(Code::InvalidValue, "the path has an empty part")
-                .help("write a dot that belongs to a name as `\\.`, or put the name in brackets"));
+                .help("escape a dot in a field name as `\\.`, or put the name in brackets"));
         }
         let FoundValue { node, mut created, way } = at;
         let position = |map: &Map| match known {
@@ -173,7 +175,7 @@ impl Matches<'_> {
         }
         let at = node.span();
         let Some(entry) = node.as_list_mut().and_then(|list| list.get_mut(i)) else {
-            let message = format!("there is no entry at position {i}; the list has {len}");
+            let message = format!("no entry at list position {i}: the list has {len} entries");
             return Err(Diagnostic::error(Code::NoMatch, message).at(at));
         };
         let way = FoundWay { step: FoundStep::Entry(i), before: way };
@@ -198,7 +200,7 @@ impl Matches<'_> {
         }
         let Some(list) = node.as_list_mut() else { return Ok(0) };
         list.push(new_entry(part)?);
-        // Nothing else fitted, so that this is the entry which is found.
+        // Nothing else matched, so only the new entry is found.
         self.existing_like(FoundValue { node, created: true, way }, part, rest)
     }
 
@@ -217,7 +219,7 @@ impl Matches<'_> {
             let way = FoundWay { step: FoundStep::Entry(i), before };
             let way = Some(&way);
             if name.is_empty() {
-                // What follows in the path is not looked at, as in kustomize v5.8.
+                // The rest of the path is ignored, as in kustomize v5.8.
                 if regex.is_match(&as_written(node)) {
                     (self.each)(FoundValue { node, created, way })?;
                     found += 1;
@@ -230,7 +232,7 @@ impl Matches<'_> {
     }
 }
 
-/// The text that expressions are matched against: a scalar with its quotes.
+/// Returns the text that regular expressions are matched against: a scalar with its quotes.
 fn as_written(node: &Node) -> String {
     let text = text_of(node);
     match node.meta.style {
@@ -248,7 +250,7 @@ mod tests {
     use crate::transform::testing::nodes;
     use smp_text::yaml::to_json;
 
-    /// Sets all that is found to `!` and returns the JSON, or the error.
+    /// Sets all found values to `!` and returns the JSON, or the error.
     fn mark(text: &str, path: &str, create: Option<NodeKind>) -> String {
         let mut tree = nodes(text).remove(0);
         let each = |found: FoundValue<'_>| {
@@ -266,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn all_values() {
+    fn all_matching_values_are_found() {
         let list = "{l: [{name: web, v: 1}, {name: web-2, v: 2}, {v: 3}]}";
         let table = [
             (list, "l.*.v", "{l:[{name:web,v:!},{name:web-2,v:!},{v:!}]}"),
@@ -274,8 +276,8 @@ mod tests {
             (list, "l.[name=^web$].v", "{l:[{name:web,v:!},{name:web-2,v:2},{v:3}]}"),
             (list, "l.[name=nope].v", "none"),
             (list, "l.1.v", "{l:[{name:web,v:1},{name:web-2,v:!},{v:3}]}"),
-            (list, "l.3.v", "error: there is no entry at position 3; the list has 3"),
-            (list, "l.-.v", "error: expected a map to look for `-` in, found a list"),
+            (list, "l.3.v", "error: no entry at list position 3: the list has 3 entries"),
+            (list, "l.-.v", "error: expected a map with `-`, found a list"),
             (list, "l.*.w", "none"),
             (list, "l", "{l:!}"),
             (list, "x.y", "none"),
@@ -283,7 +285,7 @@ mod tests {
             ("{l: [ab, b, 'c']}", "l.[=b].ignored", "{l:[!,!,c]}"),
             ("{l: ['c']}", "l.[=^c$]", "none"),
             ("{a: null}", "a", "{a:!}"),
-            ("{a: {b: 1}}", "a.*", "error: expected a list to look for `*` in, found a map"),
+            ("{a: {b: 1}}", "a.*", "error: expected a list for `*`, found a map"),
             ("{a: 1}", ".", "error: the path has an empty part"),
         ];
         for (text, path, want) in table {
@@ -292,13 +294,13 @@ mod tests {
     }
 
     #[test]
-    fn all_values_and_new_ones() {
+    fn missing_values_are_created_for_all_matches() {
         let table = [
             ("{}", "a.b.c", "{a:{b:{c:!}}}"),
             ("{l: []}", "l.[name=x].v", "{l:[{name:x,v:!}]}"),
             ("{}", "l.[=x]", "{l:[!]}"),
             ("{}", "l.0.v", "{l:[{v:!}]}"),
-            ("{}", "l.1.v", "error: there is no entry at position 1; the list has 0"),
+            ("{}", "l.1.v", "error: no entry at list position 1: the list has 0 entries"),
             ("{l: [{name: x}, {}]}", "l.*.v", "{l:[{name:x,v:!},{v:!}]}"),
             ("{l: null}", "l.[name=x].v", "none"),
         ];

@@ -1,8 +1,8 @@
-//! Paths to values as replacements and `ValueAddTransformer` write them, by the rules of kyaml.
+//! Paths to values in replacements and `ValueAddTransformer`, with kyaml's rules.
 //!
-//! A part of a path is the name of a field, a position in a list (`0`, or `-` for the last entry),
-//! an entry `[name=web]` or `[=value]`, or `*` for every entry. A path may lead into a text that is JSON
-//! or YAML itself. Knows nothing of what is done with the values that are found.
+//! A part of a path is a field name, a list position (`0`, or `-` for the last entry), an entry `[name=web]`
+//! or `[=value]`, or `*` for all entries. A path may lead into text that is JSON or YAML itself. This module
+//! does not depend on the use of the values.
 
 mod lookup;
 mod matches;

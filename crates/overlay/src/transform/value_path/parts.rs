@@ -2,22 +2,22 @@
 
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// How many parts a path may have: what it creates must not nest deeper than trees may.
+/// The maximum number of parts of a path. It keeps created values within the nesting limit of trees.
 const MAX_PARTS: usize = 200;
 
-/// Checks that a path is not so long that what it creates would nest too deep.
+/// Checks the number of parts of a path, which limits the nesting of created values.
 ///
 /// # Errors
-/// It is.
+/// The path has too many parts.
 pub(in crate::transform) fn check_length(path: &[String]) -> Result<()> {
     if path.len() <= MAX_PARTS {
         return Ok(());
     }
-    let message = format!("this path has more than {MAX_PARTS} parts");
+    let message = format!("the path has more than {MAX_PARTS} parts");
     Err(Diagnostic::error(Code::LimitExceeded, message))
 }
 
-/// Splits at a delimiter that no backslash escapes. A leading delimiter is dropped.
+/// Splits a path at a delimiter, unless a backslash precedes it. A leading delimiter is dropped.
 fn split(path: &str, delimiter: char) -> Vec<String> {
     let path = path.strip_prefix(delimiter).unwrap_or(path);
     let mut parts: Vec<String> = Vec::new();
@@ -34,7 +34,7 @@ fn split(path: &str, delimiter: char) -> Vec<String> {
     parts
 }
 
-/// Splits `spec.containers.[name=a.b].image` at its dots. Brackets and backslashes protect dots;
+/// Splits `spec.containers.[name=a.b].image` at its dots. Dots in brackets or after a backslash do not split.
 /// `[a.b]`, without `=`, is the field `a.b`.
 pub(in crate::transform) fn split_dotted(path: &str) -> Vec<String> {
     let mut parts = Vec::new();
@@ -57,23 +57,23 @@ pub(in crate::transform) fn split_dotted(path: &str) -> Vec<String> {
     parts
 }
 
-/// Splits `spec/a\/b` at the slashes that no backslash escapes.
+/// Splits `spec/a\/b` at slashes without a preceding backslash.
 pub(in crate::transform) fn split_slashed(path: &str) -> Vec<String> {
     split(path, '/')
 }
 
-/// Whether a part names an entry: `[name=web]` or `[=value]`.
+/// Returns true if a part selects an entry: `[name=web]` or `[=value]`.
 pub(super) fn is_entry(part: &str) -> bool {
     part.starts_with('[') && part.ends_with(']')
 }
 
-/// `[name=value]` as name and value.
+/// Splits `[name=value]` into name and value.
 pub(super) fn entry_parts(part: &str) -> Result<(&str, &str)> {
     let inner = part.strip_suffix(']').unwrap_or(part);
     let inner = inner.strip_prefix('[').unwrap_or(inner);
     inner.split_once('=').ok_or_else(|| {
-        Diagnostic::error(Code::InvalidValue, format!("`{part}` does not say which entry is meant"))
-            .help("write it as [field=value], or [=value] in a list of plain values")
+        Diagnostic::error(Code::InvalidValue, format!("`{part}` is not a valid list entry selector"))
+            .help("use `[field=value]`, or `[=value]` in a list of scalars")
     })
 }
 
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_split() {
+    fn paths_are_split_into_parts() {
         let table: &[(&str, &[&str])] = &[
             ("a.b", &["a", "b"]),
             (".a.b", &["a", "b"]),

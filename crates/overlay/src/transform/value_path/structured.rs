@@ -1,4 +1,4 @@
-//! Text that is JSON or YAML itself, such as a file in a ConfigMap: read, changed, written back.
+//! Text that is JSON or YAML itself, such as a file in a ConfigMap: parsing and printing.
 
 use smol_str::SmolStr;
 
@@ -7,42 +7,43 @@ use smp_text::gocompat::json;
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, ParseOptions, Resolved, Tag, as_read, parse_documents, resolve_plain, to_json};
 
-/// Reads the first document of a text; none when it has no document.
+/// Parses the first document of the text. Returns `None` if it has no document.
 ///
 /// # Errors
-/// Malformed YAML. Places would be those of the text alone, so there are none.
+/// The text is malformed YAML. The error has no location, since it would be relative to the text.
 pub(in crate::transform) fn read(text: &str) -> Result<Option<Node>> {
     let sources = SourceMap::default();
     let id = sources.add("", text);
     let options = ParseOptions { comments: true, ..ParseOptions::default() };
     let documents = parse_documents(&sources, id, options).map_err(|error| {
-        let wrong = Diagnostic::error(error.code(), error.message());
-        wrong.note("this is about the text in the field, which is read as YAML")
+        let error = Diagnostic::error(error.code(), error.message());
+        error.note("the text in the field is parsed as YAML")
     })?;
-    // An empty text has no document, other than an explicit null.
-    let first = documents.into_iter().next().filter(|node| !is_nothing(node));
+    // Empty text has no document, unlike an explicit null.
+    let first = documents.into_iter().next().filter(|node| !is_empty_null(node));
     Ok(first.map(|mut node| {
         node.forget_places();
         node
     }))
 }
 
-fn is_nothing(node: &Node) -> bool {
+fn is_empty_null(node: &Node) -> bool {
     node.is_null() && node.scalar_text().is_some_and(SmolStr::is_empty)
 }
 
-/// Writes a changed document in the form of the text that it was read from: JSON on one line or
-/// indented by two, else YAML with its comments.
+/// Prints a changed document in the format of the original text: JSON on one line or indented by two spaces,
+/// or YAML with its comments.
 ///
 /// # Errors
-/// Values that JSON does not have.
+/// A value cannot be printed as JSON.
 pub(in crate::transform) fn write(node: &Node, original: &str) -> Result<String> {
     if !original.trim_start().starts_with(['{', '[']) {
         let text = as_read(node);
-        // A comment at the very top stays apart from the first field, whose it is to the reader.
-        let (top, rest) = text.split_at(length_of_top(original).filter(|n| *n < text.len()).unwrap_or(0));
-        let apart = if top.is_empty() { "" } else { "\n" };
-        return Ok(format!("{top}{apart}{rest}").trim().to_string());
+        // A blank line after the comment at the top keeps it separate from the first field.
+        let (top, rest) =
+            text.split_at(top_comment_length(original).filter(|n| *n < text.len()).unwrap_or(0));
+        let separator = if top.is_empty() { "" } else { "\n" };
+        return Ok(format!("{top}{separator}{rest}").trim().to_string());
     }
     node.nodes().filter(|node| node.scalar_text().is_some()).try_for_each(check_type)?;
     let text = to_json(node)?;
@@ -50,18 +51,18 @@ pub(in crate::transform) fn write(node: &Node, original: &str) -> Result<String>
     Ok(if indented { json::indent(&text) } else { text })
 }
 
-/// The bytes of the comment lines at the top of a text that a blank line follows.
-fn length_of_top(text: &str) -> Option<usize> {
+/// Returns the length in bytes of the comment lines at the top of a text, if a blank line follows them.
+fn top_comment_length(text: &str) -> Option<usize> {
     let lines = || text.lines().take_while(|line| line.starts_with('#'));
     let comments = lines().count();
     let blank = text.lines().nth(comments).is_some_and(|line| line.trim().is_empty());
     (comments > 0 && blank).then(|| lines().map(|line| line.len() + 1).sum())
 }
 
-/// Checks that the text of a scalar fits the tag that it has.
+/// Checks that the text of a scalar matches its type.
 ///
 /// # Errors
-/// It does not. kustomize fails on it at the end of the build, without saying where.
+/// It does not match. kustomize fails for such a value at the end of the build, without a location.
 pub(in crate::transform) fn check_type(node: &Node) -> Result<()> {
     let text = node.scalar_text().map_or("", |text| text.as_str());
     let (fits, kind) = match (node.meta.tag, resolve_plain(text)) {
@@ -75,8 +76,8 @@ pub(in crate::transform) fn check_type(node: &Node) -> Result<()> {
     if fits {
         return Ok(());
     }
-    Err(Diagnostic::error(Code::WrongType, format!("the field is {kind}, and the value is none"))
-        .label(node.span(), "the field that keeps its type")
+    Err(Diagnostic::error(Code::WrongType, format!("the field is {kind}, but the value is not"))
+        .label(node.span(), "field that keeps its type")
         .help("quote the value in the manifest of the target, or remove it and use `create: true`"))
 }
 
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_keeps_its_form() {
+    fn json_keeps_its_layout() {
         let one_line = r#"{"b": [1, {}], "a": "x: {\"<"}"#;
         let node = read(one_line).expect("YAML").expect("a document");
         assert_eq!(write(&node, one_line).expect("JSON"), r#"{"a":"x: {\"\u003c","b":[1,{}]}"#);
@@ -95,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_without_documents() {
+    fn empty_text_has_no_document() {
         assert!(read("").expect("YAML").is_none());
         assert!(read("# comment").expect("YAML").is_none());
         assert!(read("null").expect("YAML").is_some_and(|n| n.is_null()));

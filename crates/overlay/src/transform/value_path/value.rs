@@ -1,11 +1,11 @@
-//! Values on a path: what they are, and what missing ones are created as.
+//! The kinds of values on a path, and the creation of missing ones.
 
 use super::parts::{entry_parts, is_entry};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::gocompat::strconv;
 use smp_text::yaml::{Map, Node, Value};
 
-/// What a missing value is created as.
+/// The kind of a value to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::transform) enum NodeKind {
     Scalar,
@@ -14,7 +14,7 @@ pub(in crate::transform) enum NodeKind {
 }
 
 impl NodeKind {
-    /// The same kind as another value.
+    /// Returns the kind of another value.
     pub(in crate::transform) fn like(node: &Node) -> Self {
         match node.value {
             Value::Scalar(_) => Self::Scalar,
@@ -31,7 +31,7 @@ impl NodeKind {
         }
     }
 
-    /// What has to be created so that `next` can be found in it; `leaf` when nothing follows.
+    /// Returns the kind of value in which `next` can be created, or `leaf` if it is the end of the path.
     pub(super) fn for_next(next: Option<&String>, leaf: Self) -> Self {
         match next.map(String::as_str) {
             None | Some("") => leaf,
@@ -41,35 +41,35 @@ impl NodeKind {
     }
 }
 
-/// The text of a scalar; maps and lists have none.
+/// Returns the text of a scalar, or an empty string for maps and lists.
 pub(in crate::transform) fn text_of(node: &Node) -> &str {
     node.scalar_text().map_or("", |text| text.as_str())
 }
 
-fn wrong_kind(node: &Node, wanted: &str, part: &str) -> Diagnostic {
-    let message = format!("expected {wanted} to look for `{part}` in, found {}", node.type_name());
+fn wrong_kind(node: &Node, expected: &str, part: &str) -> Diagnostic {
+    let message = format!("expected {expected} `{part}`, found {}", node.type_name());
     Diagnostic::error(Code::WrongType, message).at(node.span())
 }
 
-/// The entries of a list; null has none.
+/// Returns the entries of a list. Null has none.
 pub(super) fn entries<'n>(node: &'n Node, part: &str) -> Result<&'n [Node]> {
     match &node.value {
         Value::List(list) => Ok(list),
         _ if node.is_null() => Ok(&[]),
-        _ => Err(wrong_kind(node, "a list", part)),
+        _ => Err(wrong_kind(node, "a list for", part)),
     }
 }
 
-/// The fields of a map; null has none.
+/// Returns the fields of a map. Null has none.
 pub(super) fn fields<'n>(node: &'n Node, part: &str) -> Result<Option<&'n Map>> {
     match &node.value {
         Value::Map(map) => Ok(Some(map)),
         _ if node.is_null() => Ok(None),
-        _ => Err(wrong_kind(node, "a map", part)),
+        _ => Err(wrong_kind(node, "a map with", part)),
     }
 }
 
-/// The entry that `[name=value]` or `[=value]` describes.
+/// Creates the entry for `[name=value]` or `[=value]`.
 pub(super) fn new_entry(part: &str) -> Result<Node> {
     let (name, value) = entry_parts(part)?;
     if name.is_empty() {
