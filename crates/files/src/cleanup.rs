@@ -1,8 +1,7 @@
-//! What must be gone when a program is ended from outside.
+//! Removal of temporary files when a program is terminated.
 //!
-//! Whoever makes a file or directory for a while makes it through [`make`], which notes its path; [`end`]
-//! removes all that is noted. Must not know of signals: a program that wants to leave nothing behind calls
-//! [`end`] before it ends.
+//! Temporary files and directories are created with [`make`], which registers their paths. [`end`] removes
+//! all registered paths. This module does not handle signals: a program must call [`end`] before it exits.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,23 +9,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static NOTED: Mutex<BTreeMap<PathBuf, Leftover>> = Mutex::new(BTreeMap::new());
+static REGISTERED: Mutex<BTreeMap<PathBuf, Leftover>> = Mutex::new(BTreeMap::new());
 
-/// What would be left behind.
+/// The kind of a temporary path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leftover {
-    /// A file, or a directory with all that is in it.
+    /// A file, or a directory with its content.
     Whole,
-    /// A directory, in which there may be what others put there.
+    /// A directory that is only removed if it is empty, since others may have put files there.
     EmptyDirectory,
 }
 
-/// The paths of what is there for a while. As long as somebody has them, the program is not ended.
+/// The registered paths. While this is held, [`end`] waits.
 pub(super) struct Notes(MutexGuard<'static, BTreeMap<PathBuf, Leftover>>);
 
-/// Waits until nobody else has the notes.
+/// Locks the registered paths.
 pub(super) fn notes() -> Notes {
-    Notes(NOTED.lock().unwrap_or_else(PoisonError::into_inner))
+    Notes(REGISTERED.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Notes {
@@ -44,7 +43,7 @@ impl Notes {
     }
 }
 
-/// Makes something and notes its path, so that there is no moment in which it is there and not noted.
+/// Creates a file or directory and registers its path under the lock, so that it is never unregistered.
 pub(super) fn make<T>(make: impl FnOnce() -> io::Result<T>, path: impl FnOnce(&T) -> &Path) -> io::Result<T> {
     let mut notes = notes();
     let made = make()?;
@@ -52,18 +51,18 @@ pub(super) fn make<T>(make: impl FnOnce() -> io::Result<T>, path: impl FnOnce(&T
     Ok(made)
 }
 
-/// Removes all that is there for a while, for programs that end without returning to who made it.
+/// Removes all temporary files and directories, for programs that exit without unwinding.
 ///
-/// Files that are being changed are changed to the end first. Nothing can be made any more, or changed, as
-/// long as the returned value is held, so hold it until the end.
-#[must_use = "what was removed could be made again"]
+/// A running commit of a journal is finished first. While the returned value is held, no temporary files can
+/// be created and no files can be changed, so hold it until the program exits.
+#[must_use = "removed files could be created again"]
 pub fn end() -> impl Sized {
     let notes = notes();
-    // What is in a directory comes behind it.
+    // The content of a directory comes after the directory.
     for (path, leftover) in notes.0.iter().rev() {
         match leftover {
             Leftover::Whole => remove_whole(path),
-            // What others put there meanwhile stays.
+            // Files that others put there are kept.
             Leftover::EmptyDirectory => drop(fs::remove_dir(path)),
         }
     }
@@ -71,10 +70,10 @@ pub fn end() -> impl Sized {
 }
 
 fn remove_whole(path: &Path) {
-    /// Others may still be writing into a directory that goes.
-    const TRIES: usize = 100;
+    /// The number of attempts: other processes may still be writing into the directory.
+    const ATTEMPTS: usize = 100;
 
-    for _ in 0..TRIES {
+    for _ in 0..ATTEMPTS {
         let removed = match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
             Ok(_) => fs::remove_file(path),

@@ -1,4 +1,4 @@
-//! The files below one directory of this machine, and no others.
+//! The files below one directory on disk, and no others.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -10,31 +10,32 @@ use cap_std::fs::{Dir, FileType};
 use super::handle::Handle;
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 
-/// A directory that nothing leads out of: neither `..` nor any link, not even one that leads back in.
+/// A directory sandbox: paths outside are rejected, including `..` and symlinks that leave the directory.
 ///
-/// For what others wrote, such as fetched repositories. Its paths are those of the disk, so that other programs
-/// find its files by them. The directory that was opened stays the same one, whatever becomes of its path.
+/// Used for files of others, such as fetched repositories. Its paths are real paths on disk, so that other
+/// programs find the files. The opened directory stays the same, even if another directory is moved to its
+/// path.
 #[derive(Debug)]
 pub struct ConfinedTree {
-    /// Its real path.
+    /// The real path.
     top: PathBuf,
     directory: Dir,
 }
 
 impl ConfinedTree {
-    /// The files below a directory, by its real path.
+    /// Opens the files below a directory, by its real path.
     ///
     /// # Errors
-    /// It is not there, or may not be read.
+    /// The directory does not exist or cannot be read.
     pub fn open(top: impl Into<PathBuf>) -> io::Result<Self> {
         let top = top.into();
         let directory = Dir::open_ambient_dir(&top, ambient_authority())?;
         Ok(Self { top, directory })
     }
 
-    /// The real path of what a path leads to, from the top.
+    /// Resolves a path, and returns its real path relative to the top.
     fn follow(&self, path: &Path) -> io::Result<PathBuf> {
-        self.directory.canonicalize(self.below(path)?).map_err(said)
+        self.directory.canonicalize(self.below(path)?).map_err(normalize_error)
     }
 
     fn real(&self, found: &Path) -> PathBuf {
@@ -42,9 +43,9 @@ impl ConfinedTree {
         self.top.join(names.collect::<PathBuf>())
     }
 
-    /// A path from the top, where it may lead wherever it likes.
+    /// Returns a path relative to the top. Symlinks and `..` in it are not resolved.
     fn below<'p>(&self, path: &'p Path) -> io::Result<&'p Path> {
-        let below = path.strip_prefix(&self.top).map_err(|_| leaves())?;
+        let below = path.strip_prefix(&self.top).map_err(|_| outside_error())?;
         Ok(if below.as_os_str().is_empty() { Path::new(".") } else { below })
     }
 }
@@ -56,29 +57,29 @@ impl FileTree for ConfinedTree {
 
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
         let from = if from.as_os_str().is_empty() { &self.top } else { from };
-        // An absolute path takes the place of where it starts.
+        // An absolute `path` replaces `from`.
         let found = self.follow(&from.join(path))?;
-        let kind = self.directory.symlink_metadata(&found).map_err(said)?.file_type();
+        let kind = self.directory.symlink_metadata(&found).map_err(normalize_error)?.file_type();
         Ok(Located::new(self.real(&found), kind_of(kind)))
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        // What was located has no links in it, unless it was exchanged since.
+        // A located path contains no symlinks, unless it was replaced since.
         if let Some(handle) = Handle::open_real_in(&self.directory, self.below(path)?, path) {
             return Ok(OpenFile::on_disk(handle));
         }
         let found = self.follow(path)?;
-        let handle = Handle::open_in(&self.directory, &found, self.real(&found)).map_err(said)?;
+        let handle = Handle::open_in(&self.directory, &found, self.real(&found)).map_err(normalize_error)?;
         Ok(OpenFile::on_disk(handle))
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
-        let entries = self.directory.read_dir(self.below(directory)?).map_err(said)?;
+        let entries = self.directory.read_dir(self.below(directory)?).map_err(normalize_error)?;
         let listed = entries.map(|entry| {
             let entry = entry?;
             Ok(DirectoryEntry { name: entry.file_name(), kind: kind_of(entry.file_type()?) })
         });
-        let mut listed: Vec<DirectoryEntry> = listed.collect::<io::Result<_>>().map_err(said)?;
+        let mut listed: Vec<DirectoryEntry> = listed.collect::<io::Result<_>>().map_err(normalize_error)?;
         listed.sort_by(|a, b| OsString::cmp(&a.name, &b.name));
         Ok(listed)
     }
@@ -97,30 +98,31 @@ fn kind_of(file_type: FileType) -> FileKind {
     }
 }
 
-/// What a path is told that leads out of a [`ConfinedTree`].
+/// The error for paths outside of a [`ConfinedTree`].
 #[derive(Debug)]
 struct LeadsOut;
 
 impl std::fmt::Display for LeadsOut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("it leads out of what was fetched")
+        f.write_str("the path is outside of the fetched files")
     }
 }
 
 impl std::error::Error for LeadsOut {}
 
-fn leaves() -> io::Error {
+fn outside_error() -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, LeadsOut)
 }
 
-/// Whether that is why a path was refused: it leads out of a [`ConfinedTree`].
+/// Returns true if a path was rejected because it is outside of a [`ConfinedTree`].
 #[must_use]
 pub fn leads_out(error: &io::Error) -> bool {
     matches!(error.get_ref(), Some(why) if why.is::<LeadsOut>())
 }
 
-/// cap-std refuses what leads out by an error that is not the system's.
-fn said(error: io::Error) -> io::Error {
-    let is_its_own = error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none();
-    if is_its_own { leaves() } else { error }
+/// Converts the error with which cap-std rejects paths outside of the directory, which is not an error of the
+/// system.
+fn normalize_error(error: io::Error) -> io::Error {
+    let is_from_cap_std = error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none();
+    if is_from_cap_std { outside_error() } else { error }
 }

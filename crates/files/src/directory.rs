@@ -1,4 +1,4 @@
-//! A directory of a tree, as a handle.
+//! Directory handles of a tree.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use super::walk::{TreeWalk, WalkOptions};
 use super::write::check_finished;
 use smp_text::diagnostic::Result;
 
-/// A directory of a tree: who has it may look for files from there and read them.
+/// A directory of a tree. Its owner can look up and read files from there.
 ///
-/// Which of the files that a path leads to may be used, who has the directory decides.
+/// The owner decides which of the located files may be used.
 #[derive(Debug, Clone)]
 pub struct Directory {
     tree: Arc<dyn FileTree>,
@@ -21,37 +21,37 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// A directory of a tree, by its real path.
+    /// Creates a handle for a directory of a tree, by its real path.
     #[must_use]
     pub fn new(tree: Arc<dyn FileTree>, path: impl Into<Arc<Path>>) -> Self {
         Self { tree, path: path.into() }
     }
 
-    /// A directory on disk, by its real path.
+    /// Creates a handle for a directory on disk, by its real path.
     #[must_use]
     pub fn on_disk(path: impl Into<Arc<Path>>) -> Self {
         Self::new(Arc::new(DiskTree), path)
     }
 
-    /// Its real path.
+    /// Returns the real path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its real path, to be shared.
+    /// Returns the real path as a shared pointer.
     #[must_use]
     pub fn shared_path(&self) -> &Arc<Path> {
         &self.path
     }
 
-    /// Another directory of the same tree, by its real path.
+    /// Returns another directory of the same tree, by its real path.
     #[must_use]
     pub fn at(&self, path: PathBuf) -> Self {
         Self { tree: self.tree.clone(), path: path.into() }
     }
 
-    /// Another directory of the same tree, whose reads are recorded separately.
+    /// Returns another directory of the same tree, whose reads are recorded separately.
     #[must_use]
     pub fn part_at(&self, path: PathBuf) -> Self {
         Self { tree: self.tree.part().unwrap_or_else(|| self.tree.clone()), path: path.into() }
@@ -62,50 +62,50 @@ impl Directory {
         self.tree.uses(&other.tree);
     }
 
-    /// Whether other programs find it by its path.
+    /// Returns true if other programs can access the directory by its path.
     #[must_use]
     pub fn is_on_disk(&self) -> bool {
         self.tree.is_on_disk()
     }
 
-    /// Follows a path from here.
+    /// Resolves a path relative to this directory.
     ///
     /// # Errors
-    /// As [`FileTree::locate`].
+    /// Same as [`FileTree::locate`].
     pub fn locate(&self, path: impl AsRef<Path>) -> io::Result<Located> {
         self.tree.locate(&self.path, path.as_ref())
     }
 
-    /// What is in it, sorted by name.
+    /// Returns the directory entries, sorted by name.
     ///
     /// # Errors
-    /// As [`FileTree::list`].
+    /// Same as [`FileTree::list`].
     pub fn list(&self) -> io::Result<Vec<DirectoryEntry>> {
         self.tree.list(&self.path)
     }
 
-    /// Opens a file, by a path that is absolute.
+    /// Opens a file by its absolute path.
     ///
     /// # Errors
-    /// As [`FileTree::open`].
+    /// Same as [`FileTree::open`].
     pub fn open(&self, path: &Path) -> io::Result<OpenFile> {
         self.tree.open(path)
     }
 
-    /// Says that another program is given a file or a directory, by a path from here.
+    /// Records that another program gets access to a file or directory, by a path relative to this directory.
     pub fn give(&self, path: impl AsRef<Path>) {
         self.tree.give(&self.path.join(path));
     }
 
-    /// Fails for a directory of the same tree that was changed in part only.
+    /// Checks that no interrupted write is pending in a directory of the same tree.
     ///
     /// # Errors
-    /// As [`check_finished`].
+    /// Same as [`check_finished`].
     pub fn check_finished(&self, path: &Path) -> Result<()> {
         check_finished(&*self.tree, path)
     }
 
-    /// All that is in it, and in the directories in it.
+    /// Walks the directory recursively.
     #[must_use]
     pub fn walk(&self, options: WalkOptions) -> TreeWalk<'_> {
         TreeWalk::new(&*self.tree, &self.path, options)

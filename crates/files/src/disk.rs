@@ -1,4 +1,4 @@
-//! The files of this machine.
+//! The files on disk.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use walkdir::WalkDir;
 use super::handle::Handle;
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile, may_run};
 
-/// The file system, as this process sees it.
+/// The file system as this process sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DiskTree;
 
@@ -18,8 +18,8 @@ impl FileTree for DiskTree {
         std::env::current_dir()?.canonicalize()
     }
 
-    /// `from` has no links, so that only what comes behind it needs a look; where there is a link, the
-    /// system is asked for the whole.
+    /// Resolves a path. `from` contains no symlinks, so only `path` is examined. If it contains a symlink,
+    /// the system resolves the whole path.
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
         without_links(from, path).unwrap_or_else(|| {
             let real = from.join(path).canonicalize()?;
@@ -37,7 +37,7 @@ impl FileTree for DiskTree {
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
-        // The dot makes the system refuse what is no directory.
+        // The dot makes the system reject paths that are not directories.
         let entries = WalkDir::new(directory.join(".")).min_depth(1).max_depth(1).sort_by_file_name();
         let listed = entries.into_iter().map(|entry| {
             let entry = entry
@@ -51,46 +51,47 @@ impl FileTree for DiskTree {
         true
     }
 
-    /// Asks once, and for what has no path of its own, such as `/dev/fd/3`, too.
+    /// Reads the metadata once. Also works for files without a path of their own, such as `/dev/fd/3`.
     fn kind(&self, path: &Path) -> io::Result<FileKind> {
         fs::metadata(path).map(|metadata| metadata.file_type().into())
     }
 }
 
 impl DiskTree {
-    /// Whether a path leads to a file that can be run.
+    /// Returns true if a path leads to an executable file.
     ///
     /// # Errors
-    /// It leads to nothing.
+    /// The path does not exist.
     pub fn is_executable(path: &Path) -> io::Result<bool> {
         fs::metadata(path).map(|metadata| may_run(&metadata))
     }
 
-    /// Whether a path names a link, wherever that leads to.
+    /// Returns true if a path is a symlink, whatever its target.
     pub fn is_link(path: &Path) -> bool {
-        fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink())
+        fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
     }
 
-    /// Whether a file, and the link that may lead to it, is of the user that a directory is of, or of the
-    /// system's.
+    /// Returns true if a file, and the symlink that may lead to it, belongs to the owner of a directory or to
+    /// root.
     #[cfg(unix)]
     pub(crate) fn is_trusted(file: &Path, directory: &Path) -> bool {
         use std::os::unix::fs::MetadataExt as _;
 
         let owner = |metadata: io::Result<fs::Metadata>| metadata.map(|metadata| metadata.uid()).ok();
-        let of_directory = owner(fs::metadata(directory));
-        let is_trusted = |user: Option<u32>| user == Some(0) || (user.is_some() && user == of_directory);
+        let directory_owner = owner(fs::metadata(directory));
+        let is_trusted = |user: Option<u32>| user == Some(0) || (user.is_some() && user == directory_owner);
         is_trusted(owner(fs::metadata(file))) && is_trusted(owner(fs::symlink_metadata(file)))
     }
 
-    /// Who owns files cannot be asked here.
+    /// Returns true, since file owners are not available on this platform.
     #[cfg(not(unix))]
     pub(crate) fn is_trusted(_file: &Path, _directory: &Path) -> bool {
         true
     }
 }
 
-/// None for paths with links, with `..` behind a name, and all that is no plain relative path.
+/// Resolves a path without symlinks. Returns `None` for paths with symlinks, with `..` after a name, and that
+/// are not plain relative paths.
 fn without_links(from: &Path, path: &Path) -> Option<io::Result<Located>> {
     let path = path.to_str().filter(|_| from.is_absolute())?;
     if path.starts_with('/') || path.contains(['\\', ':']) {

@@ -1,4 +1,4 @@
-//! A tree in which some files have other texts.
+//! A tree with edited files.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use super::tree::{DirectoryEntry, FileTree, Located, OpenFile};
 
-/// The files of another tree, some of them with other texts, so that a change can be tried before it is written.
+/// The files of another tree, some with changed content, so that a change can be tried before it is written.
 #[derive(Debug)]
 pub struct EditedTree {
     tree: Arc<dyn FileTree>,
-    /// By real path.
+    /// The changed content, by real path.
     texts: BTreeMap<PathBuf, Arc<[u8]>>,
 }
 
 impl EditedTree {
-    /// A tree with these texts by the real paths of their files.
+    /// Creates a tree with changed content for some files, by their real paths.
     #[must_use]
     pub fn new(tree: Arc<dyn FileTree>, texts: impl IntoIterator<Item = (PathBuf, String)>) -> Self {
         let texts = texts.into_iter().map(|(path, text)| (path, text.into_bytes().into())).collect();

@@ -1,7 +1,8 @@
-//! Files of this machine that are open, and where they are.
+//! Handles of open files on disk, with their real paths.
 //!
-//! Between the time when a path is looked at and the time when it is opened, others may exchange what is on the
-//! way. What was opened stays what it is: who wants to know whether it may be read asks the [`Handle`].
+//! Between the time a path is checked and the time it is opened, another process may replace a part of it. An
+//! open file cannot be replaced, so callers check the path of the [`Handle`] to decide whether a file may be
+//! read.
 
 use std::borrow::Cow;
 use std::fs::{File, Metadata};
@@ -13,55 +14,56 @@ use cap_std::fs::OpenOptionsExt as _;
 #[cfg(not(target_family = "wasm"))]
 use cap_std::fs::{Dir, OpenOptions};
 
-/// A file that is open.
+/// An open file.
 #[derive(Debug)]
 pub(super) struct Handle {
     file: File,
-    place: Place,
+    path: OpenedPath,
 }
 
-/// What is known of where a file is.
+/// The path of an open file.
 #[derive(Debug)]
-enum Place {
-    /// Its real path: no link was followed on the way when it was opened, or none that leads out of the directory
-    /// whose handle it was opened by, and that is as much as is asked of it there.
+enum OpenedPath {
+    /// The real path. No symlink was followed when it was opened. If it was opened below a directory handle,
+    /// symlinks within that directory may have been followed.
     Real(PathBuf),
-    /// The path that it was opened by.
-    By(PathBuf),
+    /// The path that was opened.
+    Unresolved(PathBuf),
 }
 
 impl Handle {
-    /// Opens a path without waiting for anyone, such as those who would write to a pipe.
+    /// Opens a path without blocking, for example without waiting for the writer of a pipe.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if let Some(file) = system::open_without_links(path) {
-            return Ok(Self { file, place: Place::Real(path.to_path_buf()) });
+            return Ok(Self { file, path: OpenedPath::Real(path.to_path_buf()) });
         }
-        Ok(Self { file: system::open_at_once(path)?, place: Place::By(path.to_path_buf()) })
+        Ok(Self { file: system::open_nonblocking(path)?, path: OpenedPath::Unresolved(path.to_path_buf()) })
     }
 
-    /// Opens a path below a directory that is real as it stands, where the system can tell; `real` is the real
-    /// path of both together.
+    /// Opens a path below a directory if it contains no symlinks. `real` is the real path of both together.
+    ///
+    /// Returns `None` if the path contains symlinks or the system cannot check it.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn open_real_in(directory: &Dir, name: &Path, real: &Path) -> Option<Self> {
         let file = system::open_in_without_links(directory, name)?;
-        Some(Self { file, place: Place::Real(real.to_path_buf()) })
+        Some(Self { file, path: OpenedPath::Real(real.to_path_buf()) })
     }
 
-    /// Opens a path below a directory, which no link leads out of, as [`Handle::open`] does. `real` is the real
-    /// path of both together, as it was looked up before.
+    /// Opens a path below a directory like [`Handle::open`]. Symlinks that leave the directory are rejected.
+    /// `real` is the real path of both together, which was resolved before.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn open_in(directory: &Dir, name: &Path, real: PathBuf) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true);
         #[cfg(unix)]
-        options.custom_flags(system::flags_at_once());
+        options.custom_flags(system::nonblocking_flags());
         let file = directory.open_with(name, &options)?.into_std();
-        Ok(Self { file, place: Place::Real(real) })
+        Ok(Self { file, path: OpenedPath::Real(real) })
     }
 
-    /// Opens a path, and waits for those who write to it.
+    /// Opens a path and waits for the writer of a pipe.
     pub(super) fn wait_for(path: &Path) -> io::Result<Self> {
-        Ok(Self { file: File::open(path)?, place: Place::By(path.to_path_buf()) })
+        Ok(Self { file: File::open(path)?, path: OpenedPath::Unresolved(path.to_path_buf()) })
     }
 
     pub(super) fn metadata(&self) -> io::Result<Metadata> {
@@ -72,24 +74,24 @@ impl Handle {
         self.file
     }
 
-    /// The real path of what is open.
+    /// Returns the real path of the open file.
     pub(super) fn path(&self) -> io::Result<Cow<'_, Path>> {
-        match &self.place {
-            Place::Real(path) => Ok(Cow::Borrowed(path)),
-            Place::By(path) => {
-                system::path_of(&self.file).unwrap_or_else(|| confirmed(&self.file, path)).map(Cow::Owned)
-            }
+        match &self.path {
+            OpenedPath::Real(path) => Ok(Cow::Borrowed(path)),
+            OpenedPath::Unresolved(path) => system::path_of(&self.file)
+                .unwrap_or_else(|| resolve_and_check(&self.file, path))
+                .map(Cow::Owned),
         }
     }
 }
 
-/// Where a path leads now, if that is the same file.
-fn confirmed(file: &File, path: &Path) -> io::Result<PathBuf> {
+/// Resolves a path, and checks that it still leads to the open file.
+fn resolve_and_check(file: &File, path: &Path) -> io::Result<PathBuf> {
     let real = path.canonicalize()?;
     if system::is_at(file, &real)? {
         return Ok(real);
     }
-    Err(io::Error::other("it was exchanged while it was opened"))
+    Err(io::Error::other("the file was replaced while it was opened"))
 }
 
 #[cfg(unix)]
@@ -103,19 +105,20 @@ mod system {
     use cap_std::fs::Dir;
     use rustix::fs::{CWD, Mode, OFlags, openat};
 
-    /// To open without waiting, and without getting a terminal that governs this process.
-    const AT_ONCE: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+    /// Flags to open a file without blocking, and without making a terminal the controlling terminal of this
+    /// process.
+    const NONBLOCKING: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-    /// The same, as options of other libraries take it.
-    pub(super) fn flags_at_once() -> i32 {
-        i32::try_from(AT_ONCE.bits()).unwrap_or_default()
+    /// Returns the same flags in the form that other libraries use.
+    pub(super) fn nonblocking_flags() -> i32 {
+        i32::try_from(NONBLOCKING.bits()).unwrap_or_default()
     }
 
-    pub(super) fn open_at_once(path: &Path) -> io::Result<File> {
-        OpenOptions::new().read(true).custom_flags(flags_at_once()).open(path)
+    pub(super) fn open_nonblocking(path: &Path) -> io::Result<File> {
+        OpenOptions::new().read(true).custom_flags(nonblocking_flags()).open(path)
     }
 
-    /// Opens a path that is real as it stands; none when it is not, or when the system cannot tell.
+    /// Opens a path that contains no symlinks. Returns `None` if it does, or if the system cannot check it.
     #[cfg(target_os = "linux")]
     pub(super) fn open_without_links(path: &Path) -> Option<File> {
         use std::os::unix::ffi::OsStrExt as _;
@@ -126,7 +129,7 @@ mod system {
             return None;
         }
         let resolve = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
-        openat2(CWD, path, AT_ONCE, Mode::empty(), resolve).ok().map(File::from)
+        openat2(CWD, path, NONBLOCKING, Mode::empty(), resolve).ok().map(File::from)
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -134,7 +137,7 @@ mod system {
         None
     }
 
-    /// The same for a path below a directory, by its handle.
+    /// Like [`open_without_links`], for a path below an open directory.
     #[cfg(target_os = "linux")]
     pub(super) fn open_in_without_links(directory: &Dir, name: &Path) -> Option<File> {
         use std::os::unix::ffi::OsStrExt as _;
@@ -145,7 +148,7 @@ mod system {
             return None;
         }
         let links = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
-        openat2(directory, name, AT_ONCE, Mode::empty(), links.union(ResolveFlags::BENEATH))
+        openat2(directory, name, NONBLOCKING, Mode::empty(), links.union(ResolveFlags::BENEATH))
             .ok()
             .map(File::from)
     }
@@ -155,7 +158,7 @@ mod system {
         None
     }
 
-    /// Whether no part of a path is left out or stands for another one.
+    /// Returns true if a path contains no empty parts, `.` or `..`.
     #[cfg(target_os = "linux")]
     fn is_plain(path: &Path) -> bool {
         use std::os::unix::ffi::OsStrExt as _;
@@ -164,15 +167,15 @@ mod system {
         text.last() != Some(&b'/') && !text.windows(2).any(|pair| pair == b"//" || pair == b"/.")
     }
 
-    /// The real path of a file that is open; none when the system does not tell it.
+    /// Returns the real path of an open file, or `None` if the system does not provide it.
     ///
-    /// Behind the name of a file that was removed Linux writes ` (deleted)`: the directory is right all the same.
+    /// Linux appends ` (deleted)` to the name of a removed file; the directory is still correct.
     #[cfg(target_os = "linux")]
     pub(super) fn path_of(file: &File) -> Option<io::Result<PathBuf>> {
         use std::os::fd::AsRawFd as _;
 
         let path = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
-        // What is in no tree of files has a name without a slash.
+        // Files that are not in a file system, such as pipes, have a name without a slash.
         path.is_absolute().then_some(Ok(path))
     }
 
@@ -189,7 +192,7 @@ mod system {
         None
     }
 
-    /// Whether a file is what stands at a path, of which no part may be a link.
+    /// Returns true if a file is the one at a path that contains no symlinks.
     pub(super) fn is_at(file: &File, real: &Path) -> io::Result<bool> {
         let step = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
         let mut above = openat(CWD, "/", step, Mode::empty())?;
@@ -202,9 +205,9 @@ mod system {
             above = openat(&above, name, step, Mode::empty())?;
             name = below;
         }
-        let there = File::from(openat(&above, name, AT_ONCE.union(OFlags::NOFOLLOW), Mode::empty())?);
-        let (there, own) = (there.metadata()?, file.metadata()?);
-        Ok((there.dev(), there.ino()) == (own.dev(), own.ino()))
+        let found = File::from(openat(&above, name, NONBLOCKING.union(OFlags::NOFOLLOW), Mode::empty())?);
+        let (found, own) = (found.metadata()?, file.metadata()?);
+        Ok((found.dev(), found.ino()) == (own.dev(), own.ino()))
     }
 }
 
@@ -214,7 +217,7 @@ mod system {
     use std::io;
     use std::path::{Path, PathBuf};
 
-    pub(super) fn open_at_once(path: &Path) -> io::Result<File> {
+    pub(super) fn open_nonblocking(path: &Path) -> io::Result<File> {
         File::open(path)
     }
 
@@ -231,8 +234,8 @@ mod system {
         None
     }
 
-    /// Whether a file is what stands at a path. While a file is open, Windows lets nobody exchange the
-    /// directories that it is in.
+    /// Returns true if a file is the one at a path. While a file is open, Windows does not allow replacing
+    /// the directories above it.
     pub(super) fn is_at(file: &File, real: &Path) -> io::Result<bool> {
         let own = same_file::Handle::from_file(file.try_clone()?)?;
         Ok(same_file::Handle::from_path(real)? == own)
@@ -246,7 +249,7 @@ mod tests {
 
     use super::*;
 
-    /// A directory with a file `real/a`, and `link`, which leads to `real`.
+    /// Creates a directory with a file `real/a` and a symlink `link` to `real`.
     fn fixture() -> (tempfile::TempDir, PathBuf) {
         let guard = tempfile::tempdir().expect("a directory");
         let home = guard.path().canonicalize().expect("its real path");
@@ -257,19 +260,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_tells_where_it_is() {
+    fn open_file_has_its_real_path() {
         let (_guard, home) = fixture();
         let real = home.join("real/a");
         for name in ["real/a", "link/a", "real/../link/./a", "link//a"] {
             let handle = Handle::open(&home.join(name)).expect(name);
             assert_eq!(handle.path().expect(name), real, "{name}");
-            assert_eq!(confirmed(&handle.file, &home.join(name)).expect(name), real, "{name}");
+            assert_eq!(resolve_and_check(&handle.file, &home.join(name)).expect(name), real, "{name}");
         }
         assert!(Handle::open(&home.join("link/b")).is_err() && Handle::open(&home.join("b")).is_err());
     }
 
     #[test]
-    fn what_was_exchanged_is_told_by_what_is_open() {
+    fn replaced_path_is_detected_by_the_open_file() {
         let (_guard, home) = fixture();
         fs::create_dir(home.join("other")).expect("made");
         fs::write(home.join("other/a"), "b").expect("written");
@@ -277,18 +280,21 @@ mod tests {
         fs::remove_file(home.join("link"))
             .and_then(|()| symlink("other", home.join("link")))
             .expect("linked");
-        assert!(confirmed(&handle.file, &home.join("link/a")).is_err(), "another file");
+        assert!(resolve_and_check(&handle.file, &home.join("link/a")).is_err(), "another file");
         if cfg!(any(target_os = "linux", target_vendor = "apple")) {
             assert_eq!(handle.path().expect("open"), home.join("real/a"));
         }
         assert!(!system::is_at(&handle.file, &home.join("other/a")).expect("there"));
         assert!(system::is_at(&handle.file, &home.join("real/a")).expect("there"));
-        assert!(system::is_at(&handle.file, &home.join("link/a")).is_err(), "no part may be a link");
+        assert!(
+            system::is_at(&handle.file, &home.join("link/a")).is_err(),
+            "a symlink in the path is rejected"
+        );
     }
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn what_was_removed_is_where_it_was() {
+    fn removed_file_keeps_its_directory() {
         let (_guard, home) = fixture();
         let handle = Handle::open(&home.join("link/a")).expect("there");
         fs::remove_file(home.join("real/a")).expect("removed");

@@ -1,14 +1,14 @@
-//! Paths as they are written, without a look at what is there.
+//! Lexical path operations, which do not access the file system.
 
 use std::path::{Component, Path, PathBuf};
 
-/// Takes `.` and `..` out of a path; a relative one keeps the `..` at its start.
+/// Removes `.` and `..` from a path. Leading `..` of a relative path are kept.
 pub fn clean(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match (part, out.components().next_back()) {
             (Component::ParentDir, Some(Component::Normal(_))) => _ = out.pop(),
-            // Above the root there is nothing else.
+            // `..` at the root is the root.
             (Component::CurDir, _)
             | (Component::ParentDir, Some(Component::RootDir | Component::Prefix(_))) => {}
             (part, _) => out.push(part),

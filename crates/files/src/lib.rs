@@ -1,19 +1,21 @@
-//! All reading and writing of files.
+//! File access for kubectl-smp.
 //!
 //! Part of `kubectl-smp`; this crate promises no stability of its own.
 //!
-//! Owns trees of files that are read ([`FileTree`]: on disk, in memory, confined to a directory), what was read of them
-//! ([`ReadSet`]), safe writing of one file or many (`write`), caches (`store`), temporary files and the sandbox. There is
-//! one function that opens a path, [`FileTree::open`]. Callers are given a tree, or a [`Directory`] of one, and never ask
-//! where it is. Errors of reading are the system's own: callers know which entry of which file named the path.
+//! This crate contains file trees ([`FileTree`]: on disk, in memory, confined to a directory), the record of
+//! what was read ([`ReadSet`]), safe writes of one or many files (`write`), caches (`store`), temporary files
+//! and the sandbox. Only [`FileTree::open`] opens a path. Callers get a tree, or a [`Directory`] of one, and
+//! do not depend on where it is stored. Read errors are those of the system: callers know which entry of
+//! which file contained the path and add it.
 //!
-//! Must not know what is in files. No other crate of the workspace touches the file system.
+//! This crate does not depend on the content of files. No other crate of the workspace accesses the file
+//! system.
 //!
-//! Begin with [`FileTree`], then [`change_files`].
+//! Start with [`FileTree`], then [`change_files`].
 
-// Tests are tables.
+// Tests contain long tables.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
-// What only the journal needs, which is not there.
+// Some functions are only used by the journal, which is not available on WebAssembly.
 #![cfg_attr(target_family = "wasm", allow(dead_code))]
 
 mod cleanup;

@@ -1,4 +1,4 @@
-//! Files that somebody has for himself.
+//! Exclusive file locks.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -6,18 +6,20 @@ use std::path::Path;
 
 use same_file::Handle;
 
-/// What is done when somebody else has it.
+/// The behavior if another process holds the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// Wait for the end.
+    /// Wait until the lock is released.
     UntilFree,
-    /// Leave it alone.
+    /// Do not wait.
     Never,
 }
 
-/// Locks a file, which is made unless it is there; none when somebody else has it and nobody waits.
+/// Locks a file, and creates it if it does not exist. Returns `None` if another process holds the lock and
+/// `waiting` is `Never`.
 ///
-/// Who had it before may have removed it when he was done: then another one is made.
+/// The previous holder may have removed the file before it released the lock. Then a new file is created and
+/// locked.
 pub(super) fn lock(path: &Path, waiting: Waiting) -> io::Result<Option<File>> {
     loop {
         let file =
@@ -31,7 +33,7 @@ pub(super) fn lock(path: &Path, waiting: Waiting) -> io::Result<Option<File>> {
     }
 }
 
-/// Locks an open file; whether it did.
+/// Locks an open file. Returns false if another process holds the lock and `waiting` is `Never`.
 pub(super) fn lock_open(file: &File, waiting: Waiting) -> io::Result<bool> {
     match waiting {
         Waiting::UntilFree => file.lock().map(|()| true),
@@ -43,17 +45,17 @@ pub(super) fn lock_open(file: &File, waiting: Waiting) -> io::Result<bool> {
     }
 }
 
-/// Whether an open file is the one that a path names.
+/// Returns true if an open file is the one at a path.
 pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let there = match Handle::from_path(path) {
-        Ok(there) => there,
+    let found = match Handle::from_path(path) {
+        Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    Ok(Handle::from_file(file.try_clone()?)? == there)
+    Ok(Handle::from_file(file.try_clone()?)? == found)
 }
 
-/// Opens options for what a name stands for itself: a link is an error, and nobody is waited for.
+/// Sets flags so that opening a symlink is an error and opening a pipe does not block.
 #[cfg(unix)]
 pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
     use std::os::unix::fs::OpenOptionsExt as _;
@@ -63,7 +65,7 @@ pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
 }
 
-/// The system has no such flags.
+/// Does nothing, since the system has no such flags.
 #[cfg(not(unix))]
 pub(super) fn without_links(options: &mut OpenOptions) -> &mut OpenOptions {
     options

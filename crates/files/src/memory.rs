@@ -1,4 +1,4 @@
-//! Files that are given as bytes.
+//! Trees of files in memory.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -9,13 +9,13 @@ use std::sync::Arc;
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// How many links one path may lead over, as on Linux.
+/// The maximum number of symlinks in a path, as on Linux.
 const MAX_LINKS: usize = 40;
 
 /// A tree of files in memory.
 ///
-/// Paths begin at `/` and have slashes between names, on every system; `/` is also the working directory,
-/// unless another is set, so that a slash in front may be left out.
+/// Paths start with `/` and have slashes between names on every system. `/` is also the default working
+/// directory, so that a leading slash may be omitted.
 ///
 /// ```
 /// use std::path::Path;
@@ -28,7 +28,7 @@ const MAX_LINKS: usize = 40;
 /// ```
 #[derive(Debug, Clone)]
 pub struct MemoryTree {
-    /// By real path; all directories on the way are there.
+    /// By real path. Contains all parent directories.
     entries: BTreeMap<PathBuf, MemoryEntry>,
     working_directory: PathBuf,
 }
@@ -48,10 +48,10 @@ impl Default for MemoryTree {
 }
 
 impl MemoryTree {
-    /// A tree with these files; of two with one path the later counts.
+    /// Creates a tree with these files. Of two files with the same path, the later one wins.
     ///
     /// # Errors
-    /// A path is that of a file and that of a directory, or is no UTF-8.
+    /// A path is that of a file and of a directory, or is not valid UTF-8.
     pub fn new<P: AsRef<Path>, B: AsRef<[u8]>>(files: impl IntoIterator<Item = (P, B)>) -> Result<Self> {
         let mut tree = Self::default();
         for (path, content) in files {
@@ -63,16 +63,16 @@ impl MemoryTree {
     /// Adds a file.
     ///
     /// # Errors
-    /// As [`MemoryTree::new`].
+    /// Same as [`MemoryTree::new`].
     pub fn with_file(mut self, path: impl AsRef<Path>, content: impl Into<Arc<[u8]>>) -> Result<Self> {
         self.insert(path.as_ref(), MemoryEntry::File(content.into()))?;
         Ok(self)
     }
 
-    /// Adds a symbolic link, which need not lead anywhere.
+    /// Adds a symlink. Its target need not exist.
     ///
     /// # Errors
-    /// As [`MemoryTree::new`].
+    /// Same as [`MemoryTree::new`].
     pub fn with_link(mut self, path: impl AsRef<Path>, target: impl Into<String>) -> Result<Self> {
         self.insert(path.as_ref(), MemoryEntry::Link(target.into()))?;
         Ok(self)
@@ -81,13 +81,13 @@ impl MemoryTree {
     /// Adds a directory, which may stay empty.
     ///
     /// # Errors
-    /// As [`MemoryTree::new`].
+    /// Same as [`MemoryTree::new`].
     pub fn with_directory(mut self, path: impl AsRef<Path>) -> Result<Self> {
         self.insert(path.as_ref(), MemoryEntry::Directory)?;
         Ok(self)
     }
 
-    /// Takes relative paths from another directory, which is named by its real path.
+    /// Sets the working directory, by its real path.
     #[must_use]
     pub fn with_working_directory(mut self, path: impl Into<PathBuf>) -> Self {
         self.working_directory = path.into();
@@ -96,26 +96,26 @@ impl MemoryTree {
 
     fn insert(&mut self, path: &Path, content: MemoryEntry) -> Result<()> {
         if path.to_str().is_none() {
-            let message = format!("the path `{}` is no UTF-8", path.display());
+            let message = format!("the path `{}` is not valid UTF-8", path.display());
             return Err(Diagnostic::error(Code::InvalidValue, message));
         }
         let path = from_root(path);
         for above in path.ancestors().skip(1) {
-            let held = self.entries.entry(above.to_path_buf()).or_insert(MemoryEntry::Directory);
-            if !matches!(held, MemoryEntry::Directory) {
-                return Err(two_things(above));
+            let existing = self.entries.entry(above.to_path_buf()).or_insert(MemoryEntry::Directory);
+            if !matches!(existing, MemoryEntry::Directory) {
+                return Err(type_conflict(above));
             }
         }
         let is_directory = |content: &MemoryEntry| matches!(content, MemoryEntry::Directory);
         match self.entries.insert(path.clone(), content) {
             Some(before) if is_directory(&before) != is_directory(&self.entries[&path]) => {
-                Err(two_things(&path))
+                Err(type_conflict(&path))
             }
             _ => Ok(()),
         }
     }
 
-    /// Where a path leads that starts at a real one.
+    /// Resolves a path relative to a real path.
     fn follow(&self, from: &Path, path: &str) -> io::Result<PathBuf> {
         let mut at = if path.starts_with('/') { PathBuf::from("/") } else { from.to_path_buf() };
         let mut parts: Vec<&str> = path.split('/').rev().collect();
@@ -198,7 +198,7 @@ fn kind(content: &MemoryEntry) -> FileKind {
     }
 }
 
-/// The path from `/` without `.` and `..`, which no link can be in the way of yet.
+/// Returns the path from `/` without `.` and `..`. Symlinks are not resolved.
 fn from_root(path: &Path) -> PathBuf {
     let mut real = PathBuf::from("/");
     for part in path.components() {
@@ -211,7 +211,7 @@ fn from_root(path: &Path) -> PathBuf {
     real
 }
 
-fn two_things(path: &Path) -> Diagnostic {
-    let message = format!("`{}` is a directory and something else", path.display());
-    Diagnostic::error(Code::InvalidValue, message).help("give each path one content")
+fn type_conflict(path: &Path) -> Diagnostic {
+    let message = format!("`{}` is both a directory and a file", path.display());
+    Diagnostic::error(Code::InvalidValue, message).help("add each path only once")
 }

@@ -1,4 +1,4 @@
-//! What was read of a tree, so that it can be said what a result depends on.
+//! Recording of what was read from a tree: the dependencies of a result.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,26 +13,26 @@ use rustc_hash::FxHashSet;
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located, OpenFile};
 use super::walk::{LinkPolicy, TreeWalk, WalkOptions};
 
-/// What a result depends on: as long as none of this changes, nor does the result.
+/// The dependencies of a result: the result does not change unless one of these changes.
 ///
 /// All paths are absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadSet {
     /// Files that were read, by real path.
     pub files: BTreeSet<PathBuf>,
-    /// Files that other programs were given, by real path: which of them they read, they know.
+    /// Files that other programs could read, by real path. Whether they did is unknown.
     pub given: BTreeSet<PathBuf>,
-    /// Directories of which all names were read, by real path.
+    /// Directories that were listed, by real path.
     pub directories: BTreeSet<PathBuf>,
-    /// What else was looked up and found, by real path.
+    /// Other paths that were looked up and exist, by real path.
     pub found: BTreeMap<PathBuf, FileKind>,
-    /// Paths that were looked up and led to nothing, or to nothing that can be reached.
+    /// Paths that were looked up and do not exist or are not accessible.
     pub absent: BTreeSet<PathBuf>,
-    /// Paths that led over links, with the real paths that they led to.
+    /// Paths that contain symlinks, with the real paths that they lead to.
     pub links: BTreeMap<PathBuf, PathBuf>,
 }
 
-/// How many links may follow each other, as on Linux.
+/// The maximum number of symlinks in a path, as on Linux.
 const MAX_LINKS: usize = 40;
 
 impl ReadSet {
@@ -45,65 +45,65 @@ impl ReadSet {
         self.links.extend(other.links.iter().map(|(from, to)| (from.clone(), to.clone())));
     }
 
-    /// The paths of the links themselves that lie on the ways of [`ReadSet::links`], as the disk has them now.
+    /// Returns the paths of the symlinks in the paths of [`ReadSet::links`], as they are on disk now.
     #[must_use]
     pub fn followed_links(&self) -> BTreeSet<PathBuf> {
-        self.links.keys().flat_map(|path| links_on_the_way(path)).collect()
+        self.links.keys().flat_map(|path| symlinks_in_path(path)).collect()
     }
 }
 
-/// The links that the system comes by on its way to a path from `/`.
-fn links_on_the_way(path: &Path) -> Vec<PathBuf> {
+/// Returns the symlinks that the system follows when it resolves a path from `/`.
+fn symlinks_in_path(path: &Path) -> Vec<PathBuf> {
     let parts = |path: &Path| {
         let parts = path.components().rev().map(|part| part.as_os_str().to_owned());
         parts.collect::<Vec<OsString>>()
     };
-    let (mut links, mut way, mut ahead) = (Vec::new(), PathBuf::new(), parts(path));
+    let (mut links, mut current, mut ahead) = (Vec::new(), PathBuf::new(), parts(path));
     while let Some(part) = ahead.pop() {
         if part == ".." {
-            way.pop();
+            current.pop();
             continue;
         }
-        way.push(part);
-        if let Some(target) = fs::read_link(&way).ok().filter(|_| links.len() < MAX_LINKS) {
-            links.push(way.clone());
-            way.pop();
+        current.push(part);
+        if let Some(target) = fs::read_link(&current).ok().filter(|_| links.len() < MAX_LINKS) {
+            links.push(current.clone());
+            current.pop();
             ahead.extend(parts(&target));
         }
     }
     links
 }
 
-/// A tree that records what is read from it. Threads may share it; clones share the recording.
+/// A tree that records what is read from it. It can be shared between threads; clones share the record.
 #[derive(Debug, Clone)]
 pub struct RecordingTree {
     tree: Arc<dyn FileTree>,
     read: Arc<Mutex<ReadSet>>,
-    /// Recordings of parts that several results share.
+    /// The records of parts that several results share.
     parts: Arc<Mutex<Vec<RecordingTree>>>,
 }
 
 impl RecordingTree {
-    /// The same files, of which nothing was read yet.
+    /// Creates a recording tree with an empty record.
     #[must_use]
     pub fn new(tree: Arc<dyn FileTree>) -> Self {
         Self { tree, read: Arc::default(), parts: Arc::default() }
     }
 
-    /// Returns what was read so far, including the parts.
+    /// Returns everything that was read so far, including the parts.
     #[must_use]
     pub fn read_set(&self) -> ReadSet {
         Self::read_set_of([self])
     }
 
-    /// Returns what was read so far from several trees and their parts; a shared part is added once.
+    /// Returns everything that was read so far from several trees and their parts. A shared part is added once.
     #[must_use]
     pub fn read_set_of<'r>(trees: impl IntoIterator<Item = &'r Self>) -> ReadSet {
         let (mut read, mut seen) = (ReadSet::default(), FxHashSet::default());
         let mut open: Vec<Self> = trees.into_iter().cloned().collect();
         while let Some(tree) = open.pop() {
             if seen.insert(Arc::as_ptr(&tree.read)) {
-                read.add(&tree.noted());
+                read.add(&tree.recorded());
                 open.extend(tree.parts.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned());
             }
         }
@@ -112,26 +112,26 @@ impl RecordingTree {
         read
     }
 
-    fn noted(&self) -> MutexGuard<'_, ReadSet> {
+    fn recorded(&self) -> MutexGuard<'_, ReadSet> {
         self.read.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note_part(&self, part: Self) {
+    fn record_part(&self, part: Self) {
         self.parts.lock().unwrap_or_else(PoisonError::into_inner).push(part);
     }
 
-    fn note_file(&self, path: &Path) {
-        // The real path counts: a link that stays as it is may lead to a file that changes.
+    fn record_file(&self, path: &Path) {
+        // Record the real path: an unchanged symlink may lead to a file that changes.
         if let Ok(real) = self.locate(Path::new(""), path) {
-            self.noted().files.insert(real.into_path());
+            self.recorded().files.insert(real.into_path());
         }
     }
 
-    /// A path as it was asked for, from `/` and without `.` and `..`.
-    fn asked(&self, from: &Path, path: &Path) -> PathBuf {
-        let mut asked = PathBuf::new();
+    /// Returns the requested path as an absolute path without `.` and `..`.
+    fn requested_path(&self, from: &Path, path: &Path) -> PathBuf {
+        let mut requested = PathBuf::new();
         let start = if from.as_os_str().is_empty() && path.is_relative() {
-            // What cannot be found out is no worse than a relative path.
+            // If the working directory is unknown, a relative path is recorded.
             self.tree.working_directory().unwrap_or_default()
         } else {
             from.to_path_buf()
@@ -139,11 +139,11 @@ impl RecordingTree {
         for part in start.join(path).components() {
             match part {
                 Component::CurDir => {}
-                Component::ParentDir => drop(asked.pop()),
-                part => asked.push(part),
+                Component::ParentDir => drop(requested.pop()),
+                part => requested.push(part),
             }
         }
-        asked
+        requested
     }
 }
 
@@ -154,32 +154,32 @@ impl FileTree for RecordingTree {
 
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located> {
         let found = self.tree.locate(from, path);
-        let asked = self.asked(from, path);
-        let mut read = self.noted();
+        let requested = self.requested_path(from, path);
+        let mut read = self.recorded();
         if let Ok(found) = &found {
-            if asked != found.path() {
-                read.links.insert(asked, found.path().to_path_buf());
+            if requested != found.path() {
+                read.links.insert(requested, found.path().to_path_buf());
             }
             read.found.insert(found.path().to_path_buf(), found.kind());
         } else {
-            read.absent.insert(asked);
+            read.absent.insert(requested);
         }
         found
     }
 
     fn open(&self, path: &Path) -> io::Result<OpenFile> {
-        self.note_file(path);
+        self.record_file(path);
         self.tree.open(path)
     }
 
     fn open_stream(&self, path: &Path) -> io::Result<OpenFile> {
-        self.note_file(path);
+        self.record_file(path);
         self.tree.open_stream(path)
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>> {
         if let Ok(real) = self.locate(Path::new(""), directory) {
-            self.noted().directories.insert(real.into_path());
+            self.recorded().directories.insert(real.into_path());
         }
         self.tree.list(directory)
     }
@@ -190,14 +190,14 @@ impl FileTree for RecordingTree {
 
     fn part(&self) -> Option<Arc<dyn FileTree>> {
         let part = Self::new(self.tree.clone());
-        self.note_part(part.clone());
+        self.record_part(part.clone());
         Some(Arc::new(part))
     }
 
     fn uses(&self, part: &Arc<dyn FileTree>) {
         let part = part.recording().and_then(|part| part.downcast::<Self>().ok());
         if let Some(part) = part.filter(|part| !Arc::ptr_eq(&part.read, &self.read)) {
-            self.note_part(*part);
+            self.record_part(*part);
         }
     }
 
@@ -208,14 +208,14 @@ impl FileTree for RecordingTree {
     fn give(&self, path: &Path) {
         let Ok(found) = self.locate(Path::new(""), path) else { return };
         if !found.is_directory() {
-            self.noted().given.insert(found.into_path());
+            self.recorded().given.insert(found.into_path());
             return;
         }
         let options = WalkOptions { links: LinkPolicy::Follow, ..WalkOptions::default() };
         for walked in TreeWalk::new(self, found.path(), options).flatten() {
             if walked.kind == FileKind::File {
                 let real = walked.led_to.unwrap_or_else(|| found.path().join(walked.path));
-                self.noted().given.insert(real);
+                self.recorded().given.insert(real);
             }
         }
     }

@@ -1,31 +1,31 @@
-//! A sandbox around a thread: from when it is closed on, the system refuses all other files.
+//! A sandbox for a thread: once it is closed, the system denies access to all other files.
 //!
-//! On Linux by Landlock, as far as the kernel knows it; nowhere else. It holds for the thread that closes it and
-//! those that this one starts, and it is never opened again: nothing can be written from inside, so whatever
-//! comes of it is handed to a thread that stays outside.
+//! Uses Landlock on Linux, as far as the kernel supports it. Other systems have no sandbox. It applies to the
+//! thread that closes it and to the threads that it starts, and it cannot be opened again. Nothing can be
+//! written from inside, so results are passed to a thread outside.
 
 use std::io;
 use std::path::PathBuf;
 
-/// What can be read once a sandbox is closed.
+/// The files that can be read in the sandbox.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     readable: Vec<PathBuf>,
 }
 
-/// Whether a sandbox holds.
+/// The status of a sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Closed {
-    /// Nothing else can be read, and nothing written.
+    /// No other files can be read, and no files can be written.
     Fully,
-    /// As far as this kernel can do it: an older one does not know all rights.
+    /// Enforced as far as this kernel supports it. Older kernels do not support all access rights.
     Partly,
-    /// This system has nothing of the kind, and nothing has changed.
-    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "others always are without"))]
+    /// This system has no sandbox. Nothing has changed.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems have no sandbox"))]
     Not,
 }
 
-/// Where systems keep the certificates that they trust, and what they find the addresses of names by.
+/// The locations of trusted certificates and of the configuration for name resolution.
 const SYSTEM: [&str; 13] = [
     "/etc/ssl",
     "/etc/pki",
@@ -43,24 +43,24 @@ const SYSTEM: [&str; 13] = [
 ];
 
 impl Sandbox {
-    /// One in which certificates and the addresses of names can be looked up, and nothing else.
+    /// Creates a sandbox in which only certificates and the configuration for name resolution can be read.
     pub fn closed() -> Self {
         let given = ["SSL_CERT_FILE", "SSL_CERT_DIR"].into_iter().filter_map(std::env::var_os);
         let readable = SYSTEM.iter().map(PathBuf::from).chain(given.map(PathBuf::from)).collect();
         Self { readable }
     }
 
-    /// Lets files, or directories with all in them, be read, too.
+    /// Allows reading files, or directories recursively.
     #[must_use]
     pub fn read(mut self, paths: impl IntoIterator<Item = PathBuf>) -> Self {
         self.readable.extend(paths);
         self
     }
 
-    /// Closes the sandbox around this thread. Paths that are not there are passed over.
+    /// Closes the sandbox around this thread. Missing paths are skipped.
     ///
     /// # Errors
-    /// The system has sandboxes and refuses this one.
+    /// The system supports sandboxes but rejects this one.
     #[cfg(target_os = "linux")]
     pub fn close(&self) -> io::Result<Closed> {
         self.restrict().map_err(io::Error::other)
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     #[ignore = "needs a kernel with Landlock"]
-    fn only_the_thread_that_closes_it_is_inside() {
+    fn sandbox_applies_only_to_the_closing_thread() {
         let directory = tempfile::tempdir().expect("a directory");
         let (inside, outside) = (directory.path().join("inside"), directory.path().join("outside"));
         for path in [&inside, &outside] {
@@ -114,16 +114,16 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 assert_ne!(sandbox.close().expect("closed"), Closed::Not);
-                let refused = |done: io::Result<()>| {
+                let denied = |done: io::Result<()>| {
                     done.is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
                 };
                 assert_eq!(fs::read(inside.join("a")).expect("may be read"), b"a");
-                assert!(refused(fs::read(outside.join("a")).map(drop)));
+                assert!(denied(fs::read(outside.join("a")).map(drop)));
                 for path in [&inside, &outside] {
-                    assert!(refused(fs::write(path.join("a"), "b")), "changed");
-                    assert!(refused(fs::write(path.join("b"), "b")), "made");
-                    assert!(refused(fs::remove_file(path.join("a"))), "removed");
-                    assert!(refused(fs::create_dir(path.join("c"))), "made");
+                    assert!(denied(fs::write(path.join("a"), "b")), "changed");
+                    assert!(denied(fs::write(path.join("b"), "b")), "made");
+                    assert!(denied(fs::remove_file(path.join("a"))), "removed");
+                    assert!(denied(fs::create_dir(path.join("c"))), "made");
                 }
             });
         });

@@ -1,7 +1,8 @@
-//! Seals: what says of a file or a directory whether it is still what was kept.
+//! Seals: checksums of cached files and directories.
 //!
-//! A seal is a checksum over all of the content and over what the content is. It finds what was damaged or
-//! changed by mistake; who may write where it is kept can make another one. Must not know what is sealed.
+//! A seal is a checksum over the content and its description. It detects damage and accidental changes. It
+//! does not protect against a process that can write to the cache, which can create a new seal. This module
+//! does not depend on the content.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,17 +20,17 @@ use super::handle::Handle;
 use super::tree::{FileKind, may_run};
 use super::walk::{Hidden, LinkPolicy, TreeWalk, WalkError, WalkOptions, Walked};
 
-/// What the sealed content is, by names that whoever keeps it chooses.
+/// The description of sealed content, as names and values that the owner of the cache chooses.
 pub type About = BTreeMap<String, String>;
 
-/// A checksum, and of what.
+/// A checksum with the description of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Seal {
-    /// The way in which the checksum is made.
+    /// The version of the checksum algorithm.
     version: u32,
-    /// What the content is.
+    /// The description of the content.
     pub about: About,
-    /// How many bytes the content has.
+    /// The size of the content in bytes.
     pub size: u64,
     sha256: String,
 }
@@ -37,22 +38,22 @@ pub(crate) struct Seal {
 const VERSION: u32 = 1;
 
 impl Seal {
-    /// The seal of a text.
+    /// Computes the seal of a file's content.
     pub(super) fn of_bytes(about: About, content: &[u8]) -> Self {
         let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
         Self::new(about, size, &Sha256::digest(content))
     }
 
-    /// The seal of a directory: of the names, kinds, contents and targets of all that is in it, and of which
-    /// files can be run. Links are not followed.
+    /// Computes the seal of a directory: of the names, kinds, contents and link targets of all its entries,
+    /// and of the executable bits. Symlinks are not followed.
     ///
     /// # Errors
-    /// It cannot be read, or has something that is no file, directory or link.
+    /// The directory cannot be read, or contains something other than files, directories and symlinks.
     pub(super) fn of_directory(about: About, directory: &Path) -> io::Result<Self> {
         let entries = entries(directory)?;
         let (mut all, mut size) = (Sha256::new(), 0);
         for (entry, content) in entries.iter().zip(contents(directory, &entries)?) {
-            // Lengths tell apart what would be the same text otherwise.
+            // Lengths distinguish parts that would be equal when concatenated.
             for part in [entry.path.as_os_str().as_encoded_bytes(), content.kind, &content.sha256] {
                 all.update(part.len().to_le_bytes());
                 all.update(part);
@@ -74,20 +75,20 @@ impl Seal {
         Self { version: VERSION, about, size, sha256: hex(&sealed.finalize()) }
     }
 
-    /// The text of a seal, in one line.
+    /// Formats the seal as one line.
     pub(super) fn to_line(&self) -> io::Result<Vec<u8>> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
         Ok(line)
     }
 
-    /// Reads such a line; none when it is something else.
+    /// Parses such a line. Returns `None` for anything else.
     pub(super) fn read(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok().filter(|seal: &Self| seal.version == VERSION)
     }
 }
 
-/// Bytes as digits.
+/// Formats bytes as hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         // Writing to a string cannot fail.
@@ -96,7 +97,7 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// All that is in a directory, each directory before what is in it, by name.
+/// Returns all entries of a directory, recursively and by name. A directory comes before its content.
 fn entries(directory: &Path) -> io::Result<Vec<Walked>> {
     let options = WalkOptions { links: LinkPolicy::Keep, hidden: Hidden::Keep, max_depth: usize::MAX };
     let walk = TreeWalk::new(&DiskTree, directory, options);
@@ -107,39 +108,41 @@ fn entries(directory: &Path) -> io::Result<Vec<Walked>> {
     walk.map(|walked| walked.map_err(failed)).collect()
 }
 
-/// What a name in a directory leads to.
+/// The content of a directory entry.
 struct SealedContent {
     kind: &'static [u8],
     sha256: Vec<u8>,
     size: u64,
 }
 
-/// How many entries are worth another thread.
-const SHARE: usize = 128;
+/// The number of entries that justifies another thread.
+const ENTRIES_PER_THREAD: usize = 128;
 
-/// The contents of entries, in their order. The threads end with it: whoever gives up rights for threads
-/// that are yet to come has none of these left.
+/// Computes the contents of entries, in their order. All threads have ended on return, because a later
+/// sandbox would not apply to running threads.
 fn contents(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedContent>> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(entries.len() / SHARE);
+    let threads =
+        thread::available_parallelism().map_or(1, usize::from).min(entries.len() / ENTRIES_PER_THREAD);
     if threads < 2 {
-        return share(directory, entries);
+        return contents_of_chunk(directory, entries);
     }
-    let shares = || entries.chunks(entries.len().div_ceil(threads));
+    let chunks = || entries.chunks(entries.len().div_ceil(threads));
     thread::scope(|scope| {
-        let start = |part| thread::Builder::new().spawn_scoped(scope, move || share(directory, part));
-        let running: Vec<_> = shares().map(start).collect();
-        let results = running.into_iter().zip(shares()).map(|(thread, part)| match thread {
+        let start =
+            |part| thread::Builder::new().spawn_scoped(scope, move || contents_of_chunk(directory, part));
+        let running: Vec<_> = chunks().map(start).collect();
+        let results = running.into_iter().zip(chunks()).map(|(thread, part)| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-            // The user may have no more threads: then this one does it.
-            Err(_) => share(directory, part),
+            // If the user cannot start more threads, this thread does the work.
+            Err(_) => contents_of_chunk(directory, part),
         });
         let all: io::Result<Vec<Vec<SealedContent>>> = results.collect();
         Ok(all?.into_iter().flatten().collect())
     })
 }
 
-/// What one thread does, with one buffer.
-fn share(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedContent>> {
+/// Computes the contents of a chunk of entries with one buffer.
+fn contents_of_chunk(directory: &Path, entries: &[Walked]) -> io::Result<Vec<SealedContent>> {
     let mut buffer = vec![0; 1 << 16];
     entries.iter().map(|entry| content(directory, entry, &mut buffer)).collect()
 }
@@ -154,20 +157,20 @@ fn content(directory: &Path, entry: &Walked, buffer: &mut [u8]) -> io::Result<Se
             Ok(SealedContent { kind: b"link", sha256, size: 0 })
         }
         FileKind::File => file_content(&path, buffer),
-        FileKind::Other => Err(no_file(&path)),
+        FileKind::Other => Err(not_a_file(&path)),
     }
 }
 
-fn no_file(path: &Path) -> io::Error {
-    io::Error::other(format!("{} is no file", path.display()))
+fn not_a_file(path: &Path) -> io::Error {
+    io::Error::other(format!("{} is not a regular file", path.display()))
 }
 
-/// What is in a file. A pipe or a device that came into its place is not read.
+/// Computes the content of a file. A pipe or device that has replaced it is not read.
 fn file_content(path: &Path, buffer: &mut [u8]) -> io::Result<SealedContent> {
     let opened = Handle::open(path)?;
     let metadata = opened.metadata()?;
     if !metadata.is_file() {
-        return Err(no_file(path));
+        return Err(not_a_file(path));
     }
     let kind: &[u8] = if may_run(&metadata) { b"program" } else { b"file" };
     let (mut file, mut sha256, mut size) = (opened.into_file(), Sha256::new(), 0);
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_alike_has_the_same_seal() {
+    fn equal_directories_have_equal_seals() {
         let [one, other] = [(), ()].map(|()| tempfile::tempdir().expect("a directory"));
         let many: Vec<(String, String)> = (0..600).map(|i| (format!("d/{i}"), i.to_string())).collect();
         let files: Vec<(&str, &str)> =
@@ -222,7 +225,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn each_change_of_a_directory_is_seen() {
+    fn any_change_of_a_directory_changes_its_seal() {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
         let changes: [Change; 10] = [
             |home| fs::write(home.join("a"), "2"),
@@ -253,7 +256,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_file_is_an_error() {
+    fn socket_is_rejected() {
         let home = tempfile::tempdir().expect("a directory");
         let _socket = std::os::unix::net::UnixListener::bind(home.path().join("s")).expect("a socket");
         assert!(Seal::of_directory(about(), home.path()).is_err());
@@ -261,7 +264,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_pipe_that_took_the_place_of_a_file_is_not_waited_for() {
+    fn pipe_that_replaced_a_file_is_not_opened_blocking() {
         use rustix::fs::{CWD, FileType, Mode, mknodat};
 
         let home = tempfile::tempdir().expect("a directory");
@@ -271,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn seals_are_read_as_written() {
+    fn seal_line_round_trips() {
         let seal = Seal::of_bytes(about(), b"text");
         let line = seal.to_line().expect("text");
         assert_eq!(line.iter().position(|byte| *byte == b'\n'), Some(line.len() - 1));

@@ -1,4 +1,4 @@
-//! Telling whether a file is still the one that it was.
+//! Stamps: detecting whether a file is still the same and unchanged.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use cap_std::fs::{Dir, File, Metadata};
 #[cfg(target_family = "wasm")]
 use fs::Metadata;
 
-/// What a file is to the file system, and no copy of it.
+/// Returns the identity of a file in the file system, which no copy of it has.
 #[cfg(unix)]
 pub(super) fn of_lock(path: &Path) -> io::Result<String> {
     use std::os::unix::fs::MetadataExt as _;
@@ -18,44 +18,44 @@ pub(super) fn of_lock(path: &Path) -> io::Result<String> {
     Ok(format!("{} {}.{:09}", metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
 }
 
-/// What a file is to the file system: when it was made, as far as that is known.
+/// Returns the identity of a file in the file system: its creation time, if known.
 #[cfg(not(unix))]
 pub(super) fn of_lock(path: &Path) -> io::Result<String> {
     let made = fs::symlink_metadata(path)?.created()?.duration_since(std::time::UNIX_EPOCH);
     Ok(made.map_or_else(|_| String::new(), |time| time.as_nanos().to_string()))
 }
 
-/// Which file was read, and which content it had, as far as its size, its mode and the time of its last change
-/// tell.
+/// The identity of a file that was read and of its content, as far as size, mode and modification time
+/// identify it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStamp(String);
 
 impl FileStamp {
-    /// The stamp of a file that is open: taken before it is read, it tells whether it changed since.
+    /// Creates the stamp of an open file. Taken before reading, it shows later whether the file has changed.
     pub(super) fn of(metadata: &fs::Metadata) -> Self {
         Self(of_content(metadata))
     }
 
-    /// Whether a file is still the one that was read.
+    /// Returns true if the file is still the same and unchanged.
     pub(super) fn is_of(&self, metadata: &fs::Metadata) -> bool {
         self.0 == of_content(metadata)
     }
 }
 
-/// Which file it is, and which content it has, as far as its size, its mode and the time of its last change tell.
+/// Returns the stamp of a file and its content, as far as size, mode and modification time identify it.
 pub(super) fn of_content(metadata: &fs::Metadata) -> String {
     #[cfg(not(target_family = "wasm"))]
     let metadata = &Metadata::from_just_metadata(metadata.clone());
     of_metadata(metadata)
 }
 
-/// The same of a file that is open.
+/// Returns the stamp of an open file.
 #[cfg(not(target_family = "wasm"))]
 pub(super) fn of_open(file: &File) -> io::Result<String> {
     file.metadata().map(|metadata| of_metadata(&metadata))
 }
 
-/// The stamp of what a path in a directory names; none when nothing is there.
+/// Returns the stamp of a path in a directory, or `None` if it does not exist.
 #[cfg(not(target_family = "wasm"))]
 pub(super) fn at(directory: &Dir, path: &Path) -> io::Result<Option<String>> {
     match directory.symlink_metadata(path) {
@@ -84,7 +84,7 @@ fn of_metadata(metadata: &Metadata) -> String {
     format!("- {} {}", metadata.len(), changed.map_or(0, |time| time.as_nanos()))
 }
 
-/// Whether two stamps are of one file, whatever its content is.
+/// Returns true if two stamps are of the same file, whatever its content.
 pub(super) fn is_same_file(one: &str, other: &str) -> bool {
     one.split(' ').next() == other.split(' ').next()
 }

@@ -1,8 +1,8 @@
-//! Directories of caches.
+//! Cache directories.
 //!
-//! What is kept there appears whole, by renaming what is complete, so that any number of programs can share
-//! one, and is sealed: what was changed or damaged since counts as absent. Nothing in a store is reached over
-//! a link. Must not know what is kept.
+//! Entries are completed elsewhere and then moved into the cache by a rename, so that any number of programs
+//! can share it. Entries are sealed: a changed or damaged entry counts as missing. Symlinks in a store are
+//! never followed. This module does not depend on the cached content.
 
 mod tidy;
 
@@ -25,30 +25,30 @@ use super::temporary::TemporaryDirectory;
 use super::tree::{DirectoryEntry, FileTree as _};
 use super::write::{create_directories, replace_file_with};
 
-/// What is not complete yet; left behind only by programs that were killed.
+/// The prefix of staging directories. Only programs that were killed leave them behind.
 const STAGING: &str = "new-";
-/// Locked by who writes where it stands.
+/// The lock file that is held while something is written next to it.
 const STORE_LOCK: &str = "lock";
-/// What a directory that is kept consists of: its seal, which is locked by who uses it, and the content.
+/// The parts of a cached directory: its seal, which is locked while the directory is used, and the content.
 const SEAL: &str = "seal";
 const CONTENT: &str = "tree";
 
-/// Another program may remove the folder just before something is moved there.
+/// The number of attempts: another program may remove the folder just before something is moved into it.
 const ATTEMPTS: usize = 4;
 
-/// The longest line of a seal.
+/// The maximum length of a seal line.
 const LONGEST_SEAL: u64 = 1 << 16;
 
-/// What is larger was not kept by this program, whatever its seal says.
+/// The maximum size of a cached file. Anything larger was not written by this program.
 const LARGEST_FILE: u64 = 256 << 20;
 
-/// A directory of a cache. It is made when something is kept in it.
+/// A cache directory. It is created with its first entry.
 #[derive(Debug, Clone)]
 pub struct Store {
     directory: PathBuf,
 }
 
-/// A name for texts, as long as is needed to tell all texts of the world apart.
+/// Returns a cache key: a hash of the parts that is long enough to be unique.
 pub fn key(parts: &[&[u8]]) -> String {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -58,36 +58,37 @@ pub fn key(parts: &[&[u8]]) -> String {
     hex(&hasher.finalize()[..16])
 }
 
-/// Whether a name is one that [`key`] gives.
+/// Returns true if a name has the form of [`key`].
 pub fn is_key(name: &str) -> bool {
     name.len() == 32 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Where the system keeps the caches of users: the directory for those of this program. None when there is no
-/// such place, as for users without a home.
+/// Returns this program's directory in the user's cache directory, or `None` if there is none, as for users
+/// without a home directory.
 #[must_use]
 pub fn user_cache() -> Option<PathBuf> {
     dirs::cache_dir().map(|caches| caches.join("kubectl-smp"))
 }
 
-/// A place for what is not complete yet. It goes with this value, or when others find it left behind.
+/// A staging directory for an incomplete entry. It is removed with this value, or by other programs if it was
+/// left behind.
 #[derive(Debug)]
 pub struct Staging {
     _lock: Option<File>,
     directory: TemporaryDirectory,
-    /// How many names were given out.
+    /// The number of names that were assigned.
     names: AtomicUsize,
 }
 
 impl Staging {
-    /// An empty directory, which [`Store::keep_directory`] takes.
+    /// Creates the empty content directory for [`Store::keep_directory`].
     pub fn content(&self) -> io::Result<PathBuf> {
         self.directory.create_directory("entry")?;
         let content = self.entry().join(CONTENT);
         fs::create_dir(&content).map(|()| content)
     }
 
-    /// Removes a directory of the content.
+    /// Removes a directory from the content.
     pub fn remove_from_content(&self, name: &Path) -> io::Result<()> {
         fs::remove_dir_all(self.entry().join(CONTENT).join(name))
     }
@@ -96,25 +97,25 @@ impl Staging {
         self.directory.path().join("entry")
     }
 
-    /// A name in it that nothing has.
+    /// Returns an unused name in the staging directory.
     fn free_name(&self) -> PathBuf {
         let number = self.names.fetch_add(1, Ordering::Relaxed);
         self.directory.path().join(format!("old-{number}"))
     }
 }
 
-/// A directory that was kept.
+/// The result of looking up a cached directory.
 #[derive(Debug)]
 pub enum KeptDirectory {
-    /// It is what was kept.
+    /// The directory is unchanged.
     Whole(HeldDirectory),
-    /// There is something else in its place.
+    /// The entry is damaged or of another description.
     Damaged,
-    /// There is nothing.
+    /// There is no such entry.
     Absent,
 }
 
-/// A directory that is used: it is not removed as long as this lives.
+/// A cached directory in use. It is not removed as long as this value exists.
 #[derive(Debug)]
 pub struct HeldDirectory {
     /// The real path of the content.
@@ -128,35 +129,35 @@ impl Store {
         Self { directory: directory.into() }
     }
 
-    /// The directory of the store.
+    /// Returns the directory of the store.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The content of a file.
+    /// Reads a file.
     pub fn read(&self, name: &Path) -> io::Result<Vec<u8>> {
         DiskTree.read(&self.without_links(name)?)
     }
 
-    /// The names in a folder; none when it is not there.
+    /// Returns the names in a folder, or none if it does not exist.
     pub fn names(&self, folder: &Path) -> Vec<OsString> {
         let entries = self.without_links(folder).and_then(|folder| DiskTree.list(&folder));
         entries.unwrap_or_default().into_iter().map(|DirectoryEntry { name, .. }| name).collect()
     }
 
-    /// Keeps a file, given in parts; its folder is made.
+    /// Stores a file, given in parts, and creates its folder.
     pub fn keep(&self, name: &Path, parts: &[&[u8]]) -> io::Result<()> {
         self.make_folder(name.parent().unwrap_or(Path::new("")))?;
         replace_file_with(&self.directory.join(name), parts, STAGING)
     }
 
-    /// Keeps a file under a seal.
+    /// Stores a file with a seal.
     pub fn keep_sealed(&self, name: &Path, about: About, content: &[u8]) -> io::Result<()> {
         let seal = Seal::of_bytes(about, content).to_line()?;
         self.keep(name, &[&seal, content])
     }
 
-    /// The content of a file that was kept under a seal, if it is what was kept. It counts as used now.
+    /// Reads a file with a seal, if it is unchanged, and marks it as used.
     pub fn read_sealed(&self, name: &Path, about: &About) -> Option<Vec<u8>> {
         let content = self.whole_file(name, about)?;
         self.touch(name);
@@ -166,13 +167,13 @@ impl Store {
     fn whole_file(&self, name: &Path, about: &About) -> Option<Vec<u8>> {
         let (seal, reader) = self.open_sealed(name)?;
         let mut content = Vec::new();
-        // It may have grown since.
+        // The file may have grown since.
         reader.take(seal.size).read_to_end(&mut content).ok()?;
         let is_whole = seal.about == *about && Seal::of_bytes(seal.about.clone(), &content) == seal;
         is_whole.then_some(content)
     }
 
-    /// The seal of a file and what stands behind it, which is as long as the seal says.
+    /// Opens a sealed file. Returns its seal and a reader at the content, whose length matches the seal.
     fn open_sealed(&self, name: &Path) -> Option<(Seal, BufReader<File>)> {
         let file = open_file(&self.without_links(name).ok()?).ok()?;
         let length = file.metadata().ok()?.len();
@@ -183,23 +184,23 @@ impl Store {
         (length == whole).then_some((seal, reader))
     }
 
-    /// Drops a file, if it is there and can be.
+    /// Removes a file, if it exists and can be removed.
     pub fn drop_file(&self, name: &Path) {
-        // Another program may have dropped or replaced it just now.
+        // Another program may have removed or replaced it at the same time.
         let _ = fs::remove_file(self.directory.join(name));
     }
 
-    /// Notes that something is used now.
+    /// Marks an entry as used now.
     pub fn touch(&self, name: &Path) {
-        // Of no consequence in a cache that can only be read.
+        // An error has no consequences if the cache is read-only.
         let _ = File::open(self.directory.join(name)).and_then(|file| file.set_modified(SystemTime::now()));
     }
 
-    /// A new place for what is not complete yet.
+    /// Creates a staging directory.
     pub fn staging(&self) -> io::Result<Staging> {
         let mut staging = self.make_staging();
         for _ in 1..ATTEMPTS {
-            // Another program cleared the cache just now.
+            // Another program has cleared the cache at the same time.
             if staging.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
                 staging = self.make_staging();
             }
@@ -214,31 +215,34 @@ impl Store {
         Ok(Staging { _lock: lock, directory, names: AtomicUsize::new(0) })
     }
 
-    /// Keeps the content of a staging place under a seal, and holds it. One that is there already and whole
-    /// stays, so that programs that use it are not disturbed; anything else in its place goes.
+    /// Moves the content of a staging directory into the cache, with a seal, and marks it as in use.
+    ///
+    /// If a valid entry exists, it is kept, so that other programs that use it are not disturbed. An invalid
+    /// one is replaced.
     pub fn keep_directory(&self, staging: &Staging, name: &Path, about: &About) -> io::Result<HeldDirectory> {
         let seal = Seal::of_directory(about.clone(), &staging.entry().join(CONTENT))?;
         staging.directory.write(&format!("entry/{SEAL}"), &seal.to_line()?)?;
-        // Held before others can see it: nobody takes it out in between.
+        // Locked before it is visible to other programs, so that none can remove it in between.
         let hold = File::open(staging.entry().join(SEAL))?;
-        // Where files cannot be locked, nothing is lost but that care is taken of others.
+        // Without file locks, the entry is just not protected from removal by others.
         let _ = hold.lock_shared();
-        let mut placed = self.place(staging, name, about);
+        let mut moved = self.move_entry(staging, name, about);
         for _ in 1..ATTEMPTS {
-            if placed.is_ok() {
+            if moved.is_ok() {
                 break;
             }
-            placed = self.place(staging, name, about);
+            moved = self.move_entry(staging, name, about);
         }
-        if let Some(there_already) = placed? {
-            return Ok(there_already);
+        if let Some(existing) = moved? {
+            return Ok(existing);
         }
         let path = self.directory.canonicalize()?.join(name).join(CONTENT);
         Ok(HeldDirectory { path, _hold: hold })
     }
 
-    /// Moves the entry of a staging place to where it belongs, unless it is there already: then that one.
-    fn place(&self, staging: &Staging, name: &Path, about: &About) -> io::Result<Option<HeldDirectory>> {
+    /// Moves the entry of a staging directory to its final path. Returns the existing entry if there is a
+    /// valid one.
+    fn move_entry(&self, staging: &Staging, name: &Path, about: &About) -> io::Result<Option<HeldDirectory>> {
         let folder = name.parent().unwrap_or(Path::new(""));
         self.make_folder(folder)?;
         let _one_at_a_time = lock_in(&self.directory.join(folder))?;
@@ -253,7 +257,7 @@ impl Store {
         fs::rename(staging.entry(), &kept).map(|()| None)
     }
 
-    /// Looks a directory up that was kept, and whether it is still what was kept. It counts as used now.
+    /// Looks up a cached directory, verifies its seal, and marks it as used.
     pub fn open_directory(&self, name: &Path, about: &About) -> KeptDirectory {
         match self.hold(name, about) {
             Ok(held) => {
@@ -278,13 +282,14 @@ impl Store {
         Ok(HeldDirectory { path: content.canonicalize()?, _hold: hold })
     }
 
-    /// The seal of an entry, which is locked and still in its place: who removes has the lock until the entry
-    /// is gone, and another one may be there by then.
+    /// Opens and locks the seal of an entry, and checks that it is still at its path.
+    ///
+    /// A program that removes an entry holds the lock until the entry is gone. By then there may be a new one.
     fn hold_seal(&self, name: &Path) -> io::Result<File> {
         loop {
             let path = self.without_links(&name.join(SEAL))?;
             let seal = open_file(&path)?;
-            // Where files cannot be locked, nothing is lost but that care is taken of others.
+            // Without file locks, the entry is just not protected from removal by others.
             let _ = seal.lock_shared();
             if lock::is_at(&seal, &path)? {
                 return Ok(seal);
@@ -292,21 +297,24 @@ impl Store {
         }
     }
 
-    /// The path of something in the store, if no part of its name is a link, and what is in the way to it are
-    /// directories. The store itself may lie behind one.
+    /// Returns the path of an entry, if no part of its name is a symlink or special file. The path of the
+    /// store itself may contain symlinks.
     fn without_links(&self, name: &Path) -> io::Result<PathBuf> {
         let mut path = self.directory.clone();
         for part in name {
             path.push(part);
             let kind = fs::symlink_metadata(&path)?.file_type();
             if !kind.is_dir() && !kind.is_file() {
-                return Err(io::Error::other(format!("{} is no file", path.display())));
+                return Err(io::Error::other(format!(
+                    "{} is not a regular file or directory",
+                    path.display()
+                )));
             }
         }
         Ok(path)
     }
 
-    /// Makes a folder; links and files in its place go.
+    /// Creates a folder. Symlinks and files at its path are removed.
     fn make_folder(&self, folder: &Path) -> io::Result<()> {
         create_directories(&self.directory)?;
         let mut path = self.directory.clone();
@@ -324,20 +332,20 @@ impl Store {
     }
 }
 
-/// Waits for the lock of a directory, which is free again when the file is closed; none where files cannot be
-/// locked.
+/// Waits for the lock of a directory, which is released when the file is closed. Returns `None` if files
+/// cannot be locked.
 ///
 /// # Errors
-/// The directory is gone.
+/// The directory does not exist any more.
 fn lock_in(directory: &Path) -> io::Result<Option<File>> {
     match lock::lock(&directory.join(STORE_LOCK), Waiting::UntilFree) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(error),
-        // Nothing is lost but that care is taken of others.
+        // Without file locks, entries are just not protected from other programs.
         locked => Ok(locked.ok().flatten()),
     }
 }
 
-/// Opens a file, and nothing else that may have come into its place: no pipe is waited for.
+/// Opens a regular file. Does not block if a pipe has replaced it.
 fn open_file(path: &Path) -> io::Result<File> {
     let opened = Handle::open(path)?;
     if opened.metadata()?.is_file() { Ok(opened.into_file()) } else { Err(io::ErrorKind::InvalidData.into()) }

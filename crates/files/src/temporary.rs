@@ -1,5 +1,5 @@
-//! Files and directories that are gone when nobody holds them any more: what other programs are given to
-//! read and write.
+//! Temporary files and directories, which are removed when they are dropped. They are used to exchange data
+//! with other programs.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -10,39 +10,39 @@ use tempfile::{Builder, NamedTempFile, TempDir};
 
 use super::cleanup;
 
-/// A directory with a name of its own.
+/// A temporary directory.
 #[derive(Debug)]
 pub struct TemporaryDirectory(TempDir);
 
 impl TemporaryDirectory {
-    /// An empty directory where the system keeps such; its name begins with `prefix`.
+    /// Creates an empty directory in the system's temporary directory, with a name that starts with `prefix`.
     pub fn new(prefix: &str) -> io::Result<Self> {
         cleanup::make(|| Builder::new().prefix(prefix).tempdir(), TempDir::path).map(Self)
     }
 
-    /// An empty directory in another one.
+    /// Creates an empty directory in another directory.
     pub(crate) fn new_in(directory: &Path, prefix: &str) -> io::Result<Self> {
         cleanup::make(|| Builder::new().prefix(prefix).tempdir_in(directory), TempDir::path).map(Self)
     }
 
-    /// The path of the directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Writes a file into it.
+    /// Writes a file into the directory.
     pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         fs::write(self.path().join(name), content)
     }
 
-    /// Makes an empty directory in it.
+    /// Creates an empty directory in the directory.
     pub(crate) fn create_directory(&self, name: &str) -> io::Result<()> {
         fs::create_dir(self.path().join(name))
     }
 }
 
 impl Drop for TemporaryDirectory {
-    /// While it goes, the program is not ended.
+    /// Removes the directory. [`cleanup::end`] waits for it.
     fn drop(&mut self) {
         let mut notes = cleanup::notes();
         let _ = fs::remove_dir_all(self.path());
@@ -50,12 +50,12 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// A file with a name of its own, for programs that are given a path.
+/// A temporary file, for programs that expect a path.
 #[derive(Debug)]
 pub struct TemporaryFile(NamedTempFile);
 
 impl TemporaryFile {
-    /// A file with a content; its name begins with `prefix`.
+    /// Creates a file with content, with a name that starts with `prefix`.
     pub fn with(prefix: &str, content: &[u8]) -> io::Result<Self> {
         let file = cleanup::make(|| Builder::new().prefix(prefix).tempfile(), NamedTempFile::path)?;
         let mut file = Self(file);
@@ -63,14 +63,14 @@ impl TemporaryFile {
         Ok(file)
     }
 
-    /// The path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 }
 
 impl Drop for TemporaryFile {
-    /// While it goes, the program is not ended.
+    /// Removes the file. [`cleanup::end`] waits for it.
     fn drop(&mut self) {
         let mut notes = cleanup::notes();
         let _ = fs::remove_file(self.path());
@@ -78,7 +78,7 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// A file without a name, for what programs read and write as their standard streams.
+/// A file without a name, used as a standard stream of a program.
 #[derive(Debug)]
 pub struct UnnamedFile(File);
 
@@ -88,7 +88,7 @@ impl UnnamedFile {
         tempfile::tempfile().map(Self)
     }
 
-    /// A file with a content, to be read from its start.
+    /// Creates a file with content, positioned at its start.
     pub fn with(content: &[u8]) -> io::Result<Self> {
         let mut file = tempfile::tempfile()?;
         file.write_all(content)?;
@@ -96,17 +96,17 @@ impl UnnamedFile {
         Ok(Self(file))
     }
 
-    /// The file as the standard stream of a program.
+    /// Returns the file as a standard stream for a program.
     pub fn stream(&self) -> io::Result<Stdio> {
         self.0.try_clone().map(Stdio::from)
     }
 
-    /// How many bytes are in it.
+    /// Returns the size in bytes.
     pub fn size(&self) -> io::Result<u64> {
         self.0.metadata().map(|metadata| metadata.len())
     }
 
-    /// All that was written to it.
+    /// Returns everything that was written to the file.
     pub fn into_content(mut self) -> io::Result<Vec<u8>> {
         self.0.rewind()?;
         let mut content = Vec::new();

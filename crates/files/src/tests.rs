@@ -1,4 +1,4 @@
-//! Trees of files on disk and in memory, which must be alike.
+//! Tests of file trees on disk and in memory, which must behave the same.
 
 use std::fs;
 use std::io;
@@ -22,7 +22,8 @@ const FILES: [&str; 8] = [
     "root/with:colon",
 ];
 
-/// Links with what they lead to, all below `root`; one leads to itself, one to what it is in, two nowhere.
+/// Symlinks below `root` with their targets. One leads to itself, one to its parent directory, and two to
+/// missing files.
 const LINKS: [(&str, &str); 8] = [
     (".lost", "nowhere"),
     ("folder", "../other"),
@@ -34,7 +35,7 @@ const LINKS: [(&str, &str); 8] = [
     ("sub/up", ".."),
 ];
 
-/// The same files and links on disk and in memory, with the real path of the directory that they are in.
+/// The same files and symlinks on disk and in memory, with the real path of their directory.
 struct Fixture {
     _guard: TempDir,
     home: PathBuf,
@@ -67,7 +68,7 @@ impl Fixture {
 }
 
 #[test]
-fn paths_are_followed_as_the_system_does() {
+fn paths_are_resolved_as_by_the_system() {
     let fixture = Fixture::new(&LINKS);
     let (root, absolute) = (fixture.home.join("root"), fixture.home.join("other/c.yaml"));
     let below = "sub sub/ sub/b.yaml sub//b.yaml sub/../a.yaml ./a.yaml sub/deep/../b.yaml . ./ with:colon";
@@ -99,7 +100,7 @@ fn paths_are_followed_as_the_system_does() {
 }
 
 #[test]
-fn files_are_read_by_any_path_that_leads_to_them() {
+fn files_are_read_by_any_path() {
     let fixture = Fixture::new(&LINKS);
     let text = fixture.home.join("root/a.yaml").display().to_string();
     for tree in fixture.trees() {
@@ -120,7 +121,7 @@ fn files_are_read_by_any_path_that_leads_to_them() {
     assert_eq!(fixture.memory.read_text(Path::new("root/a.yaml")).expect("by a relative path"), text);
 }
 
-/// What walkdir comes by, and what it says of what it cannot walk over.
+/// Returns the entries and errors that walkdir reports.
 fn walked_by_walkdir(top: &Path, options: WalkOptions) -> Vec<String> {
     let is_hidden = |entry: &walkdir::DirEntry| entry.file_name().to_string_lossy().starts_with('.');
     let kept = |entry: &walkdir::DirEntry| options.hidden == Hidden::Keep || !is_hidden(entry);
@@ -153,7 +154,7 @@ fn walked(tree: &dyn FileTree, top: &Path, options: WalkOptions) -> Vec<String> 
 }
 
 #[test]
-fn directories_are_walked_over_as_walkdir_does() {
+fn directories_are_walked_like_with_walkdir() {
     let links = LINKS.into_iter().filter(|(name, _)| *name != "self").collect::<Vec<_>>();
     let fixture = Fixture::new(&links);
     let mut lines = 0;
@@ -168,7 +169,7 @@ fn directories_are_walked_over_as_walkdir_does() {
             let options = WalkOptions { links, hidden, max_depth };
             let want = walked_by_walkdir(&top, options);
             assert_eq!(walked(&DiskTree, &top, options), want, "{options:?}");
-            // Only the words for what is not there are the system's own.
+            // Only the texts for missing files differ, which on disk are the system's.
             let of_disk = want.iter().map(|line| line.replace("No such file or directory (os error 2)", ""));
             let in_memory = walked(&fixture.memory, &top, options).into_iter();
             let in_memory = in_memory.map(|line| line.replace("entity not found", ""));
@@ -186,7 +187,7 @@ fn directories_are_walked_over_as_walkdir_does() {
 }
 
 #[test]
-fn trees_in_memory_are_made_from_paths() {
+fn memory_tree_is_created_from_paths() {
     let tree =
         MemoryTree::new([("a/b.yaml", "1"), ("/a/../c.yaml", "2"), ("a/b.yaml", "3")]).expect("distinct");
     let tree = tree.with_directory("a/empty").expect("distinct").with_directory("a").expect("there");
@@ -194,7 +195,7 @@ fn trees_in_memory_are_made_from_paths() {
     let names: Vec<_> =
         TreeWalk::new(&tree, Path::new("/"), options).map(|w| w.expect("readable").path).collect();
     assert_eq!(names, ["a", "a/b.yaml", "a/empty", "c.yaml"].map(PathBuf::from));
-    assert_eq!(tree.read(Path::new("a/b.yaml")).expect("there"), b"3", "the later one counts");
+    assert_eq!(tree.read(Path::new("a/b.yaml")).expect("there"), b"3", "the later one wins");
     assert!(!tree.is_on_disk());
     for files in [["a", "a/b"], ["a/b", "a"], ["a", ""]] {
         let error = MemoryTree::new(files.map(|file| (file, ""))).expect_err("a file and a directory");
@@ -205,18 +206,18 @@ fn trees_in_memory_are_made_from_paths() {
 }
 
 #[test]
-fn what_was_read_is_recorded() {
+fn reads_are_recorded() {
     let fixture = Fixture::new(&LINKS);
     let at = |path: &str| fixture.home.join(path);
     for tree in [Arc::new(DiskTree) as Arc<dyn FileTree>, Arc::new(fixture.memory.clone())] {
         let recorded = RecordingTree::new(tree);
-        // Every file is read by several threads, in any order.
+        // Several threads read each file, in any order.
         let read = |i: usize| recorded.read(&at(FILES[i % FILES.len()])).map(drop);
         (0..1000).into_par_iter().map(read).collect::<io::Result<()>>().expect("all are there");
         recorded.list(&at("root/sub")).expect("a directory");
         let missing = recorded.locate(&at("root"), Path::new("sub/../missing"));
         assert!(missing.is_err() && !recorded.has(&at("root/a.yaml/x")));
-        recorded.locate(&at("root"), Path::new("./sub/../../other")).expect("there, and not read");
+        recorded.locate(&at("root"), Path::new("./sub/../../other")).expect("it exists and is not read");
         let mut want = ReadSet {
             files: FILES.iter().map(|file| at(file)).collect(),
             directories: [at("root/sub")].into(),
@@ -225,8 +226,8 @@ fn what_was_read_is_recorded() {
             ..ReadSet::default()
         };
         if cfg!(unix) {
-            recorded.read(&at("root/folder/c.yaml")).expect("through a link");
-            recorded.locate(&at("root"), Path::new("sub/up")).expect("a link");
+            recorded.read(&at("root/folder/c.yaml")).expect("through a symlink");
+            recorded.locate(&at("root"), Path::new("sub/up")).expect("a symlink");
             want.found.insert(at("root"), FileKind::Directory);
             want.links =
                 [(at("root/folder/c.yaml"), at("other/c.yaml")), (at("root/sub/up"), at("root"))].into();

@@ -1,4 +1,4 @@
-//! What a tree of files can be asked.
+//! The interface of file trees.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -12,56 +12,57 @@ use std::sync::Arc;
 use super::handle::Handle;
 use super::stamp::FileStamp;
 
-/// A tree of files that can be read.
+/// A readable tree of files.
 ///
 /// Paths are absolute, or relative to the tree's [working directory](FileTree::working_directory). A *real*
-/// path is absolute and has neither links nor `.` nor `..` in it: one file has one.
+/// path is absolute and contains no symlinks, `.` or `..`, so that each file has exactly one.
 pub trait FileTree: fmt::Debug + Send + Sync {
-    /// The real path of the directory from which relative paths are taken.
+    /// Returns the real path of the working directory, which relative paths start from.
     ///
     /// # Errors
-    /// It is gone, or may not be looked at.
+    /// The directory does not exist any more or is not accessible.
     fn working_directory(&self) -> io::Result<PathBuf>;
 
-    /// Follows a path to what it leads to, as the system does: links are followed before `..` is taken.
+    /// Resolves a path like the system does: symlinks are resolved before `..`.
     ///
-    /// `from` is the real path of the directory that the path starts from; empty for the working directory.
+    /// `from` is the real path of the directory that the path starts from, or empty for the working directory.
     ///
     /// # Errors
-    /// It leads to nothing, or something on the way is no directory.
+    /// The path does not exist, or a part of it is not a directory.
     fn locate(&self, from: &Path, path: &Path) -> io::Result<Located>;
 
-    /// Opens a file, without waiting for anyone: what is no file is opened, too, and not read. All reading goes
-    /// through here, or through [`FileTree::open_stream`].
+    /// Opens a file without blocking. Special files are opened, but not read. All reads use this method or
+    /// [`FileTree::open_stream`].
     ///
     /// # Errors
-    /// It is not there, or may not be read.
+    /// The file does not exist or cannot be read.
     fn open(&self, path: &Path) -> io::Result<OpenFile>;
 
-    /// Opens what bytes come from: a file, or a pipe or device, for which this may wait. For what the user
-    /// himself names, such as `/dev/stdin`, and nothing else: to others it would be a trap.
+    /// Opens a file, pipe or device for reading, which may block. Only for paths that the user passed
+    /// explicitly, such as `/dev/stdin`. With other paths, a pipe could make the program hang.
     ///
     /// # Errors
-    /// As [`FileTree::open`].
+    /// Same as [`FileTree::open`].
     fn open_stream(&self, path: &Path) -> io::Result<OpenFile> {
         self.open(path)
     }
 
-    /// What is in a directory, sorted by name.
+    /// Returns the entries of a directory, sorted by name.
     ///
     /// # Errors
-    /// It is not there, is none, or may not be read.
+    /// The directory does not exist, is not a directory, or cannot be read.
     fn list(&self, directory: &Path) -> io::Result<Vec<DirectoryEntry>>;
 
-    /// Whether other programs find the files of this tree by the same paths.
+    /// Returns true if other programs can access the files of this tree by the same paths.
     fn is_on_disk(&self) -> bool;
 
-    /// Says that another program is given a file, or a directory with all that is in it. Nothing is done but by
-    /// trees that note what a result depends on.
+    /// Records that another program gets access to a file, or to a directory with its content. Only recording
+    /// trees do anything.
     fn give(&self, _path: &Path) {}
 
-    /// Returns the same files for a part of a result that other results may share. A recording tree records the reads of
-    /// the part separately.
+    /// Returns the same files for a part of a result that other results may share.
+    ///
+    /// A recording tree records the reads of the part separately.
     fn part(&self) -> Option<Arc<dyn FileTree>> {
         None
     }
@@ -74,57 +75,57 @@ pub trait FileTree: fmt::Debug + Send + Sync {
         None
     }
 
-    /// What a path leads to.
+    /// Returns the kind of file that a path leads to.
     ///
     /// # Errors
-    /// As [`FileTree::locate`].
+    /// Same as [`FileTree::locate`].
     fn kind(&self, path: &Path) -> io::Result<FileKind> {
         self.locate(Path::new(""), path).map(|found| found.kind())
     }
 
-    /// Whether a path leads to a directory.
+    /// Returns true if a path leads to a directory.
     fn is_directory(&self, path: &Path) -> bool {
         self.kind(path).is_ok_and(|kind| kind == FileKind::Directory)
     }
 
-    /// Whether a path leads to anything.
+    /// Returns true if a path exists.
     fn has(&self, path: &Path) -> bool {
         self.kind(path).is_ok()
     }
 
-    /// The content of a file.
+    /// Reads a file.
     ///
     /// # Errors
-    /// As [`FileTree::open`] and [`OpenFile::read`].
+    /// Same as [`FileTree::open`] and [`OpenFile::read`].
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.open(path)?.read()
     }
 
-    /// The content of a file that is UTF-8.
+    /// Reads a UTF-8 file.
     ///
     /// # Errors
-    /// As [`FileTree::open`] and [`OpenFile::read_text`].
+    /// Same as [`FileTree::open`] and [`OpenFile::read_text`].
     fn read_text(&self, path: &Path) -> io::Result<String> {
         self.open(path)?.read_text()
     }
 
-    /// All bytes that come from what the user names.
+    /// Reads a file, pipe or device that the user passed explicitly.
     ///
     /// # Errors
-    /// As [`FileTree::open_stream`] and [`OpenFile::read`].
+    /// Same as [`FileTree::open_stream`] and [`OpenFile::read`].
     fn read_stream(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.open_stream(path)?.read()
     }
 }
 
-/// What something in a tree is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// Bytes.
+    /// A regular file.
     File,
     /// A directory.
     Directory,
-    /// A symbolic link; only entries of directories are, since paths are followed.
+    /// A symlink. Only directory entries have this kind, since paths are resolved.
     Link,
     /// A pipe, a device and the like.
     Other,
@@ -141,7 +142,7 @@ impl From<FileType> for FileKind {
     }
 }
 
-/// What a path leads to.
+/// A resolved path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
     path: PathBuf,
@@ -149,64 +150,64 @@ pub struct Located {
 }
 
 impl Located {
-    /// What is at a real path.
+    /// Creates a resolved path from a real path and the kind of the file.
     #[must_use]
     pub fn new(path: PathBuf, kind: FileKind) -> Self {
         Self { path, kind }
     }
 
-    /// Its real path.
+    /// Returns the real path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its real path.
+    /// Converts the value into the real path.
     #[must_use]
     pub fn into_path(self) -> PathBuf {
         self.path
     }
 
-    /// What is there.
+    /// Returns the kind of the file.
     #[must_use]
     pub fn kind(&self) -> FileKind {
         self.kind
     }
 
-    /// Whether it is a directory.
+    /// Returns true for a directory.
     #[must_use]
     pub fn is_directory(&self) -> bool {
         self.kind == FileKind::Directory
     }
 }
 
-/// What a directory holds.
+/// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryEntry {
-    /// Its name there.
+    /// The name in the directory.
     pub name: OsString,
-    /// What it is; links are not followed.
+    /// The kind. Symlinks are not followed.
     pub kind: FileKind,
 }
 
-/// The most that is read of one file, 1 GiB: what is larger is no manifest, and memory has an end.
+/// The maximum size of a file, 1 GiB. Larger files are not manifests and could exhaust the memory.
 pub const MAX_FILE_SIZE: u64 = 1 << 30;
 
-/// A file that was opened: who has it may read it.
+/// An open file, ready to be read.
 #[derive(Debug)]
 pub struct OpenFile(OpenContent);
 
 #[derive(Debug)]
 enum OpenContent {
-    /// A file, or something that is not read.
+    /// A file on disk. Special files are not read.
     Disk(Handle),
-    /// Anything that bytes come from.
+    /// A file, pipe or device.
     Stream(Handle),
     Memory(PathBuf, Arc<[u8]>),
 }
 
 impl OpenFile {
-    /// A file whose content is at hand, with its real path.
+    /// Creates a file from content in memory and its real path.
     #[must_use]
     pub fn in_memory(path: PathBuf, content: Arc<[u8]>) -> Self {
         Self(OpenContent::Memory(path, content))
@@ -220,12 +221,12 @@ impl OpenFile {
         Self(OpenContent::Stream(handle))
     }
 
-    /// The real path of what is open, by what was opened and not by its name: whatever the names on the way
-    /// have become meanwhile, this is the file that is read. Of a file that is gone, the path that it had, perhaps
-    /// with something behind the name.
+    /// Returns the real path of the open file itself, not of the path that was opened. If parts of that path
+    /// were replaced in between, this is still the file that is read. For a removed file, this is its former
+    /// path, possibly with a suffix.
     ///
     /// # Errors
-    /// It has no path, or the system does not tell it.
+    /// The file has no path, or the system does not provide it.
     pub fn path(&self) -> io::Result<Cow<'_, Path>> {
         match &self.0 {
             OpenContent::Memory(path, _) => Ok(Cow::Borrowed(path)),
@@ -233,10 +234,10 @@ impl OpenFile {
         }
     }
 
-    /// What is open.
+    /// Returns the kind of the open file.
     ///
     /// # Errors
-    /// The system cannot tell.
+    /// The system cannot read the metadata.
     pub fn kind(&self) -> io::Result<FileKind> {
         match &self.0 {
             OpenContent::Memory(..) => Ok(FileKind::File),
@@ -246,7 +247,7 @@ impl OpenFile {
         }
     }
 
-    /// Whether it may be run as a program; no file in memory is one.
+    /// Returns true if the file is executable. Files in memory never are.
     #[must_use]
     pub fn is_executable(&self) -> bool {
         match &self.0 {
@@ -257,7 +258,7 @@ impl OpenFile {
         }
     }
 
-    /// What tells later whether it changed since now; none of what has no place on a disk.
+    /// Returns a stamp that shows later whether the file has changed, or `None` if the file is not on disk.
     #[must_use]
     pub fn stamp(&self) -> Option<FileStamp> {
         match &self.0 {
@@ -268,17 +269,17 @@ impl OpenFile {
         }
     }
 
-    /// All of its content.
+    /// Reads the whole content.
     ///
     /// # Errors
-    /// It is no file, or larger than [`MAX_FILE_SIZE`], or the system cannot read it.
+    /// It is not a regular file, is larger than [`MAX_FILE_SIZE`], or cannot be read.
     pub fn read(self) -> io::Result<Vec<u8>> {
         match self.0 {
             OpenContent::Memory(_, content) => Ok(content.to_vec()),
             OpenContent::Disk(handle) => {
                 let metadata = handle.metadata()?;
                 let is_file = FileKind::from(metadata.file_type()) != FileKind::Other;
-                if is_file { read_to_end(handle, &metadata) } else { Err(no_file()) }
+                if is_file { read_to_end(handle, &metadata) } else { Err(not_a_file()) }
             }
             OpenContent::Stream(handle) => {
                 let metadata = handle.metadata()?;
@@ -287,45 +288,45 @@ impl OpenFile {
         }
     }
 
-    /// All of its content, which is UTF-8.
+    /// Reads the whole content as UTF-8.
     ///
     /// # Errors
-    /// As [`OpenFile::read`], and when it is something else.
+    /// Same as [`OpenFile::read`]. Also if the content is not UTF-8.
     pub fn read_text(self) -> io::Result<String> {
-        let wrong = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
-        String::from_utf8(self.read()?).map_err(wrong)
+        let not_utf8 = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
+        String::from_utf8(self.read()?).map_err(not_utf8)
     }
 }
 
-/// Reads what seems to have some size.
+/// Reads a file whose metadata has a size, which may be wrong.
 fn read_to_end(handle: Handle, metadata: &Metadata) -> io::Result<Vec<u8>> {
     let size = metadata.len();
     if size > MAX_FILE_SIZE {
         return Err(too_large());
     }
-    // One byte more than there is, so that the end is seen without asking for more memory.
+    // One byte more than the size, so that the end is detected without growing the buffer.
     let content = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
     read_bounded(handle.into_file(), content)
 }
 
-/// Adds all that a stream has to `content`.
+/// Appends the rest of a stream to `content`.
 ///
 /// # Errors
-/// It has more than [`MAX_FILE_SIZE`], or cannot be read.
+/// It is larger than [`MAX_FILE_SIZE`] or cannot be read.
 pub fn read_bounded(stream: impl io::Read, mut content: Vec<u8>) -> io::Result<Vec<u8>> {
     stream.take(MAX_FILE_SIZE + 1).read_to_end(&mut content)?;
     if content.len() as u64 > MAX_FILE_SIZE { Err(too_large()) } else { Ok(content) }
 }
 
-/// What is said of a [`FileKind::Other`] where a file is needed.
+/// The description of a [`FileKind::Other`] in errors that require a file.
 pub const NO_FILE: &str = "a pipe, a device or a socket, not a file";
 
-fn no_file() -> io::Error {
+fn not_a_file() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("it is {NO_FILE}"))
 }
 
 fn too_large() -> io::Error {
-    io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 GiB, the most that is read of one file")
+    io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 1 GiB, the maximum file size")
 }
 
 #[cfg(unix)]

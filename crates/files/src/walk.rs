@@ -1,4 +1,4 @@
-//! Going over a directory and all below it.
+//! Recursive directory walks.
 
 use std::fmt;
 use std::io;
@@ -7,34 +7,34 @@ use std::vec;
 
 use super::tree::{DirectoryEntry, FileKind, FileTree, Located};
 
-/// What is done with links.
+/// The treatment of symlinks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkPolicy {
-    /// What they lead to is walked over in their place.
+    /// Follow symlinks and walk their targets.
     Follow,
-    /// They are what they are.
+    /// Report symlinks without following them.
     Keep,
 }
 
-/// What is done with names that begin with a dot.
+/// The treatment of hidden files: names that start with a dot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hidden {
-    /// They are left out, with all that is below them.
+    /// Skip hidden files and the content of hidden directories.
     Skip,
-    /// They are names like all others.
+    /// Treat hidden files like all others.
     Keep,
 }
 
-/// How a directory is walked over.
+/// The options of a directory walk.
 ///
-/// By default to any depth, with hidden names, and links are what they are.
+/// By default, the depth is unlimited, hidden files are included, and symlinks are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WalkOptions {
-    /// Links on the way.
+    /// The treatment of symlinks.
     pub links: LinkPolicy,
-    /// Hidden names.
+    /// The treatment of hidden files.
     pub hidden: Hidden,
-    /// How deep to go: 1 for what is in the directory itself.
+    /// The maximum depth: 1 for the entries of the directory itself.
     pub max_depth: usize,
 }
 
@@ -44,32 +44,32 @@ impl Default for WalkOptions {
     }
 }
 
-/// What a walk came by.
+/// A file or directory that a walk found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walked {
-    /// The path below the directory that is walked over, by the names on the way.
+    /// The path relative to the top directory. Symlinks in it are not resolved.
     pub path: PathBuf,
-    /// The number of names in it.
+    /// The number of names in the path.
     pub depth: usize,
-    /// What it is; a link only when links are kept.
+    /// The kind; a symlink only with [`LinkPolicy::Keep`].
     pub kind: FileKind,
-    /// Where it leads, for a link that was followed: the real path of what is there.
+    /// The real path of the target, for a symlink that was followed.
     pub led_to: Option<PathBuf>,
 }
 
-/// A directory, or what a link leads to, that cannot be walked over.
+/// An error for a directory or symlink target that cannot be walked.
 #[derive(Debug)]
 pub enum WalkError {
-    /// It cannot be looked at.
+    /// The path is not accessible.
     Io {
-        /// Its path.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         cause: io::Error,
     },
-    /// It is a link to a directory that it is in.
+    /// The path is a symlink to a directory that contains it.
     Loop {
-        /// The link.
+        /// The symlink.
         path: PathBuf,
         /// The directory.
         ancestor: PathBuf,
@@ -97,80 +97,81 @@ impl std::error::Error for WalkError {
     }
 }
 
-/// A walk over a directory: each directory before what is in it, by name.
+/// A recursive walk of a directory, by name. A directory comes before its content.
 #[derive(Debug)]
 pub struct TreeWalk<'t> {
     tree: &'t dyn FileTree,
     top: PathBuf,
     options: WalkOptions,
-    /// The directories from the top to where the walk is.
+    /// The directories from the top to the current position.
     open: Vec<OpenDirectory>,
-    /// A directory that is entered next, with its real path where it counts.
+    /// The directory to enter next, with its real path if symlinks are followed.
     next: Option<(PathBuf, PathBuf)>,
 }
 
-/// A directory that is being walked over.
+/// A directory that is being walked.
 #[derive(Debug)]
 struct OpenDirectory {
-    /// Its path below the top.
+    /// The path relative to the top.
     path: PathBuf,
-    /// Its real path; empty where links are kept.
+    /// The real path; empty if symlinks are not followed.
     real: PathBuf,
-    /// What is left in it.
+    /// The remaining entries.
     entries: vec::IntoIter<DirectoryEntry>,
 }
 
 impl<'t> TreeWalk<'t> {
-    /// A walk over a directory; its path may be a link.
+    /// Creates a walk of a directory, whose path may be a symlink.
     #[must_use]
     pub fn new(tree: &'t dyn FileTree, top: &Path, options: WalkOptions) -> Self {
         let real = match options.links {
             LinkPolicy::Follow => tree.locate(Path::new(""), top).map(Located::into_path),
             LinkPolicy::Keep => Ok(PathBuf::new()),
         };
-        // What cannot be located cannot be listed, either, which says so.
+        // If the path cannot be located, listing it fails, too, and reports the error.
         let next = Some((PathBuf::new(), real.unwrap_or_default()));
         Self { tree, top: top.to_path_buf(), options, open: Vec::new(), next }
     }
 
-    /// A path below the top, as messages call it.
-    fn named(&self, below: &Path) -> PathBuf {
+    /// Returns a path relative to the top as it is shown in messages.
+    fn display_path(&self, below: &Path) -> PathBuf {
         if below.as_os_str().is_empty() { self.top.clone() } else { self.top.join(below) }
     }
 
     fn enter(&mut self, path: PathBuf, real: PathBuf) -> Result<(), WalkError> {
-        let named = self.named(&path);
-        let entries = self.tree.list(&named).map_err(|cause| WalkError::Io { path: named, cause })?;
+        let display_path = self.display_path(&path);
+        let entries =
+            self.tree.list(&display_path).map_err(|cause| WalkError::Io { path: display_path, cause })?;
         self.open.push(OpenDirectory { path, real, entries: entries.into_iter() });
         Ok(())
     }
 
-    /// What an entry of a directory is, and the real path of a directory if that counts.
-    fn look(
+    /// Returns the kind of an entry, and the real path of a directory if symlinks are followed.
+    fn resolve_entry(
         &self,
         directory: &OpenDirectory,
         entry: &DirectoryEntry,
     ) -> Result<(FileKind, PathBuf), WalkError> {
         match (self.options.links, entry.kind) {
-            (LinkPolicy::Follow, FileKind::Link) => self.follow(directory, entry),
+            (LinkPolicy::Follow, FileKind::Link) => self.follow_link(directory, entry),
             (LinkPolicy::Follow, FileKind::Directory) => Ok((entry.kind, directory.real.join(&entry.name))),
             _ => Ok((entry.kind, PathBuf::new())),
         }
     }
 
-    fn follow(
+    fn follow_link(
         &self,
         directory: &OpenDirectory,
         entry: &DirectoryEntry,
     ) -> Result<(FileKind, PathBuf), WalkError> {
-        let path = self.named(&directory.path.join(&entry.name));
+        let path = self.display_path(&directory.path.join(&entry.name));
         let found = match self.tree.locate(&directory.real, Path::new(&entry.name)) {
             Ok(found) => found,
             Err(cause) => return Err(WalkError::Io { path, cause }),
         };
         let above = self.open.iter().rev().find(|above| above.real == found.path());
         match above.filter(|_| found.is_directory()) {
-            Some(above) => Err(WalkError::Loop { path, ancestor: self.named(&above.path) }),
+            Some(above) => Err(WalkError::Loop { path, ancestor: self.display_path(&above.path) }),
             None => Ok((found.kind(), found.into_path())),
         }
     }
@@ -191,7 +192,7 @@ impl Iterator for TreeWalk<'_> {
                 continue;
             };
             let directory = self.open.last()?;
-            let (kind, real) = match self.look(directory, &entry) {
+            let (kind, real) = match self.resolve_entry(directory, &entry) {
                 Ok(found) => found,
                 Err(error) => return Some(Err(error)),
             };

@@ -20,7 +20,7 @@ impl Fixture {
     }
 
     fn keep_and_hold(&self, name: &str, text: &str) -> HeldDirectory {
-        let staging = self.store.staging().expect("a place");
+        let staging = self.store.staging().expect("a staging directory");
         let content = staging.content().expect("a directory");
         fs::create_dir(content.join("d")).expect("made");
         fs::write(content.join("d/file"), text).expect("written");
@@ -53,16 +53,16 @@ fn age(path: &Path, age: Duration) {
 }
 
 #[test]
-fn a_directory_is_kept_whole() {
+fn directory_is_stored_and_found() {
     let fixture = Fixture::new();
     assert_eq!(fixture.state("k/a"), "absent");
     fixture.keep("k/a", "1");
     let KeptDirectory::Whole(held) = fixture.store.open_directory(Path::new("k/a"), &about("x")) else {
-        panic!("it is not whole")
+        panic!("it is not valid")
     };
     assert_eq!(fs::read_to_string(held.path.join("d/file")).expect("there"), "1");
     let other = fixture.store.open_directory(Path::new("k/a"), &about("y"));
-    assert!(matches!(other, KeptDirectory::Damaged), "it is something else");
+    assert!(matches!(other, KeptDirectory::Damaged), "another description");
     assert_eq!(fixture.left(), ["k"], "nothing else is left");
 }
 
@@ -70,7 +70,7 @@ type Change = fn(&Path) -> io::Result<()>;
 
 #[cfg(unix)]
 #[test]
-fn what_was_changed_is_damaged_and_replaced() {
+fn changed_entry_is_damaged_and_replaced() {
     use std::os::unix::fs::symlink;
     fn moved(path: &Path, link: &Path) -> io::Result<()> {
         fs::rename(path, path.with_extension("moved"))?;
@@ -103,7 +103,7 @@ fn what_was_changed_is_damaged_and_replaced() {
 }
 
 #[test]
-fn a_whole_directory_stays_where_it_is() {
+fn valid_directory_is_not_replaced() {
     let fixture = Fixture::new();
     fixture.keep("k/a", "1");
     let open = File::open(fixture.path("k/a/tree/d/file")).expect("there");
@@ -114,7 +114,7 @@ fn a_whole_directory_stays_where_it_is() {
 }
 
 #[test]
-fn many_keep_and_remove_at_once() {
+fn concurrent_writers_and_removers_do_not_interfere() {
     let fixture = Fixture::new();
     thread::scope(|scope| {
         for i in 0..8 {
@@ -122,7 +122,7 @@ fn many_keep_and_remove_at_once() {
             scope.spawn(move || {
                 for _ in 0..25 {
                     if i % 4 == 0 {
-                        let staging = fixture.store.staging().expect("a place");
+                        let staging = fixture.store.staging().expect("a staging directory");
                         fixture.store.remove(Path::new("k/a"), &staging);
                         fixture.store.remove_folder(Path::new("k"));
                     } else {
@@ -139,7 +139,7 @@ fn many_keep_and_remove_at_once() {
 }
 
 #[test]
-fn what_is_kept_is_held_at_once() {
+fn new_entry_is_in_use_from_the_start() {
     let fixture = Fixture::new();
     let keep_often = || {
         for _ in 0..50 {
@@ -150,7 +150,7 @@ fn what_is_kept_is_held_at_once() {
     thread::scope(|scope| {
         let keeping = [(); 4].map(|()| scope.spawn(keep_often));
         while !keeping.iter().all(thread::ScopedJoinHandle::is_finished) {
-            let staging = fixture.store.staging().expect("a place");
+            let staging = fixture.store.staging().expect("a staging directory");
             fixture.store.remove(Path::new("k/a"), &staging);
             fixture.store.remove_folder(Path::new("k"));
         }
@@ -158,21 +158,21 @@ fn what_is_kept_is_held_at_once() {
 }
 
 #[test]
-fn a_folder_whose_lock_somebody_has_stays() {
+fn locked_folder_is_not_removed() {
     let fixture = Fixture::new();
     fixture.keep("k/a", "1");
-    let staging = fixture.store.staging().expect("a place");
+    let staging = fixture.store.staging().expect("a staging directory");
     assert_eq!(fixture.store.remove(Path::new("k/a"), &staging), Removal::Removed);
-    let had = lock_in(&fixture.path("k")).expect("a folder").expect("free");
+    let held = lock_in(&fixture.path("k")).expect("a folder").expect("free");
     assert!(!fixture.store.remove_folder(Path::new("k")));
-    assert!(fixture.path("k/lock").exists(), "it is somebody's");
-    drop(had);
+    assert!(fixture.path("k/lock").exists(), "it is held");
+    drop(held);
     assert!(fixture.store.remove_folder(Path::new("k")));
     assert!(lock_in(&fixture.path("k")).is_err(), "the folder is gone");
 }
 
 #[test]
-fn a_large_file_is_not_read_whatever_its_seal_says() {
+fn too_large_file_is_not_read_despite_its_seal() {
     let fixture = Fixture::new();
     let name = Path::new("f/a");
     fixture.store.keep_sealed(name, about("x"), b"").expect("kept");
@@ -181,7 +181,7 @@ fn a_large_file_is_not_read_whatever_its_seal_says() {
     seal.size = size;
     let line = seal.to_line().expect("text");
     fs::write(fixture.path("f/a"), &line).expect("written");
-    // Nothing of it is on the disk.
+    // The file is sparse.
     let file = File::options().write(true).open(fixture.path("f/a")).expect("there");
     file.set_len(line.len() as u64 + size).expect("longer");
     assert!(fixture.store.open_sealed(name).is_none());
@@ -189,7 +189,7 @@ fn a_large_file_is_not_read_whatever_its_seal_says() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn pipes_are_not_waited_for() {
+fn pipes_do_not_block() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     let fixture = Fixture::new();
@@ -201,16 +201,16 @@ fn pipes_are_not_waited_for() {
     fixture.keep("k/a", "1");
     let path = pipe(fixture.path("k/a/seal"));
     assert!(open_file(&path).is_err());
-    let staging = fixture.store.staging().expect("a place");
+    let staging = fixture.store.staging().expect("a staging directory");
     assert_eq!(fixture.store.remove(Path::new("k/a"), &staging), Removal::Removed);
 }
 
 #[test]
-fn what_is_used_is_not_removed() {
+fn entry_in_use_is_not_removed() {
     let fixture = Fixture::new();
     fixture.keep("k/a", "1");
     let used = fixture.store.open_directory(Path::new("k/a"), &about("x"));
-    let staging = fixture.store.staging().expect("a place");
+    let staging = fixture.store.staging().expect("a staging directory");
     assert_eq!(fixture.store.remove(Path::new("k/a"), &staging), Removal::InUse);
     drop(used);
     assert_eq!(fixture.store.remove(Path::new("k/a"), &staging), Removal::Removed);
@@ -219,7 +219,7 @@ fn what_is_used_is_not_removed() {
 }
 
 #[test]
-fn sealed_files_are_read_as_they_were_kept() {
+fn sealed_files_are_read_only_if_unchanged() {
     let fixture = Fixture::new();
     let name = Path::new("f/a");
     let read = |what: &str| fixture.store.read_sealed(name, &about(what));
@@ -242,35 +242,35 @@ fn sealed_files_are_read_as_they_were_kept() {
         fs::remove_file(fixture.path("f/a")).expect("removed");
         std::os::unix::fs::symlink(fixture.home.path().join("elsewhere"), fixture.path("f/a"))
             .expect("linked");
-        assert_eq!(read("x"), None, "a link");
+        assert_eq!(read("x"), None, "a symlink");
         fixture.store.keep_sealed(name, about("x"), b"2").expect("kept");
         assert_eq!(
             fs::read(fixture.home.path().join("elsewhere")).expect("there"),
             good,
-            "not written through"
+            "the symlink is not followed"
         );
         assert_eq!(read("x").as_deref(), Some(&b"2"[..]));
     }
 }
 
 #[test]
-fn only_what_killed_programs_left_is_swept() {
+fn only_leftovers_of_killed_programs_are_swept() {
     let fixture = Fixture::new();
     let hour = Duration::from_secs(3600);
-    let running = fixture.store.staging().expect("a place");
+    let running = fixture.store.staging().expect("a staging directory");
     let [killed, old, recent] = ["new-killed", "new-old", "new-recent"].map(|name| fixture.path(name));
-    for place in [&killed, &old, &recent] {
-        fs::create_dir(place).expect("made");
+    for path in [&killed, &old, &recent] {
+        fs::create_dir(path).expect("made");
     }
     fs::write(killed.join(STORE_LOCK), "").expect("written");
-    for (place, hours) in [(running.directory.path(), 48), (&killed, 1), (&old, 48), (&recent, 23)] {
-        age(place, hour * hours);
+    for (path, hours) in [(running.directory.path(), 48), (&killed, 1), (&old, 48), (&recent, 23)] {
+        age(path, hour * hours);
     }
-    let sweeper = fixture.store.staging().expect("a place");
+    let sweeper = fixture.store.staging().expect("a staging directory");
     fixture.store.sweep(&sweeper);
-    let is_there = |path: &Path| path.is_dir();
-    assert!(is_there(running.directory.path()) && is_there(&recent));
-    assert!(!is_there(&killed) && !is_there(&old));
+    let exists = |path: &Path| path.is_dir();
+    assert!(exists(running.directory.path()) && exists(&recent));
+    assert!(!exists(&killed) && !exists(&old));
 
     fs::create_dir(fixture.path("f")).expect("made");
     for (name, hours) in [("new-a", 48), ("new-b", 1), ("c", 48)] {
@@ -281,14 +281,14 @@ fn only_what_killed_programs_left_is_swept() {
     let written = File::open(fixture.path("f/new-a")).expect("there");
     written.lock().expect("locked");
     fixture.store.sweep_folder(Path::new("f"));
-    assert_eq!(fixture.store.names(Path::new("f")), ["c", "new-a"], "whose lock is free goes, however old");
+    assert_eq!(fixture.store.names(Path::new("f")), ["c", "new-a"], "unlocked files are removed at any age");
     drop(written);
     fixture.store.sweep_folder(Path::new("f"));
     assert_eq!(fixture.store.names(Path::new("f")), ["c"]);
 }
 
 #[test]
-fn entries_say_what_they_are() {
+fn entries_have_descriptions_and_sizes() {
     let fixture = Fixture::new();
     fixture.keep("k/a", "123");
     fixture.store.keep_sealed(Path::new("k/b"), about("y"), b"12").expect("kept");

@@ -1,4 +1,4 @@
-//! Taking out of a store what nobody needs any more, while other programs use it.
+//! Removing unneeded entries from a store while other programs use it.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,75 +9,75 @@ use super::{SEAL, STAGING, STORE_LOCK, Staging, Store, lock_in, open_file};
 use crate::lock::{self, Waiting};
 use crate::seal::{About, Seal};
 
-/// What nobody used for so long, 30 days, is taken out.
+/// Entries that were not used for this long (30 days) are removed.
 pub const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// How long something without a lock may stay incomplete.
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long it takes at most from the making of a staging place to its lock.
-const MINUTE: Duration = Duration::from_secs(60);
+/// The maximum age of an incomplete directory without a lock.
+const MAX_UNLOCKED_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The maximum time between the creation of a staging directory and its lock.
+const MAX_TIME_TO_LOCK: Duration = Duration::from_secs(60);
 
-/// Something in a store.
+/// An entry of a store.
 #[derive(Debug, Clone)]
 pub struct StoredEntry {
-    /// Its name in the store.
+    /// The name in the store.
     pub name: PathBuf,
-    /// What its seal says that it is; empty when that cannot be read.
+    /// The description in the seal; empty if it cannot be read.
     pub about: About,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
-    /// When it was last used.
+    /// The time of the last use.
     pub used: SystemTime,
 }
 
 impl StoredEntry {
-    /// Whether it was not used for a while.
+    /// Returns true if the entry was not used for this long.
     pub fn is_unused_for(&self, age: Duration) -> bool {
         self.used.elapsed().is_ok_and(|elapsed| elapsed > age)
     }
 }
 
-/// What a cache has, as it is shown.
+/// A cache entry for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheEntry {
-    /// What sort of thing it is.
+    /// The kind of entry.
     pub kind: CacheKind,
-    /// What it is: a URL without secrets, or the group-version of a document; empty when that is not known.
+    /// The URL without secrets, or the group-version of a document; empty if unknown.
     pub what: String,
-    /// Which version of it: a commit, or the hash that a server has for a document.
+    /// The version: a commit, or the hash of a document on a server.
     pub version: String,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
-    /// When it was last used.
+    /// The time of the last use.
     pub used: SystemTime,
 }
 
-/// The sorts of things that caches have.
+/// The kinds of cache entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheKind {
-    /// The tree of a commit.
+    /// The files of a commit.
     Repository,
-    /// A file that came over HTTP.
+    /// A file that was fetched over HTTP.
     File,
     /// The compiled schema of a document.
     Schema,
-    /// What a server said of its documents.
+    /// The list of documents of a server.
     Server,
 }
 
-/// What came of taking things out of a cache.
+/// The result of clearing a cache.
 #[derive(Debug, Clone, Default)]
 pub struct Cleared {
-    /// They are gone.
+    /// The removed entries.
     pub removed: Vec<CacheEntry>,
-    /// They stay, since other programs use them.
+    /// The entries that were kept because other programs use them.
     pub in_use: Vec<CacheEntry>,
-    /// They stay, since the system does not let them go.
+    /// The entries that the system did not allow to remove.
     pub refused: Vec<CacheEntry>,
 }
 
 impl Cleared {
-    /// Adds what came of one of them.
+    /// Adds the result for one entry.
     pub fn add(&mut self, entry: CacheEntry, removal: Removal) {
         match removal {
             Removal::Removed => self.removed.push(entry),
@@ -87,19 +87,19 @@ impl Cleared {
     }
 }
 
-/// What came of removing something.
+/// The result of removing an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
-    /// It is gone.
+    /// The entry is removed.
     Removed,
-    /// Another program uses it.
+    /// Another program uses the entry.
     InUse,
-    /// The system does not let it go.
+    /// The system does not allow the removal.
     Refused,
 }
 
 impl Store {
-    /// Takes something out of the store, then what killed programs left in its folders, and those that are empty.
+    /// Removes entries with `take`, then leftovers of killed programs in the folders, and empty folders.
     pub fn take_out(
         &self,
         folders: [&str; 2],
@@ -120,7 +120,7 @@ impl Store {
         Ok(cleared)
     }
 
-    /// What is in a folder, of the names that are ours, by name.
+    /// Returns the entries of a folder whose names have this program's form, by name.
     pub fn entries(&self, folder: &Path, is_ours: fn(&str) -> bool) -> Vec<StoredEntry> {
         let names = self.names(folder).into_iter();
         let ours = names.filter(|name| name.to_str().is_some_and(is_ours));
@@ -139,38 +139,39 @@ impl Store {
         Some(StoredEntry { name, about: seal.map(|seal| seal.about).unwrap_or_default(), size, used })
     }
 
-    /// Whether an entry is what was kept, without using it.
+    /// Returns true if an entry is unchanged. Does not mark it as used.
     pub fn is_whole(&self, entry: &StoredEntry) -> bool {
         self.hold(&entry.name, &entry.about).is_ok() || self.whole_file(&entry.name, &entry.about).is_some()
     }
 
-    /// Whether there is a directory of that name, which is no link.
+    /// Returns true if a directory with this name exists and is not a symlink.
     pub fn has_folder(&self, folder: &Path) -> bool {
         self.without_links(folder).is_ok_and(|path| path.is_dir())
     }
 
-    /// Removes an entry, unless it is used.
+    /// Removes an entry, unless it is in use.
     pub fn remove(&self, name: &Path, staging: &Staging) -> Removal {
         let path = self.directory.join(name);
-        // Nothing can come into its place from here on, nor be used before it is out of the way.
+        // While the folder is locked, no entry can be added, and this one cannot be used before it is moved
+        // away.
         let folder = path.parent().unwrap_or(&self.directory);
         let had_lock = folder.join(STORE_LOCK).exists();
         let Ok(_one_at_a_time) = lock_in(folder) else { return Removal::Removed };
-        let removal = Self::take_away(&path, staging);
+        let removal = Self::move_away(&path, staging);
         if !had_lock {
-            // Who waits for it makes another one.
+            // A program that waits for this lock creates a new one.
             let _ = fs::remove_file(folder.join(STORE_LOCK));
         }
         removal
     }
 
-    /// Moves an entry out of the way, unless it is used.
-    fn take_away(path: &Path, staging: &Staging) -> Removal {
+    /// Moves an entry to the staging directory, unless it is in use.
+    fn move_away(path: &Path, staging: &Staging) -> Removal {
         let seal = unused_seal(&path.join(SEAL));
         if matches!(&seal, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
             return Removal::InUse;
         }
-        // Out of the way at once, then removed with the directory that it is in now.
+        // The rename is atomic; the content is removed with the staging directory.
         match fs::rename(path, staging.free_name()) {
             Ok(()) => Removal::Removed,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Removal::Removed,
@@ -178,41 +179,41 @@ impl Store {
         }
     }
 
-    /// Removes a folder that is empty but for its lock, and says whether it is gone.
+    /// Removes a folder that is empty except for its lock. Returns true if it is removed.
     pub fn remove_folder(&self, folder: &Path) -> bool {
         let path = self.directory.join(folder);
         let lock_path = path.join(STORE_LOCK);
-        let mut had = None;
+        let mut held = None;
         if self.names(folder) == [STORE_LOCK] {
-            had = lock::lock(&lock_path, Waiting::Never).ok().flatten();
-            if had.is_none() {
+            held = lock::lock(&lock_path, Waiting::Never).ok().flatten();
+            if held.is_none() {
                 return false;
             }
-            // Who waits for it makes another one, or finds the folder gone and makes it again.
+            // A program that waits for this lock creates a new one, or creates the folder again.
             let _ = fs::remove_file(&lock_path);
         }
-        let is_gone = fs::remove_dir(&path).is_ok();
-        drop(had);
-        is_gone
+        let is_removed = fs::remove_dir(&path).is_ok();
+        drop(held);
+        is_removed
     }
 
-    /// Removes the files in a folder that killed programs left incomplete: nobody has their locks any more.
+    /// Removes incomplete files that killed programs left in a folder: their locks are free.
     pub fn sweep_folder(&self, folder: &Path) {
         for name in self.names(folder).into_iter().filter(|name| is_staging(name)) {
             let path = self.directory.join(folder).join(name);
             if let Ok(file) = open_file(&path)
                 && lock::lock_open(&file, Waiting::Never).unwrap_or(false)
             {
-                // Another program may have been faster.
+                // Another program may have removed it at the same time.
                 let _ = fs::remove_file(path);
             }
         }
     }
 
-    /// Removes the staging places that killed programs left behind.
+    /// Removes staging directories that killed programs left behind.
     pub fn sweep(&self, staging: &Staging) {
-        let places = self.names(Path::new("")).into_iter().filter(|name| is_staging(name));
-        for path in places.map(|name| self.directory.join(name)).filter(|path| is_left_behind(path)) {
+        let staged = self.names(Path::new("")).into_iter().filter(|name| is_staging(name));
+        for path in staged.map(|name| self.directory.join(name)).filter(|path| is_left_behind(path)) {
             let _ = fs::rename(path, staging.free_name());
         }
         self.sweep_folder(Path::new(""));
@@ -223,25 +224,27 @@ fn is_staging(name: &std::ffi::OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with(STAGING))
 }
 
-/// Whether nobody has the lock of a staging place any more; one without a lock must be old.
-fn is_left_behind(place: &Path) -> bool {
-    match File::options().write(true).open(place.join(STORE_LOCK)) {
-        Ok(had) => is_older(place, MINUTE) && lock::lock_open(&had, Waiting::Never).unwrap_or(false),
-        Err(_) => is_older(place, DAY),
+/// Returns true if the lock of a staging directory is free. A directory without a lock must be old.
+fn is_left_behind(directory: &Path) -> bool {
+    match File::options().write(true).open(directory.join(STORE_LOCK)) {
+        Ok(file) => {
+            is_older(directory, MAX_TIME_TO_LOCK) && lock::lock_open(&file, Waiting::Never).unwrap_or(false)
+        }
+        Err(_) => is_older(directory, MAX_UNLOCKED_AGE),
     }
 }
 
-/// The seal of an entry for oneself.
+/// Opens and exclusively locks the seal of an entry.
 ///
 /// # Errors
-/// Somebody uses the entry: it would block. There is no seal, or it cannot be locked.
+/// `WouldBlock` if the entry is in use. The seal does not exist or cannot be locked.
 fn unused_seal(path: &Path) -> io::Result<File> {
     loop {
         let seal = open_file(path)?;
         if !lock::lock_open(&seal, Waiting::Never)? {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        // Another entry may have come into its place, which somebody uses.
+        // Another entry, which is in use, may have replaced it.
         if lock::is_at(&seal, path)? {
             return Ok(seal);
         }

@@ -1,18 +1,19 @@
-//! Stands for trees that nothing leads out of where the system has no handles of directories: there are none.
+//! A placeholder for confined trees on systems without directory handles, which cannot create any.
 //!
-//! What they are for is fetched repositories, which no program can be run for there either.
+//! Confined trees are used for fetched repositories, which cannot be fetched there either, since no program
+//! can be run.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::tree::{DirectoryEntry, FileTree, Located, OpenFile};
 
-/// A directory that nothing leads out of; this system has none.
+/// A directory sandbox, which cannot exist on this system.
 #[derive(Debug)]
 pub enum ConfinedTree {}
 
 impl ConfinedTree {
-    /// The files below a directory, by its real path.
+    /// Fails, since this system has no directory handles.
     ///
     /// # Errors
     /// Always [`io::ErrorKind::Unsupported`].
@@ -43,7 +44,7 @@ impl FileTree for ConfinedTree {
     }
 }
 
-/// Whether a path was refused since it leads out of a [`ConfinedTree`].
+/// Returns true if a path was rejected because it is outside of a [`ConfinedTree`].
 #[must_use]
 pub fn leads_out(_error: &io::Error) -> bool {
     false

@@ -1,5 +1,5 @@
-//! Stands for the journal where the system has no locks and no handles of directories: many files cannot be
-//! changed there, since nothing would make all of them one change.
+//! A placeholder for the journal on systems without file locks and directory handles. Changes of several
+//! files are rejected there, since they would not be atomic.
 
 #[path = "../write/journal/change.rs"]
 mod change;
@@ -19,45 +19,47 @@ pub const JOURNAL: &str = ".kubectl-smp-journal";
 /// # Errors
 /// Always, unless there is nothing to change.
 pub fn change_files(_directory: &Path, changes: &[FileChange<'_>]) -> Result<()> {
-    if changes.is_empty() { Ok(()) } else { Err(no_locks()) }
+    if changes.is_empty() { Ok(()) } else { Err(unsupported()) }
 }
 
-/// Ends what a program began to change in a directory and did not end.
+/// Completes or rolls back an interrupted write in a directory.
 ///
 /// # Errors
-/// Somebody began, which cannot be ended here.
+/// There is an interrupted write, which cannot be completed on this system.
 pub fn recover(directory: &Path, _waiting: Waiting) -> Result<Recovery> {
-    if directory.join(JOURNAL).exists() { Err(no_locks()) } else { Ok(Recovery::Nothing) }
+    if directory.join(JOURNAL).exists() { Err(unsupported()) } else { Ok(Recovery::Nothing) }
 }
 
-/// Ends what a program began to change in a directory, or one that it is in.
+/// Completes or rolls back an interrupted write in a directory or in a parent directory.
 ///
 /// # Errors
-/// As [`recover`].
+/// Same as [`recover`].
 pub fn end_unfinished(directory: &Path) -> Result<()> {
-    if has_journal(directory) { Err(no_locks()) } else { Ok(()) }
+    if has_journal(directory) { Err(unsupported()) } else { Ok(()) }
 }
 
-/// Fails for a directory that may have been changed in part only: what is read there is neither old nor new.
+/// Checks that no interrupted write is pending for a directory, whose files could otherwise be a mix of old
+/// and new ones.
 ///
 /// # Errors
-/// There is a journal in it, or in one that it is in; who wrote it cannot be told here.
+/// The directory or a parent directory has a journal. Its state cannot be determined on this system.
 pub fn check_finished(tree: &dyn FileTree, directory: &Path) -> Result<()> {
     if !tree.is_on_disk() || !has_journal(directory) {
         return Ok(());
     }
     let message = format!(
-        "{} may be changed in part: a program was stopped, or is at it just now",
+        "{} may be partially written: a write is in progress or was interrupted",
         directory.display()
     );
-    Err(Diagnostic::error(Code::Io, message).help("run `kubectl smp recover` on it outside of WebAssembly"))
+    Err(Diagnostic::error(Code::Io, message)
+        .help("run `kubectl smp recover` on the directory outside of WebAssembly"))
 }
 
 fn has_journal(directory: &Path) -> bool {
     directory.ancestors().any(|above| above.join(JOURNAL).exists())
 }
 
-fn no_locks() -> Diagnostic {
-    Diagnostic::error(Code::Unsupported, "files are not changed here: WebAssembly has no locks for them")
-        .help("write the texts of the result yourself")
+fn unsupported() -> Diagnostic {
+    Diagnostic::error(Code::Unsupported, "files cannot be written: WebAssembly has no file locks")
+        .help("use the result and write its files outside of WebAssembly")
 }

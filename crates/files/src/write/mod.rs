@@ -1,4 +1,4 @@
-//! Writing: one file at once, or many of which all are changed or none.
+//! Writing a single file, or several files atomically.
 
 #[cfg(not(target_family = "wasm"))]
 mod journal;

@@ -1,19 +1,19 @@
-//! Modes and owners of files that are replaced.
+//! Modes and owners of replaced files.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Whether a new file has the owner of the one that it replaces.
+/// The owner of a new file, compared with the file that it replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ownership {
-    /// It has.
+    /// The same owner.
     Kept,
-    /// It has another one, since only root may give files away.
+    /// Another owner, since only root may change owners.
     Changed,
 }
 
-/// Fails for a file that may not be written, whatever may be done with its directory.
+/// Checks that a file is writable, even if it could be replaced because its directory is writable.
 pub(super) fn check_writable(path: &Path, metadata: &Metadata) -> io::Result<()> {
     if metadata.permissions().readonly() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
@@ -21,7 +21,7 @@ pub(super) fn check_writable(path: &Path, metadata: &Metadata) -> io::Result<()>
     OpenOptions::new().write(true).open(path).map(drop)
 }
 
-/// Gives a new file the mode and owner of an old one.
+/// Sets the mode and owner of a new file to those of an old one.
 #[cfg(unix)]
 pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<Ownership> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
@@ -29,62 +29,62 @@ pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<Ownership> {
     let own = new.metadata()?;
     let is_kept = (own.uid(), own.gid()) == (old.uid(), old.gid())
         || fchown(new, Some(old.uid()), Some(old.gid())).is_ok()
-        // The group alone may be one of ours.
+        // The group alone can be set if the user is a member of it.
         || (own.uid() == old.uid() && fchown(new, None, Some(old.gid())).is_ok());
-    // A change of the owner takes bits of the mode away, so it comes first.
+    // A change of the owner clears mode bits, so the mode is set afterwards.
     new.set_permissions(old.permissions())?;
     Ok(if is_kept { Ownership::Kept } else { Ownership::Changed })
 }
 
-/// Gives a new file the mode of an old one.
+/// Sets the mode of a new file to that of an old one.
 #[cfg(not(unix))]
 pub(super) fn keep(new: &File, old: &Metadata) -> io::Result<Ownership> {
     new.set_permissions(old.permissions())?;
     Ok(Ownership::Kept)
 }
 
-/// Lets those who may read a file run it, or nobody.
+/// Sets the executable bits for everyone who can read the file, or clears all of them.
 #[cfg(unix)]
 pub(super) fn set_executable(file: &File, executable: bool) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
 
     let old = file.metadata()?.permissions().mode();
     let new = if executable { old | (old & 0o444) >> 2 } else { old & !0o111 };
-    // Somebody else's file may be written, and its mode may not be changed: most often that is not asked for.
+    // A file of another owner may be writable, but its mode cannot be set. Usually it need not be changed.
     if new == old { Ok(()) } else { file.set_permissions(fs::Permissions::from_mode(new)) }
 }
 
-/// Systems without such a bit need none.
+/// Does nothing, since this system has no executable bits.
 #[cfg(not(unix))]
 pub(super) fn set_executable(_: &File, _: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// How many names a file has.
+/// Returns the number of hard links of a file.
 #[cfg(unix)]
 pub(super) fn names(metadata: &Metadata) -> u64 {
     std::os::unix::fs::MetadataExt::nlink(metadata)
 }
 
-/// How many names a file has; where that cannot be known, one.
+/// Returns 1, since the number of hard links is not available on this system.
 #[cfg(not(unix))]
 pub(super) fn names(_: &Metadata) -> u64 {
     1
 }
 
-/// Gives temporary files the mode of new ones, of which the system takes what the user does not want others
-/// to have. What replaces another file is its owner's alone until it has that one's mode.
+/// Gives temporary files the mode of new files, which the system restricts by the umask. A file that will
+/// replace another one is only accessible to its owner until it gets that file's mode.
 #[cfg(unix)]
 pub(super) fn as_new(builder: &mut tempfile::Builder<'_, '_>, old: Option<&Metadata>) {
     let mode = if old.is_some() { 0o600 } else { 0o666 };
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
 }
 
-/// The system has its own.
+/// Does nothing, since the system sets its default permissions.
 #[cfg(not(unix))]
 pub(super) fn as_new(_: &mut tempfile::Builder<'_, '_>, _: Option<&Metadata>) {}
 
-/// Makes a directory that nobody else looks into. One that is there is ours, or an error.
+/// Creates a directory that only its owner can access. An existing directory must belong to this user.
 #[cfg(unix)]
 pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
@@ -93,17 +93,17 @@ pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         other => return other,
     }
-    let there = fs::symlink_metadata(path)?;
-    if !there.is_dir() {
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_dir() {
         return Err(io::ErrorKind::NotADirectory.into());
     }
-    if there.uid() != rustix::process::geteuid().as_raw() {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is somebody else's"));
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
     }
     Ok(())
 }
 
-/// Makes a directory, unless it is there.
+/// Creates a directory, unless it exists.
 #[cfg(not(unix))]
 pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
     match fs::create_dir(path) {
@@ -115,15 +115,15 @@ pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a directory's names to the disk, where systems can.
+/// Flushes the entries of a directory to disk, if the system supports it.
 pub(super) fn sync_directory(path: &Path) {
-    // Some file systems cannot, and then nothing can be done about it.
+    // Some file systems do not support this; there is no alternative then.
     if cfg!(unix) {
         let _ = File::open(path).and_then(|directory| directory.sync_all());
     }
 }
 
-/// Whether a path names a file of its own: no link, no directory.
+/// Returns true if a path is a regular file and not a symlink.
 pub(super) fn is_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
 }

@@ -1,56 +1,55 @@
-//! Where a text goes that is to be written to a path.
+//! Resolving the path of a file to write.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// What a text is called until it is complete.
+/// The prefix of temporary file names.
 pub(super) const PREFIX: &str = ".kubectl-smp-new-";
 
-/// Makes a directory, and those that it is in, unless they are there.
+/// Creates a directory and its missing parents.
 ///
 /// # Errors
-/// One of them cannot be made, or is a file.
+/// One of them cannot be created, or is a file.
 pub fn create_directories(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)
 }
 
-/// How many links may lead to each other, as on Linux.
+/// The maximum number of symlinks in a path, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// What is where a text shall go, links followed.
+/// A resolved path to write to.
 #[derive(Debug)]
 pub(super) enum WritePlace {
-    /// Nothing yet; the real path of its directory, with the name.
+    /// The file does not exist. The path is the real path of its directory with the name.
     Free(PathBuf),
-    /// A file, by its real path.
+    /// An existing file, by its real path.
     Taken(PathBuf, Metadata),
-    /// A pipe, a device, or one of the files that this program was started with: what is written to it is
-    /// gone, so that it cannot be replaced.
+    /// A pipe, a device, or an inherited file descriptor, which cannot be replaced.
     Stream(Stream),
 }
 
-/// Something that is written to.
+/// A stream to write to.
 #[derive(Debug)]
 pub(super) enum Stream {
-    /// Standard output or error.
+    /// Standard output or standard error.
     Own(OwnStream),
-    /// All else, by its path.
+    /// Any other stream, by its path.
     At(PathBuf),
 }
 
-/// What every program is started with.
+/// A standard stream of this process.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum OwnStream {
     Output,
     Error,
 }
 
-/// Looks where a text goes.
+/// Resolves a path to write to.
 ///
 /// # Errors
-/// A directory is there; the directory that it would be in is not there; the system refuses to look.
+/// The path is a directory, its parent directory does not exist, or the system denies access.
 pub(super) fn place(path: &Path) -> io::Result<WritePlace> {
     if let Some(stream) = descriptor(path) {
         return Ok(WritePlace::Stream(stream));
@@ -64,29 +63,29 @@ pub(super) fn place(path: &Path) -> io::Result<WritePlace> {
     }
 }
 
-/// The directory that a path's last name stands in.
+/// Returns the parent directory of a path, which is `.` for a single name.
 pub(super) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A path that leads to nothing, where a link may lead to nothing, too.
+/// Resolves a path that does not exist. It may be a dangling symlink.
 fn free(path: &Path) -> io::Result<WritePlace> {
     let end = links(path).last().unwrap_or_default();
     let name = end.file_name().ok_or(io::ErrorKind::NotFound)?;
     Ok(WritePlace::Free(directory_of(&end).canonicalize()?.join(name)))
 }
 
-/// A path, and what it leads to when it is a link, and so on.
+/// Returns a path and, for a symlink, its target and so on.
 fn links(path: &Path) -> impl Iterator<Item = PathBuf> {
     let next = |path: &PathBuf| fs::read_link(path).ok().map(|target| directory_of(path).join(target));
     std::iter::successors(Some(path.to_path_buf()), next).take(MAX_LINKS)
 }
 
-/// What a path in a directory of open files means, such as `/dev/stdout`.
+/// Returns the stream for a path in a directory of open file descriptors, such as `/dev/stdout`.
 fn descriptor(path: &Path) -> Option<Stream> {
     links(path).find_map(|path| {
         let directory = directory_of(&path);
-        // To ask for the real path of all others would cost more than it tells.
+        // Resolving the real path of all other directories would cost too much.
         let real = directory.ends_with("fd").then(|| directory.canonicalize().ok())??;
         let is_ours =
             real == Path::new("/dev/fd") || real == Path::new(&format!("/proc/{}/fd", process::id()));
@@ -99,11 +98,12 @@ fn descriptor(path: &Path) -> Option<Stream> {
 }
 
 impl Stream {
-    /// Opens it to be written to.
+    /// Opens the stream for writing.
     pub(super) fn open(&self) -> io::Result<File> {
         match self {
             Self::Own(stream) => stream.open(),
-            // What is no file has no end, and a file that was opened for us goes on at its end.
+            // A special file has no end, and a regular file that was opened for this process must be
+            // continued at its end.
             Self::At(path) => {
                 let appended = OpenOptions::new().append(true).open(path);
                 appended.or_else(|_| OpenOptions::new().write(true).open(path))
@@ -113,7 +113,8 @@ impl Stream {
 }
 
 impl OwnStream {
-    /// To open it again would write from its beginning, over what others wrote.
+    /// Duplicates the descriptor. Opening its path again would write from the start of the file, over what
+    /// others have written.
     #[cfg(unix)]
     fn open(self) -> io::Result<File> {
         use std::os::fd::AsFd as _;
@@ -125,7 +126,7 @@ impl OwnStream {
         Ok(File::from(open))
     }
 
-    /// There are no paths that mean it.
+    /// Fails, since no paths lead to standard streams on this system.
     #[cfg(not(unix))]
     fn open(self) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())

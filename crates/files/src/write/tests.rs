@@ -1,4 +1,4 @@
-//! Writing, and what is left when it is stopped.
+//! Tests of writes and of recovery after interruptions.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ fn directory(files: &[(&str, &str)]) -> TempDir {
     directory
 }
 
-/// All that is in a directory, hidden or not.
+/// Returns the paths and contents of all files in a directory, including hidden ones.
 fn listing(directory: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(directory).expect("a directory") {
@@ -51,8 +51,8 @@ fn change(directory: &Path) -> smp_text::diagnostic::Result<()> {
     change_files(directory, &changes.collect::<Vec<_>>())
 }
 
-/// The listing when all changes were made.
-fn wanted(directory: &Path) -> BTreeMap<PathBuf, String> {
+/// Returns the listing after all changes.
+fn listing_after_changes(directory: &Path) -> BTreeMap<PathBuf, String> {
     let other = self::directory(&OLD);
     for (name, text) in NEW {
         let path = other.path().join(name);
@@ -67,15 +67,15 @@ fn wanted(directory: &Path) -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
-fn a_file_that_cannot_be_replaced_stays() {
+fn file_that_cannot_be_replaced_is_unchanged() {
     let directory = directory(&[("a", "old"), ("sub/b", "old")]);
     let at = |path: &str| directory.path().join(path);
     replace_file(&at("a"), b"new").expect("written");
     assert_eq!(fs::read(at("a")).expect("there"), b"new");
     let before = listing(directory.path());
-    for (path, why) in [("missing/a", "there is no such directory"), ("sub", "it is a directory")] {
+    for (path, why) in [("missing/a", "the directory does not exist"), ("sub", "it is a directory")] {
         let error = replace_file(&at(path), b"new").expect_err(path);
-        assert_eq!(error.message(), format!("{} cannot be written: {why}", at(path).display()));
+        assert_eq!(error.message(), format!("cannot write {}: {why}", at(path).display()));
         assert!(error.help_text().is_some());
     }
     assert!(replace_file(&at(&"x".repeat(300)), b"new").is_err(), "a name that is too long");
@@ -83,15 +83,15 @@ fn a_file_that_cannot_be_replaced_stays() {
 }
 
 #[test]
-fn all_changes_are_made_and_nothing_else_is_left() {
+fn all_changes_are_made_and_the_journal_is_removed() {
     let directory = directory(&OLD);
     change(directory.path()).expect("changed");
-    assert_eq!(listing(directory.path()), wanted(directory.path()));
+    assert_eq!(listing(directory.path()), listing_after_changes(directory.path()));
     assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::Nothing));
 }
 
 #[test]
-fn a_directory_is_made_for_its_files_and_goes_when_they_cannot_be() {
+fn new_directory_is_removed_if_its_files_cannot_be_written() {
     let directory = directory(&[]);
     let new = directory.path().join("x/y");
     let (good, bad) = (new.join("a"), new.join("b".repeat(300)));
@@ -102,9 +102,9 @@ fn a_directory_is_made_for_its_files_and_goes_when_they_cannot_be() {
     assert_eq!(listing(&new), BTreeMap::from([(good, "text".to_string())]));
 }
 
-/// Prepares changes as a program does that is stopped when so many of them are made, or when as many are
-/// made and some of these are taken back.
-fn stopped(directory: &Path, made: usize, back: Option<usize>) {
+/// Prepares changes and stops after `made` of them are made, and after `back` of these are rolled back if
+/// given.
+fn interrupt(directory: &Path, made: usize, back: Option<usize>) {
     let root = directory.canonicalize().expect("a directory");
     let paths = NEW.map(|(name, _)| directory.join(name));
     let changes =
@@ -113,46 +113,46 @@ fn stopped(directory: &Path, made: usize, back: Option<usize>) {
 }
 
 #[test]
-fn what_was_stopped_while_changes_were_made_is_made_to_the_end() {
+fn interrupted_write_is_completed() {
     for made in 0..=NEW.len() {
         let directory = directory(&OLD);
-        stopped(directory.path(), made, None);
+        interrupt(directory.path(), made, None);
         let error = check_finished(&DiskTree, directory.path()).expect_err("in part only");
         assert!(error.help_text().is_some_and(|help| help.contains("kubectl smp recover")), "{error:?}");
         assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::Finished(NEW.len())));
-        assert_eq!(listing(directory.path()), wanted(directory.path()), "after {made}");
+        assert_eq!(listing(directory.path()), listing_after_changes(directory.path()), "after {made}");
         check_finished(&DiskTree, directory.path()).expect("whole");
     }
 }
 
 #[test]
-fn what_was_stopped_while_changes_were_taken_back_is_taken_back() {
+fn interrupted_rollback_is_completed() {
     for (made, back) in (0..=NEW.len()).flat_map(|made| (0..=NEW.len()).map(move |back| (made, back))) {
         let directory = directory(&OLD);
         let before = listing(directory.path());
-        stopped(directory.path(), made, Some(back));
+        interrupt(directory.path(), made, Some(back));
         assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::TakenBack(NEW.len())));
-        assert_eq!(listing(directory.path()), before, "after {made} made and {back} taken back");
+        assert_eq!(listing(directory.path()), before, "after {made} made and {back} rolled back");
     }
 }
 
 #[test]
-fn the_next_program_ends_what_was_stopped_before_it_changes_more() {
+fn next_write_completes_an_interrupted_one_first() {
     let directory = directory(&OLD);
-    stopped(directory.path(), 2, None);
+    interrupt(directory.path(), 2, None);
     let path = directory.path().join("a");
     change_files(directory.path(), &[FileChange::new(&path, Some(b"newer"))]).expect("changed");
-    let mut want = wanted(directory.path());
+    let mut want = listing_after_changes(directory.path());
     want.insert(path, "newer".into());
     assert_eq!(listing(directory.path()), want);
 }
 
 #[test]
-fn what_cannot_be_made_to_the_end_is_taken_back() {
+fn write_that_cannot_be_completed_is_rolled_back() {
     let directory = directory(&OLD);
     let before = listing(directory.path());
-    stopped(directory.path(), 1, None);
-    // Where a directory shall be, there is a file now.
+    interrupt(directory.path(), 1, None);
+    // A file is now at the path of a directory to create.
     fs::remove_dir_all(directory.path().join("made")).expect("removed");
     fs::write(directory.path().join("made"), "").expect("written");
     assert_eq!(recover(directory.path(), Waiting::UntilFree), Ok(Recovery::TakenBack(NEW.len())));
@@ -161,18 +161,18 @@ fn what_cannot_be_made_to_the_end_is_taken_back() {
 }
 
 #[test]
-fn what_somebody_else_wrote_meanwhile_is_not_written_over() {
-    // One that is changed already, one that is not yet, one that shall be made, one that shall go.
+fn file_edited_after_an_interruption_is_not_overwritten() {
+    // A file that is already changed, one that is not yet, one to create, and one to remove.
     for name in ["a", "sub/c", "e", "gone"] {
         for back in [None, Some(0)] {
             let directory = directory(&OLD);
-            stopped(directory.path(), 1, back);
+            interrupt(directory.path(), 1, back);
             let edited = directory.path().join(name);
             fs::write(&edited, "edited by hand").expect("written");
             let before = listing(directory.path());
             let error = recover(directory.path(), Waiting::UntilFree).expect_err("edited");
             assert!(error.message().contains(&edited.display().to_string()), "{error:?}");
-            assert!(error.message().contains("somebody else changed it"), "{error:?}");
+            assert!(error.message().contains("changed by another program"), "{error:?}");
             assert_eq!(change(directory.path()).expect_err("still").message(), error.message());
             assert_eq!(listing(directory.path()), before, "{name}");
         }
@@ -180,16 +180,16 @@ fn what_somebody_else_wrote_meanwhile_is_not_written_over() {
 }
 
 #[test]
-fn what_is_written_below_or_beside_ends_what_was_stopped_first() {
+fn write_in_a_subdirectory_completes_an_interrupted_one_first() {
     let directory = directory(&OLD);
-    stopped(directory.path(), 0, None);
+    interrupt(directory.path(), 0, None);
     replace_file(&directory.path().join("sub/c"), b"newer").expect("written");
-    let mut want = wanted(directory.path());
+    let mut want = listing_after_changes(directory.path());
     want.insert(directory.path().join("sub/c"), "newer".into());
     assert_eq!(listing(directory.path()), want);
 
     let directory = self::directory(&OLD);
-    stopped(directory.path(), 0, None);
+    interrupt(directory.path(), 0, None);
     let path = directory.path().join("sub/c");
     check_finished(&DiskTree, &directory.path().join("sub")).expect_err("in part");
     let change = FileChange::new(&path, Some(b"newer"));
@@ -198,24 +198,24 @@ fn what_is_written_below_or_beside_ends_what_was_stopped_first() {
 }
 
 #[test]
-fn who_waits_for_a_journal_leaves_it_alone_when_he_is_ended() {
+fn waiting_for_a_journal_does_not_register_it_for_removal() {
     let directory = directory(&OLD);
     let root = directory.path().canonicalize().expect("real");
-    stopped(&root, 1, None);
+    interrupt(&root, 1, None);
     let lock = fs::File::open(root.join(".kubectl-smp-journal/lock")).expect("there");
     lock.lock().expect("locked");
     std::thread::scope(|scope| {
-        let waits = scope.spawn(|| change(&root));
+        let waiting = scope.spawn(|| change(&root));
         std::thread::sleep(std::time::Duration::from_millis(50));
-        assert!(!crate::cleanup::notes().has(&root.join(".kubectl-smp-journal")), "it would go");
+        assert!(!crate::cleanup::notes().has(&root.join(".kubectl-smp-journal")), "it would be removed");
         drop(lock);
-        waits.join().expect("ended").expect("changed");
+        waiting.join().expect("ended").expect("changed");
     });
-    assert_eq!(listing(&root), wanted(&root));
+    assert_eq!(listing(&root), listing_after_changes(&root));
 }
 
 #[test]
-fn who_comes_second_changes_what_the_first_one_left() {
+fn concurrent_writes_are_serialized() {
     let directory = directory(&[]);
     let names: Vec<_> = (0..40).map(|i| directory.path().join(format!("f{i}"))).collect();
     std::thread::scope(|scope| {
@@ -237,9 +237,9 @@ fn names_root<'c>(changes: &[FileChange<'c>]) -> &'c Path {
 }
 
 #[test]
-fn a_journal_that_was_copied_here_changes_nothing() {
+fn copied_journal_is_rejected() {
     let (from, to) = (directory(&OLD), directory(&OLD));
-    stopped(from.path(), 2, None);
+    interrupt(from.path(), 2, None);
     let journal = to.path().join(".kubectl-smp-journal");
     fs::create_dir(&journal).expect("made");
     for entry in fs::read_dir(from.path().join(".kubectl-smp-journal")).expect("there") {
@@ -248,14 +248,14 @@ fn a_journal_that_was_copied_here_changes_nothing() {
     }
     let before = listing(to.path());
     assert!(
-        recover(to.path(), Waiting::UntilFree).expect_err("copied").message().contains("cannot be followed")
+        recover(to.path(), Waiting::UntilFree).expect_err("copied").message().contains("invalid journal")
     );
     assert!(change(to.path()).is_err());
     assert_eq!(listing(to.path()), before);
 }
 
 #[test]
-fn what_is_elsewhere_is_not_changed() {
+fn files_outside_of_the_directory_are_rejected() {
     let (inside, outside) = (directory(&[("a", "old")]), directory(&[("b", "old")]));
     let out = inside.path().join("sub/../../x");
     let direct = outside.path().join("b");
@@ -274,7 +274,7 @@ mod unix {
     use super::*;
 
     #[test]
-    fn names_modes_and_links_stay() {
+    fn hard_links_modes_and_symlinks_are_kept() {
         let directory = directory(&[("a", "old"), ("plain", "old"), ("target", "old")]);
         let at = |name: &str| directory.path().join(name);
         fs::hard_link(at("a"), at("b")).expect("linked");
@@ -294,7 +294,7 @@ mod unix {
     }
 
     #[test]
-    fn one_file_of_two_names_is_not_written_twice() {
+    fn two_changes_of_one_file_are_rejected() {
         let directory = directory(&[("a", "old")]);
         let at = |name: &str| directory.path().join(name);
         fs::hard_link(at("a"), at("b")).expect("linked");
@@ -303,13 +303,13 @@ mod unix {
             let (first, second) = (at(first), at(second));
             let changes = [FileChange::new(&first, Some(b"1")), FileChange::new(&second, Some(b"2"))];
             let error = change_files(directory.path(), &changes).expect_err("one file");
-            assert!(error.message().contains("are one file"), "{error:?}");
+            assert!(error.message().contains("are the same file"), "{error:?}");
         }
         assert_eq!(fs::read(at("a")).expect("there"), b"old");
     }
 
     #[test]
-    fn links_out_and_read_only_files_are_errors() {
+    fn symlinks_to_outside_and_read_only_files_are_rejected() {
         let (inside, outside) = (directory(&[("a", "old"), ("fixed", "old")]), directory(&[("b", "old")]));
         let at = |name: &str| inside.path().join(name);
         symlink(outside.path().join("b"), at("out")).expect("linked");
@@ -327,7 +327,7 @@ mod unix {
     }
 
     #[test]
-    fn remainders_of_killed_programs_are_swept_and_others_stay() {
+    fn leftovers_of_killed_programs_are_removed() {
         let directory = directory(&[(".kubectl-smp-new-dead", "half"), (".kubectl-smp-other", "mine")]);
         let at = |name: &str| directory.path().join(name);
         let living = fs::File::create(at(".kubectl-smp-new-living")).expect("made");
@@ -338,7 +338,7 @@ mod unix {
     }
 
     #[test]
-    fn what_replaces_a_secret_is_never_readable_by_others() {
+    fn temporary_files_are_never_more_readable_than_the_replaced_file() {
         let directory = directory(&[("one", "old"), ("two", "old")]);
         let at = |name: &str| directory.path().join(name);
         for name in ["one", "two"] {
@@ -357,10 +357,10 @@ mod unix {
         }
     }
 
-    /// Exchanges a directory with a link to elsewhere as long as files in it are changed.
+    /// Exchanges a directory with a symlink to another directory while files in it are changed.
     #[cfg(target_os = "linux")]
     #[test]
-    fn nothing_is_written_elsewhere_while_directories_are_exchanged() {
+    fn nothing_is_written_outside_while_directories_are_exchanged() {
         use std::sync::atomic::{AtomicBool, Ordering};
 
         use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -373,7 +373,7 @@ mod unix {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).expect("exchanged");
-                    // About as long as the changes take, so that it happens in the midst of some of them.
+                    // About as long as the changes take, so that some are interrupted.
                     std::thread::sleep(std::time::Duration::from_millis(3));
                 }
             });
@@ -382,7 +382,7 @@ mod unix {
                 let text = format!("{round}");
                 let files = paths.iter().map(|path| FileChange::new(path, Some(text.as_bytes())));
                 changed += usize::from(change_files(inside.path(), &files.collect::<Vec<_>>()).is_ok());
-                // What could not be ended stays for somebody to look at.
+                // A journal that could not be completed remains.
                 let _ = fs::remove_dir_all(inside.path().join(".kubectl-smp-journal"));
             }
             stop.store(true, Ordering::Relaxed);
@@ -392,7 +392,7 @@ mod unix {
     }
 
     #[test]
-    fn a_link_to_nothing_is_written_through() {
+    fn dangling_symlink_is_followed() {
         let directory = directory(&[]);
         let at = |name: &str| directory.path().join(name);
         symlink("made", at("link")).expect("linked");
@@ -404,7 +404,7 @@ mod unix {
 
 #[cfg(unix)]
 #[test]
-fn files_may_be_run_or_not_as_asked_and_keep_the_rest_of_their_mode() {
+fn executable_bits_are_set_and_other_mode_bits_kept() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let directory = tempfile::tempdir().expect("a directory");

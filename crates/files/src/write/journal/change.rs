@@ -1,50 +1,51 @@
-//! What is to be changed, and what became of it.
+//! File changes, and the results of recovering a journal.
 
 use std::path::Path;
 
 use crate::stamp::FileStamp;
 
-/// What becomes of a file.
+/// A change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileChange<'c> {
-    /// Where it is or shall be; its directory is made.
+    /// The path of the file. Its directory is created if necessary.
     pub path: &'c Path,
-    /// Its content; none when it shall go.
+    /// The new content, or `None` to remove the file.
     pub content: Option<&'c [u8]>,
-    /// Whether it may be run as a program; none: as the file that is there, and not when it is new.
+    /// The executable bit, or `None` to keep that of the existing file (not executable for a new file).
     pub executable: Option<bool>,
-    /// What has to be there: what somebody else wrote meanwhile is not written over.
+    /// The expected current file. A file that was changed in between is not overwritten.
     pub expected: Expected<'c>,
 }
 
 impl<'c> FileChange<'c> {
-    /// Another content, or none, whatever is there now, for a file that may be run or not as before.
+    /// Creates a change that sets the content or removes the file, whatever the current file is, and keeps
+    /// the executable bit.
     #[must_use]
     pub fn new(path: &'c Path, content: Option<&'c [u8]>) -> Self {
         Self { path, content, executable: None, expected: Expected::Anything }
     }
 }
 
-/// What is where a file is changed.
+/// The expected state of a file before a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected<'c> {
-    /// Whatever it is, it goes.
+    /// Any state. An existing file is overwritten.
     Anything,
-    /// Nothing.
+    /// The file does not exist.
     Nothing,
-    /// The file that was read.
+    /// The file is unchanged since it was read.
     Read(&'c FileStamp),
 }
 
-/// What became of changes that somebody began and did not end.
+/// The result of recovering an interrupted write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
-    /// There are none.
+    /// There was no interrupted write.
     Nothing,
-    /// None is made in part, and what was left of the journal is gone.
+    /// No change had been made. The rest of the journal was removed.
     Dropped,
-    /// All of them are made; their number.
+    /// All changes were completed; their number.
     Finished(usize),
-    /// All of them are taken back; their number.
+    /// All changes were rolled back; their number.
     TakenBack(usize),
 }

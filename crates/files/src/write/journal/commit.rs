@@ -1,7 +1,7 @@
-//! Making the changes of a journal, and taking them back.
+//! Committing the changes of a journal and rolling them back.
 //!
-//! Both can be done again from any point where a program was stopped. All of it goes by handles of the two
-//! directories: whatever is exchanged on the way meanwhile, nothing leads out of them.
+//! Both can be repeated from any point of interruption. All operations use handles of the two directories, so
+//! that replaced symlinks cannot lead out of them.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,38 +14,38 @@ use super::super::super::stamp;
 use super::super::place::{PREFIX, directory_of};
 use super::list::{Changes, ListedChange, Way};
 
-/// What a change could not be made of, and why.
+/// A failed change: its path and cause.
 #[derive(Debug)]
 pub(super) struct NotMade {
     pub path: PathBuf,
     pub cause: io::Error,
 }
 
-/// Whether changes are made for the first time.
+/// The attempt to make changes: the first one, or a repeated one after an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
     First,
-    /// A text that is not in the journal any more was put in its place before.
+    /// New content that is missing from the journal was moved to its path by an earlier attempt.
     Again,
 }
 
-/// What is said of a file that is neither the old one nor the new one.
-const CHANGED: &str = "somebody else changed it meanwhile";
+/// The error for a file that is neither the old one nor the new one.
+const CHANGED: &str = "it was changed by another program in between";
 
-/// The new text of the nth change.
+/// Returns the name of the new content of the nth change.
 pub(super) fn new_text(n: usize) -> PathBuf {
     format!("{n}.new").into()
 }
 
-/// The old text of the nth change.
+/// Returns the name of the old content of the nth change.
 pub(super) fn old_text(n: usize) -> PathBuf {
     format!("{n}.old").into()
 }
 
-/// Changes that are made in a directory.
+/// A commit of changes in a directory.
 pub(super) struct Commit<'c> {
     changes: &'c Changes,
-    /// Its path, for messages.
+    /// The path of the directory, for messages.
     path: &'c Path,
     root: Dir,
     journal: Dir,
@@ -60,8 +60,7 @@ impl<'c> Commit<'c> {
         Ok(Self { changes, path, root: open(path)?, journal: open(journal)? })
     }
 
-    /// Fails when somebody else changed a file since the changes were prepared: what he wrote is not ours to
-    /// replace.
+    /// Checks that no file was changed since the changes were prepared. Such a file must not be overwritten.
     pub(super) fn check(&self) -> Result<(), NotMade> {
         self.each(|_, change| {
             let now = stamp::at(&self.root, &change.path)?;
@@ -74,7 +73,7 @@ impl<'c> Commit<'c> {
         self.make_directories()?;
         self.each(|n, change| {
             if attempt == Attempt::First && change.way != Way::Remove && !self.has_text(&new_text(n)) {
-                return Err(io::Error::other("its new text is gone"));
+                return Err(io::Error::other("its new content is missing in the journal"));
             }
             self.make_one(n, change)
         })?;
@@ -82,20 +81,20 @@ impl<'c> Commit<'c> {
         Ok(())
     }
 
-    /// Takes all changes back that were made.
+    /// Rolls back all changes that were made.
     pub(super) fn take_back(&self) -> Result<(), NotMade> {
-        // The latest first, so that each finds the place as it left it.
+        // In reverse order, so that each change is undone in the state that it left.
         for (n, change) in self.changes.files.iter().enumerate().rev() {
             match self.take_one_back(n, change) {
-                // Its directory was not even made, or somebody removed it.
-                Err(error) if is_nothing_there(&error) => {}
+                // The directory of the file was not created yet, or was removed by another program.
+                Err(error) if is_missing(&error) => {}
                 Err(cause) => return Err(self.not_made(change, cause)),
                 Ok(()) => {}
             }
         }
         self.sync_directories();
         for directory in self.changes.directories.iter().rev() {
-            // What others put there meanwhile stays.
+            // Files that others put there are kept, with their directory.
             let _ = self.root.remove_dir(directory);
         }
         Ok(())
@@ -125,7 +124,7 @@ impl<'c> Commit<'c> {
     pub(super) fn make_one(&self, n: usize, change: &ListedChange) -> io::Result<()> {
         let new = new_text(n);
         match change.way {
-            Way::Create | Way::Replace if self.has_text(&new) => self.put(&new, &change.path),
+            Way::Create | Way::Replace if self.has_text(&new) => self.move_to(&new, &change.path),
             Way::Create | Way::Replace => Ok(()),
             Way::Write => self.write_into(&new, change),
             Way::Remove => self.remove(&change.path),
@@ -135,11 +134,11 @@ impl<'c> Commit<'c> {
     pub(super) fn take_one_back(&self, n: usize, change: &ListedChange) -> io::Result<()> {
         let (new, old) = (new_text(n), old_text(n));
         match change.way {
-            // What is not in the journal any more was put in its place.
+            // Content that is missing from the journal was moved to its path.
             Way::Create if !self.has_text(&new) => self.remove(&change.path),
-            Way::Replace if !self.has_text(&new) && self.has_text(&old) => self.put(&old, &change.path),
+            Way::Replace if !self.has_text(&new) && self.has_text(&old) => self.move_to(&old, &change.path),
             Way::Remove if self.has_text(&old) && stamp::at(&self.root, &change.path)?.is_none() => {
-                self.put(&old, &change.path)
+                self.move_to(&old, &change.path)
             }
             Way::Write if self.has_text(&old) => self.write_into(&old, change),
             _ => Ok(()),
@@ -147,32 +146,32 @@ impl<'c> Commit<'c> {
     }
 
     fn has_text(&self, name: &Path) -> bool {
-        self.journal.symlink_metadata(name).is_ok_and(|there| there.is_file())
+        self.journal.symlink_metadata(name).is_ok_and(|metadata| metadata.is_file())
     }
 
-    /// Puts a file of the journal in its place.
-    fn put(&self, text: &Path, path: &Path) -> io::Result<()> {
+    /// Moves a file of the journal to its path.
+    fn move_to(&self, text: &Path, path: &Path) -> io::Result<()> {
         match self.journal.rename(text, &self.root, path) {
-            // Something else is mounted there.
-            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.put_by_copy(text, path),
+            // Another file system is mounted there.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => self.copy_to(text, path),
             other => other,
         }
     }
 
-    fn put_by_copy(&self, text: &Path, path: &Path) -> io::Result<()> {
-        let beside = directory_of(path).join(format!("{PREFIX}{}", std::process::id()));
-        let copied = self.journal.copy(text, &self.root, &beside).and_then(|_| {
-            self.root.open(&beside)?.sync_all()?;
-            self.root.rename(&beside, &self.root, path)
+    fn copy_to(&self, text: &Path, path: &Path) -> io::Result<()> {
+        let temporary = directory_of(path).join(format!("{PREFIX}{}", std::process::id()));
+        let copied = self.journal.copy(text, &self.root, &temporary).and_then(|_| {
+            self.root.open(&temporary)?.sync_all()?;
+            self.root.rename(&temporary, &self.root, path)
         });
         if copied.is_err() {
-            let _ = self.root.remove_file(&beside);
+            let _ = self.root.remove_file(&temporary);
         }
         copied?;
         self.journal.remove_file(text)
     }
 
-    /// Writes a text into a file, which stays the same file.
+    /// Writes content into a file in place.
     fn write_into(&self, text: &Path, change: &ListedChange) -> io::Result<()> {
         let mut file = self.root.open_with(&change.path, OpenOptions::new().write(true))?;
         let now = stamp::of_open(&file)?;
@@ -188,35 +187,35 @@ impl<'c> Commit<'c> {
 
     fn remove(&self, path: &Path) -> io::Result<()> {
         match self.root.remove_file(path) {
-            Err(error) if is_nothing_there(&error) => Ok(()),
+            Err(error) if is_missing(&error) => Ok(()),
             other => other,
         }
     }
 
-    /// Writes the names of what was changed to the disk.
+    /// Flushes the directories of changed files to disk.
     fn sync_directories(&self) {
         let files = self.changes.files.iter().map(|change| &change.path);
         let paths: BTreeSet<_> =
             files.chain(&self.changes.directories).map(|path| directory_of(path)).collect();
         for path in paths {
-            // Some file systems cannot, and then nothing can be done about it.
+            // Some file systems do not support this; there is no alternative then.
             let _ = self.root.open_dir(path).and_then(|directory| directory.into_std_file().sync_all());
         }
     }
 }
 
-/// Gives a file the mode of another one, unless it has it: only its owner may.
+/// Sets the mode of a file to that of another one, unless it is equal: only the owner may set it.
 fn keep_mode(from: &File, to: &File) -> io::Result<()> {
-    let wanted = from.metadata()?.permissions();
-    if to.metadata()?.permissions() == wanted { Ok(()) } else { to.set_permissions(wanted) }
+    let expected = from.metadata()?.permissions();
+    if to.metadata()?.permissions() == expected { Ok(()) } else { to.set_permissions(expected) }
 }
 
-fn is_nothing_there(error: &io::Error) -> bool {
+fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 impl ListedChange {
-    /// Whether a file is the old one, the new one, or the old one with a part of the new text.
+    /// Returns true if a file is the old one, the new one, or the old one with partially written new content.
     fn may_be(&self, now: Option<&str>) -> bool {
         let is_written = self.way == Way::Write
             && now.zip(self.old.as_deref()).is_some_and(|(now, old)| stamp::is_same_file(now, old));

@@ -1,4 +1,4 @@
-//! What a journal says is to be done.
+//! The list of changes in a journal.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -10,72 +10,73 @@ use super::super::super::stamp;
 use super::super::permission::{self, sync_directory};
 use super::change::Recovery;
 
-/// The layout of journals; others are not understood.
+/// The version of the journal format. Other versions are rejected.
 const VERSION: u32 = 1;
 
-/// The list of a journal whose texts are all on the disk.
+/// The list of a complete journal: all content is on disk.
 const READY: &str = "list";
-/// The same when what was done is being taken back.
+/// The list of a journal that is being rolled back.
 const TAKING_BACK: &str = "taking-back";
 
-/// A list that is not whole yet.
+/// An incomplete list.
 pub(super) const NEW: &str = "list.new";
 
-/// What a journal has as long as it is needed.
+/// The files that exist as long as the journal is needed.
 const NAMES: [&str; 2] = [READY, TAKING_BACK];
 
-/// What shows that nobody else uses a journal.
+/// The lock file, which is held while a journal is used.
 pub(super) const LOCK: &str = "lock";
 
-/// What is to be done, in order.
+/// The changes to make, in order.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Changes {
     version: u32,
-    /// What the lock is to the file system of this machine. Who only has files written here, such as the
-    /// author of a repository that is cloned, cannot know it, and so gets nothing changed by a journal.
+    /// The identity of the lock file in the file system of this machine. The author of a cloned repository
+    /// cannot know it, so a journal that came with the repository is never executed.
     lock: String,
-    /// Directories that are made, the outer ones first; below the directory that the journal is in, as all
-    /// paths are.
+    /// The directories to create, parents first. All paths are relative to the directory that contains the
+    /// journal.
     pub directories: Vec<PathBuf>,
-    /// The texts of the nth change are `n.new` and `n.old`.
+    /// The changes of files. The content of the nth change is in the files `n.new` and `n.old`.
     pub files: Vec<ListedChange>,
 }
 
-/// What becomes of one file.
+/// The change of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListedChange {
     pub path: PathBuf,
     pub way: Way,
-    /// The stamp of what was there when it was prepared; none: nothing.
+    /// The stamp of the old file when the change was prepared, or `None` if it did not exist.
     pub old: Option<String>,
-    /// The stamp of the new text; none: the file goes.
+    /// The stamp of the new content, or `None` to remove the file.
     pub new: Option<String>,
 }
 
-/// How a file is changed.
+/// The way to change a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Way {
-    /// It is made.
+    /// Create the file.
     Create,
-    /// A new file takes its name.
+    /// Replace the file with a new one.
     Replace,
-    /// The new text is written into it, since it has other names, or an owner that another file cannot have.
+    /// Write the new content in place, since the file has several hard links, or an owner that a new file
+    /// cannot get.
     Write,
-    /// It goes.
+    /// Remove the file.
     Remove,
 }
 
-/// How far a journal came.
+/// The state of a journal.
 #[derive(Debug)]
 pub(super) enum JournalState {
-    /// Nothing was changed.
+    /// In preparation. No file was changed.
     Preparing,
-    /// Everything may have been changed.
+    /// Prepared. Any file may have been changed.
     Ready(Changes),
-    /// Some may have been taken back.
+    /// In rollback. Some changes may have been rolled back.
     TakingBack(Changes),
 }
 
@@ -92,7 +93,8 @@ impl Changes {
         Recovery::TakenBack(self.files.len())
     }
 
-    /// Says that all is prepared: from now on the changes are made, whatever happens.
+    /// Writes the list, which completes the preparation: from now on, the changes are completed after an
+    /// interruption.
     pub(super) fn write(&self, journal: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self)?;
         let new = journal.join(NEW);
@@ -104,14 +106,14 @@ impl Changes {
         Ok(())
     }
 
-    /// Says that what was done is taken back.
+    /// Starts the rollback.
     pub(super) fn take_back(journal: &Path) -> io::Result<()> {
         fs::rename(journal.join(READY), journal.join(TAKING_BACK))?;
         sync_directory(journal);
         Ok(())
     }
 
-    /// Says that all is done: what is left of the journal is of no use.
+    /// Removes the list: the rest of the journal is not needed any more.
     pub(super) fn remove(journal: &Path) -> io::Result<()> {
         for name in NAMES {
             match fs::remove_file(journal.join(name)) {
@@ -128,26 +130,29 @@ impl Changes {
         match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
-            Ok(_) if !permission::is_file(&path) => return Err(strange("its list is no file")),
+            Ok(_) if !permission::is_file(&path) => return Err(invalid("its list is not a regular file")),
             Ok(_) => {}
         }
         let list: Self = serde_json::from_slice(&fs::read(path)?)?;
         if list.version != VERSION {
-            return Err(strange("another version of this program wrote it"));
+            return Err(invalid("it was written by another version of this program"));
         }
         if stamp::of_lock(&journal.join(LOCK))? != list.lock {
-            return Err(strange("it was not written here, but copied"));
+            return Err(invalid("it was copied from another directory or machine"));
         }
         let paths = list.directories.iter().chain(list.files.iter().map(|change| &change.path));
         match paths.into_iter().find(|path| !is_below(path)) {
-            Some(path) => Err(strange(&format!("it names {}, which is elsewhere", path.display()))),
+            Some(path) => Err(invalid(&format!(
+                "it contains the path {}, which is outside of the directory",
+                path.display()
+            ))),
             None => Ok(Some(list)),
         }
     }
 }
 
 impl JournalState {
-    /// How far a journal came.
+    /// Reads the state of a journal.
     pub(super) fn of(journal: &Path) -> io::Result<Self> {
         if let Some(list) = Changes::read(journal, TAKING_BACK)? {
             return Ok(Self::TakingBack(list));
@@ -156,11 +161,11 @@ impl JournalState {
     }
 }
 
-fn strange(why: &str) -> io::Error {
+fn invalid(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Whether a path leads down only, as far as its text says.
+/// Returns true if a path is relative and contains only names.
 fn is_below(path: &Path) -> bool {
     let is_name = |part| matches!(part, Component::Normal(_));
     path.components().all(is_name) && path.components().next().is_some()

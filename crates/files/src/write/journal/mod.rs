@@ -1,9 +1,9 @@
-//! Many files: all of them, or none, whatever stops the program.
+//! Atomic changes of many files: all or none, even if the program is interrupted.
 //!
-//! The new texts are written to a directory `.kubectl-smp-journal` in the directory that is changed, with
-//! links to the old files. A list, renamed into it when all texts are on the disk, is the point from which
-//! on the changes are made: before it a stopped program has changed nothing, after it the next one that
-//! writes there, or [`recover`], makes those that are missing, or takes all of them back.
+//! The new content is written to a directory `.kubectl-smp-journal` in the changed directory, with hard links
+//! to the old files. When all content is on disk, a list is renamed into the journal. If the program is
+//! interrupted before that, nothing has changed. If it is interrupted after that, the next program that
+//! writes there, or [`recover`], completes the changes or rolls all of them back.
 
 mod change;
 mod commit;
@@ -33,27 +33,27 @@ pub const JOURNAL: &str = ".kubectl-smp-journal";
 
 /// Changes files in and below a directory: all of them, or none.
 ///
-/// What an earlier program left unfinished there is ended first. Files keep their mode and owner; one with
-/// several names keeps them.
+/// An interrupted write there is completed or rolled back first. Files keep their mode and owner. A file with
+/// several hard links keeps them.
 ///
 /// # Errors
-/// A file cannot be written or removed, is read-only, or is elsewhere. All is then as it was before.
+/// A file cannot be written or removed, is read-only, or is outside of the directory. No file is changed then.
 pub fn change_files(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> {
     if changes.is_empty() {
         return Ok(());
     }
-    let made = MadeDirectories::new(directory)?;
+    let created = NewDirectories::new(directory)?;
     let changed = change_all(directory, changes);
     if changed.is_ok() {
-        made.keep();
+        created.keep();
     }
     changed
 }
 
-/// Ends what a program began to change in a directory and did not end.
+/// Completes or rolls back an interrupted write in a directory.
 ///
 /// # Errors
-/// It is no directory, is being changed just now and nobody waits, or has a journal that cannot be followed.
+/// The path is not a directory, another program is writing and `waiting` is `Never`, or the journal is invalid.
 pub fn recover(directory: &Path, waiting: Waiting) -> Result<Recovery> {
     let root = real(directory)?;
     if fs::symlink_metadata(root.join(JOURNAL)).is_err() {
@@ -62,95 +62,96 @@ pub fn recover(directory: &Path, waiting: Waiting) -> Result<Recovery> {
     Journal::open(&root, waiting)?.recover()
 }
 
-/// Ends what a program began to change in a directory, or one that it is in, and did not end: it would be
-/// written over what is written there now.
+/// Completes or rolls back an interrupted write in a directory or in a parent directory. Otherwise its
+/// completion would later overwrite what is written now.
 ///
 /// # Errors
-/// As [`recover`].
+/// Same as [`recover`].
 pub fn end_unfinished(directory: &Path) -> Result<()> {
-    match unfinished(directory) {
+    match find_interrupted(directory) {
         Some(root) => Journal::open(&root, Waiting::UntilFree)?.recover().map(drop),
         None => Ok(()),
     }
 }
 
-/// Fails for a directory that was changed in part only: what is read there is neither old nor new.
+/// Checks that no interrupted write is pending for a directory, whose files could otherwise be a mix of old
+/// and new ones.
 ///
 /// # Errors
-/// Somebody began to change it, or one that it is in, and did not end, or is about to end.
+/// A write to the directory or to a parent directory is in progress or was interrupted.
 pub fn check_finished(tree: &dyn FileTree, directory: &Path) -> Result<()> {
-    let Some(root) = tree.is_on_disk().then(|| unfinished(directory)).flatten() else { return Ok(()) };
+    let Some(root) = tree.is_on_disk().then(|| find_interrupted(directory)).flatten() else { return Ok(()) };
     let shown = root.display();
-    let message = format!("{shown} is changed in part: a program was stopped, or is at it just now");
+    let message = format!("{shown} is partially written: a write is in progress or was interrupted");
     Err(Diagnostic::error(Code::Io, message).help(format!("run `kubectl smp recover {shown}`")))
 }
 
-/// The nearest directory upward with changes that were begun and not ended. Journals that nobody wrote here
-/// say nothing.
-fn unfinished(directory: &Path) -> Option<PathBuf> {
+/// Returns the nearest directory upward with an interrupted write. Journals that were not written on this
+/// machine are ignored.
+fn find_interrupted(directory: &Path) -> Option<PathBuf> {
     let real = directory.is_relative().then(|| directory.canonicalize().ok());
     let real = real.flatten().unwrap_or_else(|| directory.to_path_buf());
-    let is_unfinished = |root: &&Path| {
+    let is_interrupted = |root: &&Path| {
         let journal = root.join(JOURNAL);
-        fs::symlink_metadata(&journal).is_ok_and(|there| there.is_dir())
+        fs::symlink_metadata(&journal).is_ok_and(|metadata| metadata.is_dir())
             && matches!(JournalState::of(&journal), Ok(JournalState::Ready(_) | JournalState::TakingBack(_)))
     };
-    real.ancestors().find(is_unfinished).map(Path::to_path_buf)
+    real.ancestors().find(is_interrupted).map(Path::to_path_buf)
 }
 
 fn change_all(directory: &Path, changes: &[FileChange<'_>]) -> Result<()> {
     let root = real(directory)?;
     end_unfinished(&root)?;
     let journal = Journal::open(&root, Waiting::UntilFree)?;
-    if journal.is_needed() {
-        // Another program was stopped just now, or somebody else wrote it.
+    if journal.is_pending() {
+        // Another program was interrupted just now, or the journal is invalid.
         journal.recover()?;
         return change_all(directory, changes);
     }
     let prepared = journal.prepare(changes);
     match prepared {
         Ok(Some(changes)) => journal.commit(&changes),
-        Ok(None) => journal.give_up(),
+        Ok(None) => journal.discard(),
         Err(error) => {
-            // The first error says more.
-            let _ = journal.give_up();
+            // The first error is more specific.
+            let _ = journal.discard();
             Err(error)
         }
     }
 }
 
-/// Directories that are made for files, and go with them.
-struct MadeDirectories(Vec<PathBuf>);
+/// Directories that are created for files, and removed again unless the files are written.
+struct NewDirectories(Vec<PathBuf>);
 
-impl MadeDirectories {
-    /// Makes a directory, and those that it is in, unless they are there.
+impl NewDirectories {
+    /// Creates a directory and its missing parents.
     fn new(directory: &Path) -> Result<Self> {
         let mut notes = cleanup::notes();
         let above = directory.ancestors().filter(|path| !path.as_os_str().is_empty());
-        let made = above.take_while(|path| fs::symlink_metadata(path).is_err()).map(Path::to_path_buf);
-        let made = Self(made.collect());
-        made.0.iter().for_each(|path| notes.add(path, Leftover::EmptyDirectory));
+        let missing = above.take_while(|path| fs::symlink_metadata(path).is_err()).map(Path::to_path_buf);
+        let created = Self(missing.collect());
+        created.0.iter().for_each(|path| notes.add(path, Leftover::EmptyDirectory));
         drop(notes);
         let done = create_directories(directory);
         done.map_err(|error| {
-            let message = format!("the directory {} cannot be made: {error}", directory.display());
-            Diagnostic::error(Code::Io, message).help("name another directory")
+            let message = format!("cannot create directory {}: {error}", directory.display());
+            Diagnostic::error(Code::Io, message).help("use another directory")
         })?;
-        Ok(made)
+        Ok(created)
     }
 
-    /// Lets them stay.
+    /// Keeps the directories.
     fn keep(mut self) {
         let mut notes = cleanup::notes();
         self.0.drain(..).for_each(|path| notes.remove(&path));
     }
 }
 
-impl Drop for MadeDirectories {
+impl Drop for NewDirectories {
     fn drop(&mut self) {
         let mut notes = cleanup::notes();
         for path in &self.0 {
-            // What others put there meanwhile stays.
+            // A directory with files of others is kept.
             let _ = fs::remove_dir(path);
             notes.remove(path);
         }
@@ -164,7 +165,7 @@ fn real(directory: &Path) -> Result<PathBuf> {
     found.map_err(|error| Diagnostic::error(Code::Io, format!("{}: {error}", directory.display())))
 }
 
-/// The journal of a directory, which nobody else has.
+/// The locked journal of a directory.
 struct Journal<'r> {
     root: &'r Path,
     path: PathBuf,
@@ -176,35 +177,35 @@ impl<'r> Journal<'r> {
         let path = root.join(JOURNAL);
         let failed = |error: io::Error| unchanged(not_written(&path, &error));
         loop {
-            if let Some(journal) = Self::take(root, &path).map_err(failed)? {
+            if let Some(journal) = Self::try_open(root, &path).map_err(failed)? {
                 return Ok(journal);
             }
             if waiting == Waiting::Never {
                 return Err(in_use(root));
             }
             match lock(&path.join(LOCK), waiting) {
-                // Who had it was done just now, and removed it.
+                // The previous holder has just removed it.
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
                 _ => {}
             }
         }
     }
 
-    /// Takes the journal, unless somebody else has it. Only one that is not needed goes when the program is
-    /// ended.
-    fn take(root: &'r Path, path: &Path) -> io::Result<Option<Self>> {
+    /// Creates and locks the journal, unless another program holds it. Only a journal without pending changes
+    /// is registered for removal when the program is terminated.
+    fn try_open(root: &'r Path, path: &Path) -> io::Result<Option<Self>> {
         let mut notes = cleanup::notes();
         permission::make_private_directory(path)?;
         match lock(&path.join(LOCK), Waiting::Never) {
             Ok(None) => Ok(None),
             Ok(Some(lock)) => {
                 let journal = Self { root, path: path.to_path_buf(), _lock: lock };
-                if !journal.is_needed() {
+                if !journal.is_pending() {
                     notes.add(path, Leftover::Whole);
                 }
                 Ok(Some(journal))
             }
-            // Who had it was done just now, and removed it.
+            // The previous holder has just removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => {
                 let _ = fs::remove_dir(path);
@@ -213,21 +214,21 @@ impl<'r> Journal<'r> {
         }
     }
 
-    /// Whether changes were begun and not ended.
-    fn is_needed(&self) -> bool {
+    /// Returns true if changes are pending.
+    fn is_pending(&self) -> bool {
         !matches!(JournalState::of(&self.path), Ok(JournalState::Preparing))
     }
 
-    /// Gets all texts ready; none when there is nothing to do.
+    /// Prepares the content of all changes. Returns `None` if there is nothing to do.
     fn prepare(&self, changes: &[FileChange<'_>]) -> Result<Option<Changes>> {
         self.clear().map_err(|error| unchanged(not_written(&self.path, &error)))?;
         let plan = prepare::plan(changes, self.root)?;
         if plan.is_empty() { Ok(None) } else { plan.prepare(&self.path, self.root).map(Some) }
     }
 
-    /// Makes prepared changes; takes them back when one cannot be made.
+    /// Makes prepared changes. Rolls them back if one of them fails.
     fn commit(self, changes: &Changes) -> Result<()> {
-        // From here on the program is not ended before all is done.
+        // From here on, `cleanup::end` waits until everything is done.
         let mut notes = cleanup::notes();
         notes.remove(&self.path);
         let failed = |NotMade { path, cause }: NotMade| unchanged(not_written(&path, &cause));
@@ -237,30 +238,30 @@ impl<'r> Journal<'r> {
             Ok(commit)
         });
         let done = ready.and_then(|commit| {
-            let Err(failure) = commit.make(Attempt::First) else { return self.end() };
+            let Err(failure) = commit.make(Attempt::First) else { return self.finish() };
             let problem = not_written(&failure.path, &failure.cause);
             Err(match self.take_back(&commit) {
                 Ok(()) => unchanged(problem),
-                Err(other) => other.note(format!("at first, {}", problem.message())),
+                Err(other) => other.note(format!("the first error was: {}", problem.message())),
             })
         });
         let removed = self.remove();
         done.and(removed)
     }
 
-    /// Ends what another program began.
+    /// Completes or rolls back the interrupted write of another program.
     fn recover(self) -> Result<Recovery> {
         let mut notes = cleanup::notes();
         notes.remove(&self.path);
-        let recovery = match JournalState::of(&self.path).map_err(|error| self.not_understood(&error))? {
+        let recovery = match JournalState::of(&self.path).map_err(|error| self.invalid_journal(&error))? {
             JournalState::Preparing => Recovery::Dropped,
             JournalState::TakingBack(changes) => {
-                self.take_back(&self.begun(&changes)?).map(|()| changes.taken_back())?
+                self.take_back(&self.open_interrupted(&changes)?).map(|()| changes.taken_back())?
             }
             JournalState::Ready(changes) => {
-                let commit = self.begun(&changes)?;
+                let commit = self.open_interrupted(&changes)?;
                 match commit.make(Attempt::Again) {
-                    Ok(()) => self.end().map(|()| Recovery::Finished(changes.files.len()))?,
+                    Ok(()) => self.finish().map(|()| Recovery::Finished(changes.files.len()))?,
                     Err(_) => self.take_back(&commit).map(|()| changes.taken_back())?,
                 }
             }
@@ -268,41 +269,41 @@ impl<'r> Journal<'r> {
         self.remove().map(|()| recovery)
     }
 
-    /// What a program began. Fails when somebody changed a file since: neither of the texts may be written over
-    /// it.
-    fn begun<'c>(&'c self, changes: &'c Changes) -> Result<Commit<'c>> {
+    /// Opens an interrupted write. Fails if a file was changed since: it must not be overwritten with either
+    /// content.
+    fn open_interrupted<'c>(&'c self, changes: &'c Changes) -> Result<Commit<'c>> {
         let commit = Commit::new(changes, self.root, &self.path);
         commit.and_then(|commit| commit.check().map(|()| commit)).map_err(|NotMade { path, cause }| {
             let journal = self.path.display();
             not_written(&path, &cause)
                 .note(format!(
-                    "a program that was stopped had begun to change it; its texts are in {journal}"
+                    "the write of another program was interrupted; its old and new content is in {journal}"
                 ))
-                .help(format!("take what you need of them, then remove {journal}"))
+                .help(format!("copy the content that you need, then remove {journal}"))
         })
     }
 
     fn take_back(&self, commit: &Commit<'_>) -> Result<()> {
-        let noted = match JournalState::of(&self.path) {
+        let started = match JournalState::of(&self.path) {
             Ok(JournalState::TakingBack(_)) => Ok(()),
             _ => Changes::take_back(&self.path),
         };
-        noted.map_err(|error| not_written(&self.path, &error))?;
+        started.map_err(|error| not_written(&self.path, &error))?;
         commit.take_back().map_err(|NotMade { path, cause }| {
             let root = self.root.display();
             not_written(&path, &cause)
-                .note(format!("the old texts are in {}", self.path.display()))
-                .help(format!("make it writable, then run `kubectl smp recover {root}`"))
+                .note(format!("the old content is in {}", self.path.display()))
+                .help(format!("make the file writable, then run `kubectl smp recover {root}`"))
         })?;
-        self.end()
+        self.finish()
     }
 
-    /// Notes that all is done.
-    fn end(&self) -> Result<()> {
+    /// Marks the changes as done.
+    fn finish(&self) -> Result<()> {
         Changes::remove(&self.path).map_err(|error| not_written(&self.path, &error))
     }
 
-    /// Removes what another program prepared, but neither the lock nor what others put there.
+    /// Removes the content that another program prepared, but not the lock and files of others.
     fn clear(&self) -> io::Result<()> {
         let is_ours = |name: &OsStr| {
             let (stem, kind) = (Path::new(name).file_stem(), Path::new(name).extension());
@@ -315,37 +316,39 @@ impl<'r> Journal<'r> {
         Ok(())
     }
 
-    /// Removes the journal when nothing was changed.
-    fn give_up(self) -> Result<()> {
+    /// Removes the journal if nothing was changed.
+    fn discard(self) -> Result<()> {
         let _notes = cleanup::notes();
         self.remove()
     }
 
-    /// Removes the journal, unless it is needed to take changes back. Only who has the notes may, so that
-    /// nobody is ended in between.
+    /// Removes the journal, unless changes are pending. The caller must hold the registered paths, so that
+    /// the program is not terminated in between.
     fn remove(&self) -> Result<()> {
-        if self.is_needed() {
+        if self.is_pending() {
             return Ok(());
         }
         let removed = self.clear().and_then(|()| {
             fs::remove_file(self.path.join(LOCK))?;
             match fs::remove_dir(&self.path) {
-                // Somebody who waited for the lock made another one, or put something there.
+                // Another program that waited for the lock created a new one, or put a file there.
                 Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => Err(error),
                 _ => Ok(()),
             }
         });
         removed.map_err(|error| {
-            let message = format!("{} cannot be removed: {error}", self.path.display());
-            Diagnostic::error(Code::Io, message).help("remove it: what it was for is done")
+            let message = format!("cannot remove {}: {error}", self.path.display());
+            Diagnostic::error(Code::Io, message).help("remove it: the changes are complete")
         })
     }
 
-    fn not_understood(&self, error: &io::Error) -> Diagnostic {
-        let message = format!("the journal {} cannot be followed: {error}", self.path.display());
+    fn invalid_journal(&self, error: &io::Error) -> Diagnostic {
+        let message = format!("invalid journal {}: {error}", self.path.display());
         Diagnostic::error(Code::Io, message)
-            .note("it says how to end changes that a program began and did not end")
-            .help("compare its texts with the files, then remove it; nobody else should have put it there")
+            .note("a journal describes how to complete an interrupted write")
+            .help(
+                "compare its content with the files, then remove it; a journal from elsewhere is never used",
+            )
     }
 }
 
@@ -356,6 +359,6 @@ impl Drop for Journal<'_> {
 }
 
 fn in_use(root: &Path) -> Diagnostic {
-    let message = format!("{} is being changed by another program", root.display());
-    Diagnostic::error(Code::Io, message).help("wait until it is done")
+    let message = format!("another program is writing to {}", root.display());
+    Diagnostic::error(Code::Io, message).help("try again when it has finished")
 }

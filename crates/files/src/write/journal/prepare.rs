@@ -1,4 +1,4 @@
-//! Getting all texts onto the disk before the first file is changed.
+//! Preparing a journal: writing all content to disk before the first file is changed.
 
 use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
@@ -20,78 +20,78 @@ use super::list::{Changes, ListedChange, Way};
 use crate::tree::may_run;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// How many files are flushed to the disk at a time. Each waits milliseconds for the disk, which writes
-/// what waits together in one go.
+/// The number of files that are flushed to disk at a time. Each flush takes milliseconds, and the disk
+/// combines concurrent ones.
 const FLUSHES: usize = 32;
 
-/// A change whose place is known.
+/// A change whose path is resolved.
 pub(super) struct Placed<'c> {
     change: &'c FileChange<'c>,
-    /// Its real path.
+    /// The real path.
     path: PathBuf,
-    /// The same below the directory that is changed.
+    /// The path relative to the changed directory.
     below: PathBuf,
-    /// What is there now.
+    /// The current file.
     old: Option<Metadata>,
 }
 
-/// What no other file has.
+/// A unique identity of a file.
 #[derive(PartialEq, Eq, Hash)]
 enum FileIdentity<'p> {
-    /// The device and the number there, which all names of a file share.
+    /// The device and inode number, which all hard links share.
     #[cfg(unix)]
     Inode(u64, u64),
-    /// The real path, which a file with one name has.
+    /// The real path, for a file with a single link.
     Path(&'p Path),
 }
 
 impl Expected<'_> {
-    /// Whether it is there.
-    fn is(&self, there: Option<&Metadata>) -> bool {
+    /// Returns true if the current file is in the expected state.
+    fn is(&self, current: Option<&Metadata>) -> bool {
         match self {
             Self::Anything => true,
-            Self::Nothing => there.is_none(),
-            Self::Read(stamp) => there.is_some_and(|there| stamp.is_of(there)),
+            Self::Nothing => current.is_none(),
+            Self::Read(stamp) => current.is_some_and(|current| stamp.is_of(current)),
         }
     }
 }
 
 impl FileChange<'_> {
-    /// Whether a file is already as it shall be.
-    fn is_there(&self, path: &Path, there: &Metadata) -> bool {
-        let may_run = self.executable.is_none_or(|executable| may_run(there) == executable);
+    /// Returns true if the file is already in the requested state.
+    fn is_there(&self, path: &Path, current: &Metadata) -> bool {
+        let may_run = self.executable.is_none_or(|executable| may_run(current) == executable);
         may_run
             && self.content.is_some_and(|content| {
-                there.len() == content.len() as u64 && fs::read(path).is_ok_and(|text| text == content)
+                current.len() == content.len() as u64 && fs::read(path).is_ok_and(|text| text == content)
             })
     }
 }
 
-/// A change whose texts are in the journal.
+/// A change whose content is in the journal.
 struct PreparedChange {
     way: Way,
     old: Option<String>,
     new: Option<String>,
 }
 
-/// All changes with their places.
+/// All changes with their resolved paths.
 pub(super) struct Plan<'c> {
     placed: Vec<Placed<'c>>,
-    /// The real paths of directories that are not there yet, the outer ones first.
+    /// The real paths of the directories to create, parents first.
     directories: Vec<PathBuf>,
 }
 
-/// Looks where all changes go, before anything is written.
+/// Resolves the paths of all changes, before anything is written.
 ///
 /// # Errors
-/// A file is read-only, leads out of the directory, is none, or stands for two changes.
+/// A file is read-only, is outside of the directory, is not a regular file, or has two changes.
 pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Plan<'c>> {
     let mut plan = Plan { placed: Vec::with_capacity(changes.len()), directories: Vec::new() };
-    let mut made = FxHashSet::default();
+    let mut created = FxHashSet::default();
     for change in changes {
         let missing = missing_directories(change.path).map_err(|error| not_changed(change.path, &error))?;
         let placed = match missing.first() {
-            None => place_one(change)?,
+            None => resolve_path(change)?,
             Some(_) if change.content.is_none() => None,
             Some(_) => change
                 .path
@@ -99,28 +99,28 @@ pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Pla
                 .and_then(|name| Some((missing.last()?, name)))
                 .map(|(directory, name)| (directory.join(name), None)),
         };
-        let there = placed.as_ref().and_then(|(_, old)| old.as_ref());
-        if !change.expected.is(there) {
-            return Err(changed_meanwhile(change.path));
+        let current = placed.as_ref().and_then(|(_, old)| old.as_ref());
+        if !change.expected.is(current) {
+            return Err(changed_in_between(change.path));
         }
         let Some((path, old)) = placed else { continue };
         let placed = Placed { change, below: below(root, &path)?, path, old };
-        plan.directories.extend(missing.into_iter().filter(|directory| made.insert(directory.clone())));
+        plan.directories.extend(missing.into_iter().filter(|directory| created.insert(directory.clone())));
         plan.placed.push(placed);
     }
-    each_once(&plan.placed)?;
+    check_distinct(&plan.placed)?;
     plan.placed.retain(|placed| !placed.is_done());
     Ok(plan)
 }
 
-/// The real paths of the directories above a file that are not there yet, the outer ones first.
+/// Returns the real paths of the missing parent directories of a file, the outermost first.
 fn missing_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut names = Vec::new();
     let mut directory = directory_of(path);
     let real = loop {
         match directory.canonicalize() {
             Ok(real) => break real,
-            // A link that leads to nothing is no directory that could be made.
+            // A dangling symlink cannot be created as a directory.
             Err(error)
                 if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(directory).is_err() =>
             {
@@ -138,13 +138,13 @@ fn missing_directories(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(below.collect())
 }
 
-/// Where a change goes; none when there is nothing to remove.
-fn place_one(change: &FileChange<'_>) -> Result<Option<(PathBuf, Option<Metadata>)>> {
+/// Resolves the path of a change. Returns `None` if there is nothing to remove.
+fn resolve_path(change: &FileChange<'_>) -> Result<Option<(PathBuf, Option<Metadata>)>> {
     let failed = |error: io::Error| not_changed(change.path, &error);
     match place::place(change.path).map_err(failed)? {
         WritePlace::Stream(_) => {
-            let message = format!("{} is no file, and cannot be changed in place", change.path.display());
-            Err(unchanged(Diagnostic::error(Code::Io, message).help("take it out of the directory")))
+            let message = format!("{} is not a regular file", change.path.display());
+            Err(unchanged(Diagnostic::error(Code::Io, message).help("remove it from the directory")))
         }
         WritePlace::Free(_) if change.content.is_none() => Ok(None),
         WritePlace::Free(path) => Ok(Some((path, None))),
@@ -155,14 +155,16 @@ fn place_one(change: &FileChange<'_>) -> Result<Option<(PathBuf, Option<Metadata
     }
 }
 
-/// Fails when two changes are about one file.
-fn each_once(placed: &[Placed<'_>]) -> Result<()> {
+/// Checks that no two changes are for the same file.
+fn check_distinct(placed: &[Placed<'_>]) -> Result<()> {
     let mut files: FxHashMap<FileIdentity<'_>, &Path> = FxHashMap::default();
     for one in placed {
         if let Some(first) = files.insert(one.identity(), one.change.path) {
             let (first, second) = (first.display(), one.change.path.display());
-            let message = format!("{first} and {second} are one file, which would be written twice");
-            return Err(unchanged(Diagnostic::error(Code::Io, message).help("remove one of the two names")));
+            let message = format!("{first} and {second} are the same file");
+            return Err(unchanged(
+                Diagnostic::error(Code::Io, message).help("remove one of the two changes"),
+            ));
         }
     }
     Ok(())
@@ -178,7 +180,7 @@ impl Placed<'_> {
         FileIdentity::Path(&self.path)
     }
 
-    /// Puts the new text into the journal, and keeps the old one there.
+    /// Writes the new content to the journal, and keeps the old file there.
     fn prepare(&self, n: usize, at: &JournalDirectories) -> io::Result<PreparedChange> {
         let old = self.old.as_ref().map(stamp::of_content);
         let Some(content) = self.change.content else {
@@ -191,12 +193,12 @@ impl Placed<'_> {
             None => Way::Create,
             Some(old) => match permission::keep(&new, old)? {
                 Ownership::Kept if permission::names(old) == 1 => Way::Replace,
-                // Its other names shall have the new text, too; another file cannot have its owner.
+                // Other hard links must get the new content, too, and a new file cannot get this owner.
                 Ownership::Kept | Ownership::Changed => Way::Write,
             },
         };
         if let Some(executable) = self.change.executable {
-            // A file of several names, or of somebody else, is written over and keeps its mode.
+            // A file with several hard links or of another owner is written in place and keeps its mode.
             permission::set_executable(&new, executable)?;
         }
         new.write_all(content)?;
@@ -209,20 +211,20 @@ impl Placed<'_> {
         Ok(PreparedChange { way, old, new: Some(stamp::of_content(&new.metadata()?)) })
     }
 
-    /// Whether the file is already as it shall be.
+    /// Returns true if the file is already in the requested state.
     fn is_done(&self) -> bool {
         self.old.as_ref().is_some_and(|old| self.change.is_there(&self.path, old))
     }
 }
 
-/// The directory that is changed, and the one of the journal.
+/// The changed directory and the directory of the journal.
 struct JournalDirectories {
     root: Dir,
     journal: Dir,
 }
 
 impl JournalDirectories {
-    /// A further name for the old file; where there are none, a copy.
+    /// Keeps the old file as a hard link, or as a copy if hard links are not supported.
     fn keep_old(&self, path: &Path, n: usize) -> io::Result<()> {
         self.root.hard_link(path, &self.journal, old_text(n)).or_else(|_| self.copy_old(path, n))
     }
@@ -234,15 +236,15 @@ impl JournalDirectories {
 }
 
 impl Plan<'_> {
-    /// Whether nothing is to be done.
+    /// Returns true if there is nothing to do.
     pub(super) fn is_empty(&self) -> bool {
         self.placed.is_empty()
     }
 
-    /// Puts all texts into a journal; returns what is to be done then.
+    /// Writes all content to a journal and returns the list of changes.
     ///
     /// # Errors
-    /// A text cannot be written.
+    /// The content cannot be written.
     pub(super) fn prepare(&self, journal: &Path, root: &Path) -> Result<Changes> {
         let open = |path| Dir::open_ambient_dir(path, ambient_authority());
         let opened = open(root).and_then(|root| Ok(JournalDirectories { root, journal: open(journal)? }));
@@ -258,24 +260,24 @@ impl Plan<'_> {
 
     fn prepare_all(&self, at: &JournalDirectories) -> Result<Vec<PreparedChange>> {
         let size = self.placed.len().div_ceil(FLUSHES).max(1);
-        let prepare = |(share, placed): (usize, &[Placed<'_>])| {
+        let prepare = |(chunk, placed): (usize, &[Placed<'_>])| {
             let each = placed.iter().enumerate().map(|(i, one)| {
-                let prepared = one.prepare(share * size + i, at);
+                let prepared = one.prepare(chunk * size + i, at);
                 prepared.map_err(|error| not_changed(one.change.path, &error))
             });
             each.collect::<Result<Vec<_>>>()
         };
         let prepared = thread::scope(|scope| {
-            let shares: Vec<_> = self.placed.chunks(size).enumerate().collect();
-            let threads = shares.iter().map(|&share| {
-                let thread = thread::Builder::new().spawn_scoped(scope, move || prepare(share));
-                // A system that has no thread left still has this one.
-                thread.map_err(|_| share)
+            let chunks: Vec<_> = self.placed.chunks(size).enumerate().collect();
+            let threads = chunks.iter().map(|&chunk| {
+                let thread = thread::Builder::new().spawn_scoped(scope, move || prepare(chunk));
+                // If no more threads can be started, this thread does the work.
+                thread.map_err(|_| chunk)
             });
             let threads: Vec<_> = threads.collect();
             let joined = threads.into_iter().map(|thread| match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
-                Err(share) => prepare(share),
+                Err(chunk) => prepare(chunk),
             });
             joined.collect::<Result<Vec<_>>>()
         });
@@ -283,26 +285,26 @@ impl Plan<'_> {
     }
 }
 
-/// The path below the directory that the journal is in, as the list has it.
+/// Returns the path relative to the directory that contains the journal, as in the list.
 fn below(root: &Path, path: &Path) -> Result<PathBuf> {
-    let below = path.strip_prefix(root).map_err(|_| leads_out(path, root))?;
+    let below = path.strip_prefix(root).map_err(|_| outside_error(path, root))?;
     if below.to_str().is_none() {
-        let message = format!("{} cannot be changed: its name is no UTF-8", path.display());
-        return Err(unchanged(Diagnostic::error(Code::Io, message).help("rename it")));
+        let message = format!("cannot write {}: its name is not valid UTF-8", path.display());
+        return Err(unchanged(Diagnostic::error(Code::Io, message).help("rename the file")));
     }
     Ok(below.to_path_buf())
 }
 
-fn changed_meanwhile(path: &Path) -> Diagnostic {
-    let message = format!("{} cannot be written: somebody else changed it meanwhile", path.display());
+fn changed_in_between(path: &Path) -> Diagnostic {
+    let message = format!("cannot write {}: it was changed by another program in between", path.display());
     unchanged(Diagnostic::error(Code::Io, message).help("run the command again"))
 }
 
-fn leads_out(path: &Path, root: &Path) -> Diagnostic {
-    let message = format!("{} leads out of {}, where nothing is changed", path.display(), root.display());
+fn outside_error(path: &Path, root: &Path) -> Diagnostic {
+    let message = format!("{} is outside of {}", path.display(), root.display());
     unchanged(
         Diagnostic::error(Code::OutsideRoot, message)
-            .help("change what it leads to itself, or put a file in its place"),
+            .help("change the target of the symlink directly, or replace the symlink with a file"),
     )
 }
 

@@ -1,4 +1,4 @@
-//! Programs that are stopped while they change files.
+//! Helpers for tests of interrupted programs.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::commit::Commit;
 use super::list::Changes;
 use super::{FileChange, Journal, Waiting, prepare};
 
-/// Prepares changes, makes so many of them, takes some of these back when that is said, and is stopped.
+/// Prepares changes, makes `made` of them, rolls `back` of these back if given, and stops.
 pub(in super::super) fn stop(root: &Path, changes: &[FileChange<'_>], made: usize, back: Option<usize>) {
     let plan = prepare::plan(changes, root).expect("places");
     let journal = Journal::open(root, Waiting::Never).expect("a journal");
