@@ -1,4 +1,4 @@
-//! The connection to a cluster: one client and one small runtime. Requests are in `exchange`.
+//! The connection to a cluster: one client and one small runtime.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -42,11 +42,11 @@ const NON_APPLY_MANAGERS: [&str; 6] = [
 
 impl ApplyConflict {
     /// Parses the conflict of a server's error response. Returns none if the error is no field manager conflict.
-    pub(super) fn read(object: &Object, refusal: &Refusal) -> Option<Self> {
-        let causes = refusal.details.iter().flat_map(|details| &details.causes);
+    pub(super) fn read(object: &Object, api_error: &Refusal) -> Option<Self> {
+        let causes = api_error.details.iter().flat_map(|details| &details.causes);
         let causes = causes.filter(|cause| cause.reason == "FieldManagerConflict");
         let fields: Vec<_> = causes.map(FieldConflict::read).collect();
-        let found = refusal.http == 409 && !fields.is_empty();
+        let found = api_error.http == 409 && !fields.is_empty();
         found.then(|| Self { object: object.clone(), fields })
     }
 

@@ -1,5 +1,6 @@
-//! The objects in namespaces and of CRDs, which are deleted with them. If a server does not list everything, the
-//! result is an error message: unknown contents must not count as empty.
+//! Contents of namespaces and CRDs: the objects that are deleted with them.
+//!
+//! If a server does not list everything, the result is an error message: unknown contents must not count as empty.
 
 use std::time::Duration;
 
@@ -65,7 +66,8 @@ impl HeldContents {
 
 /// Returns the objects in a namespace that are not deleted anyway.
 ///
-/// # Errors The server does not respond, or the response is invalid.
+/// # Errors
+/// The server does not respond, or the response is invalid.
 pub(super) async fn namespace_contents(
     cluster: &Cluster,
     name: &str,
@@ -99,13 +101,13 @@ pub(super) async fn namespace_contents(
         match listed? {
             Ok(items) => contents.extend(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item))),
             // Objects of resources without list requests are not stored.
-            Err(refusal) if refusal.http == 405 => {}
+            Err(api_error) if api_error.http == 405 => {}
             // The CRD was just deleted with its objects.
-            Err(refusal) if refusal.http == 404 && is_gone(cluster, &mapping, &refusal).await => {}
-            Err(refusal) => return Ok(Err(cannot_list(&mapping.gvk, &refusal.message))),
+            Err(api_error) if api_error.http == 404 && is_gone(cluster, &mapping, &api_error).await => {}
+            Err(api_error) => return Ok(Err(cannot_list(&mapping.gvk, &api_error.message))),
         }
     }
-    Ok(held(contents, leaving))
+    Ok(remaining(contents, leaving))
 }
 
 /// Returns true once the server no longer serves the kind, or its CRD is being deleted.
@@ -113,7 +115,7 @@ pub(super) async fn namespace_contents(
 /// Discovery of a busy server lists a kind for seconds after its CRD is gone. During that time a list request
 /// fails with a 404 that is not a `Status`; a proxy could have sent it. In that case the CRD must be absent as
 /// well.
-async fn is_gone(cluster: &Cluster, mapping: &Mapping, refusal: &Refusal) -> bool {
+async fn is_gone(cluster: &Cluster, mapping: &Mapping, api_error: &Refusal) -> bool {
     let definition = Ask::object(mapping.definition_path());
     for _ in 0..GONE_ATTEMPTS {
         let is_absent = match cluster.find_json::<Value>(&definition).await {
@@ -122,7 +124,7 @@ async fn is_gone(cluster: &Cluster, mapping: &Mapping, refusal: &Refusal) -> boo
             Err(_) => false,
         };
         let is_lost = || cluster.has_lost(&mapping.gvk.group, &mapping.gvk.kind);
-        if (is_absent || refusal.is_not_found()) && is_lost().await.unwrap_or_default() {
+        if (is_absent || api_error.is_not_found()) && is_lost().await.unwrap_or_default() {
             return true;
         }
         sleep(RETRY_INTERVAL).await;
@@ -144,20 +146,20 @@ pub(super) async fn definition_contents(
     leaving: &Leaving,
 ) -> Result<WhatIsHeld> {
     // Without a namespace in the path, all namespaces are listed.
-    Ok(listed_by(cluster, definition, "").await?.and_then(|contents| held(contents, leaving)))
+    Ok(listed_by(cluster, definition, "").await?.and_then(|contents| remaining(contents, leaving)))
 }
 
 /// Objects of a list, or the reason why they cannot be listed.
-type HeldListing = std::result::Result<Vec<HeldContent>, String>;
+type ListResult = std::result::Result<Vec<HeldContent>, String>;
 
 /// Returns the objects in a namespace whose CRDs are missing from discovery, because they are not served or not
 /// yet. Their objects are stored nevertheless and are deleted with the namespace.
-async fn unserved(cluster: &Cluster, namespace: &str, leaving: &Leaving) -> Result<HeldListing> {
+async fn unserved(cluster: &Cluster, namespace: &str, leaving: &Leaving) -> Result<ListResult> {
     let definitions = match metadata_of(cluster, DEFINITIONS, "").await? {
         Ok(definitions) => definitions,
         // A server without CRD support has none.
-        Err(refusal) if refusal.is_not_found() => return Ok(Ok(Vec::new())),
-        Err(refusal) => return Ok(Err(cannot_list_of("CRDs that are not served", &refusal.message))),
+        Err(api_error) if api_error.is_not_found() => return Ok(Ok(Vec::new())),
+        Err(api_error) => return Ok(Err(cannot_list_of("CRDs that are not served", &api_error.message))),
     };
     let known = cluster.known_mappings();
     let served: FxHashSet<(&str, &str)> =
@@ -177,23 +179,23 @@ async fn unserved(cluster: &Cluster, namespace: &str, leaving: &Leaving) -> Resu
     Ok(Ok(contents))
 }
 
-/// Number of attempts, and the interval between them, to list a kind whose CRD is served: discovery lags behind.
+/// Number of attempts to list a kind whose CRD is served, since discovery lags behind.
 const ATTEMPTS: usize = 10;
 /// Number of times that discovery is read again after a list request of a known kind was not found.
 const GONE_ATTEMPTS: usize = 75;
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Returns the objects in a namespace of a CRD that is missing from discovery.
-async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<HeldListing> {
-    let ask = Ask::object(definition_path(name));
+async fn unserved_by(cluster: &Cluster, name: &str, namespace: &str) -> Result<ListResult> {
+    let request = Ask::object(definition_path(name));
     let mut listing = Ok(Vec::new());
     for _ in 0..ATTEMPTS {
-        let answer = match cluster.ask(&ask).await?.accepted() {
-            Ok(answer) => answer,
-            Err(refusal) if refusal.is_not_found() => return Ok(Ok(Vec::new())),
-            Err(refusal) => return Ok(Err(cannot_list_of(name, &refusal.message))),
+        let response = match cluster.ask(&request).await?.accepted() {
+            Ok(response) => response,
+            Err(api_error) if api_error.is_not_found() => return Ok(Ok(Vec::new())),
+            Err(api_error) => return Ok(Err(cannot_list_of(name, &api_error.message))),
         };
-        let definition: Value = cluster.read_with(json::decode, &answer)?;
+        let definition: Value = cluster.read_with(json::decode, &response)?;
         // The objects of a CRD that is being deleted are deleted with it.
         if has_deletion_time(&definition)
             || definition["spec"]["scope"] != "Namespaced"
@@ -217,7 +219,7 @@ fn was_established(definition: &Value) -> bool {
 }
 
 /// Returns the objects of a CRD in one namespace, or in all if it is empty.
-async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Result<HeldListing> {
+async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Result<ListResult> {
     let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (group, kind, plural) = (text("/spec/group"), text("/spec/names/kind"), text("/spec/names/plural"));
     let version = served_version(definition);
@@ -228,7 +230,7 @@ async fn listed_by(cluster: &Cluster, definition: &Value, namespace: &str) -> Re
     let mapping = Mapping::new(gvk, plural, !namespace.is_empty());
     Ok(match metadata_of(cluster, &mapping.collection(namespace), "").await? {
         Ok(items) => Ok(items.iter().filter_map(|item| HeldContent::of(&mapping.gvk, item)).collect()),
-        Err(refusal) => Err(cannot_list(&mapping.gvk, &refusal.message)),
+        Err(api_error) => Err(cannot_list(&mapping.gvk, &api_error.message)),
     })
 }
 
@@ -239,12 +241,12 @@ fn served_version(definition: &Value) -> Option<&str> {
 }
 
 fn cannot_list_of(what: &str, why: &str) -> String {
-    format!("cannot list whether it still contains objects of {what}: {why}")
+    format!("cannot determine whether it still contains objects of {what}: {why}")
 }
 
 fn cannot_list(gvk: &Gvk, why: &str) -> String {
     let group = if gvk.group.is_empty() { String::new() } else { format!(".{}", gvk.group) };
-    format!("cannot list whether it still contains a {}{group}: {why}", gvk.kind)
+    format!("cannot determine whether it still contains a {}{group}: {why}", gvk.kind)
 }
 
 /// A contained object.
@@ -256,7 +258,7 @@ pub(super) struct HeldContent {
     uid: String,
     owners: Vec<String>,
     /// True if the object can be ignored: it is terminating without finalizers, or exists in every namespace.
-    is_nothing: bool,
+    is_ignored: bool,
 }
 
 impl HeldContent {
@@ -271,7 +273,7 @@ impl HeldContent {
             key: content_key(gvk, text("namespace").unwrap_or_default(), name),
             uid: uid.into(),
             owners: owners.filter_map(|owner| Some(owner.get("uid")?.as_str()?.to_string())).collect(),
-            is_nothing: is_terminating(metadata) || is_in_every_namespace(gvk, name, metadata),
+            is_ignored: is_terminating(metadata) || is_in_every_namespace(gvk, name, metadata),
         })
     }
 }
@@ -299,7 +301,7 @@ fn is_in_every_namespace(gvk: &Gvk, name: &str, metadata: &Value) -> bool {
 }
 
 /// Returns the objects that remain after `leaving` objects and all their dependents are gone.
-fn held(mut contents: Vec<HeldContent>, leaving: &Leaving) -> WhatIsHeld {
+fn remaining(mut contents: Vec<HeldContent>, leaving: &Leaving) -> WhatIsHeld {
     let mut gone = leaving.uids.clone();
     // An object may be served by several API groups, and be in `leaving` under one of them.
     let named = contents.iter().filter(|content| leaving.names.contains(&content.key));
@@ -309,7 +311,7 @@ fn held(mut contents: Vec<HeldContent>, leaving: &Leaving) -> WhatIsHeld {
     contents.retain(|content| seen.insert(content.uid.clone()));
     loop {
         let (going, staying): (Vec<_>, Vec<_>) = contents.into_iter().partition(|content| {
-            content.is_nothing
+            content.is_ignored
                 || gone.contains(&content.uid)
                 || (!content.owners.is_empty() && content.owners.iter().all(|owner| gone.contains(owner)))
         });
@@ -351,7 +353,7 @@ mod tests {
                 &json!({"name": "held", "uid": "held", "deletionTimestamp": "now", "finalizers": ["a/b"]}),
             ),
         ];
-        let left = |leaving: &Leaving| match held(contents.clone(), leaving) {
+        let left = |leaving: &Leaving| match remaining(contents.clone(), leaving) {
             Ok(left) => (left.len(), left.named()),
             Err(why) => panic!("{why}"),
         };

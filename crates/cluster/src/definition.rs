@@ -37,14 +37,14 @@ pub(super) fn schema_by_definition(
         mapping.plural.to_string()
     };
     let path = definition_path(&format!("{plural}.{}", gvk.group));
-    let answer = cluster.wait(cluster.ask(&Ask::get(path.as_str())))?;
-    let answer = match answer.accepted() {
-        Ok(answer) => answer,
-        Err(refusal) if refusal.is_not_found() => return Ok(PublishedDefinition::Missing),
+    let response = cluster.wait(cluster.ask(&Ask::get(path.as_str())))?;
+    let response = match response.accepted() {
+        Ok(response) => response,
+        Err(api_error) if api_error.is_not_found() => return Ok(PublishedDefinition::Missing),
         Err(_) => return Ok(PublishedDefinition::Hidden),
     };
     let invalid = |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, &path, error);
-    let node = json::read_object(&answer.body).map_err(|error| invalid(&error))?;
+    let node = json::read_object(&response.body).map_err(|error| invalid(&error))?;
     let graph = read_crd(&node).and_then(|model| model.compile()).map_err(|error| invalid(&error))?;
     let has_kind = graph.kind(gvk).is_some();
     Ok(if has_kind { PublishedDefinition::Found(Arc::new(graph)) } else { PublishedDefinition::Hidden })

@@ -105,9 +105,9 @@ impl DeploySummary {
 
 /// Applies objects, waits until they are ready, and prunes objects that left their ApplySet.
 ///
-/// Nothing is pruned unless all objects were applied and became ready: objects that failed must not count as
-/// removed from the set, and objects that are not ready may still need the others. The resources get the label of
-/// the ApplySet.
+/// Nothing is pruned unless all objects were applied and became ready. Objects that failed must not count as removed
+/// from the set, and objects that are not ready may still need the others. The resources get the label of the
+/// ApplySet.
 ///
 /// ```no_run
 /// use smp_cluster::{

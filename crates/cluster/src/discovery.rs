@@ -37,7 +37,8 @@ impl Cluster {
 
     /// Returns all resources that the server lists.
     ///
-    /// # Errors The server cannot be queried.
+    /// # Errors
+    /// The server cannot be queried.
     pub fn resources(&self) -> Result<Vec<Mapping>> {
         self.wait(self.discover_all())?;
         Ok(self.known_mappings())
@@ -79,12 +80,12 @@ impl Cluster {
         let versions = if group.is_empty() {
             vec!["v1".to_string()]
         } else {
-            let answer = self.ask(&Ask::get(format!("/apis/{}", encode(group)))).await?;
-            if answer.status == 404 {
+            let response = self.ask(&Ask::get(format!("/apis/{}", encode(group)))).await?;
+            if response.status == 404 {
                 return Ok(true);
             }
-            let answer = answer.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))?;
-            let group: APIGroup = self.read_with(json::decode, &answer)?;
+            let response = response.accepted().map_err(|api_error| api_error.diagnostic(&self.endpoint))?;
+            let group: APIGroup = self.read_with(json::decode, &response)?;
             group.versions.into_iter().map(|version| version.group_version).collect()
         };
         let root = if group.is_empty() { "/api" } else { "/apis" };
@@ -143,8 +144,8 @@ impl Cluster {
 
     /// Queries a summary. Returns the paths of versions whose resources it does not contain.
     async fn summary(&self, path: String) -> Result<Vec<String>> {
-        let ask = Ask { accept: SUMMARY, ..Ask::get(path.as_str()) };
-        let summary: GroupDiscoveryList = self.get_json(&ask).await?;
+        let request = Ask { accept: SUMMARY, ..Ask::get(path.as_str()) };
+        let summary: GroupDiscoveryList = self.get_json(&request).await?;
         let groups = summary.groups.iter().flat_map(|group| &group.versions);
         let versions = groups.map(|version| &version.group_version).chain(&summary.versions);
         let unlisted = versions.map(|version| format!("{path}/{version}"));
@@ -162,19 +163,19 @@ impl Cluster {
     }
 
     async fn version(&self, path: String) -> Result<()> {
-        let answer = self.ask(&Ask::get(path.clone())).await?;
-        if answer.status == 404 {
+        let response = self.ask(&Ask::get(path.clone())).await?;
+        if response.status == 404 {
             self.learn(path, std::iter::empty());
             return Ok(());
         }
-        let answer = match answer.accepted() {
-            Ok(answer) => answer,
-            Err(refusal) => {
-                self.discovery.lock().refused.insert(path, refusal.diagnostic(&self.endpoint));
+        let response = match response.accepted() {
+            Ok(response) => response,
+            Err(api_error) => {
+                self.discovery.lock().refused.insert(path, api_error.diagnostic(&self.endpoint));
                 return Ok(());
             }
         };
-        let list: APIResourceList = self.read_with(json::decode, &answer)?;
+        let list: APIResourceList = self.read_with(json::decode, &response)?;
         if list.group_version.is_empty() {
             return Err(not_understood(&self.endpoint, &path, &"the group version is missing"));
         }

@@ -149,7 +149,7 @@ impl Answer {
 /// Result of one attempt.
 enum RequestAttempt {
     Answered {
-        answer: Answer,
+        response: Answer,
         retry_after: Option<Duration>,
         location: Option<String>,
     },
@@ -166,39 +166,41 @@ impl Cluster {
     /// Sends a request. Retries while the server is busy or a connection breaks, and follows redirects of reads on
     /// the same server.
     ///
-    /// # Errors No response arrived, or not in time. An HTTP error is a response.
-    pub(super) async fn ask(&self, ask: &Ask) -> Result<Answer> {
+    /// # Errors
+    /// No response arrived, or not in time. An HTTP error is a response.
+    pub(super) async fn ask(&self, request: &Ask) -> Result<Answer> {
         let Some(limit) = self.patience.total() else {
             let until = self.patience.again_within().map(|within| Instant::now() + within);
-            return self.send_until(ask, until).await;
+            return self.send_until(request, until).await;
         };
         let until = Instant::now() + limit;
-        let answer = timeout(limit, self.send_until(ask, Some(until))).await;
-        answer.unwrap_or_else(|_| Err(uncertain(ask, too_late(&self.endpoint, limit))))
+        let response = timeout(limit, self.send_until(request, Some(until))).await;
+        response.unwrap_or_else(|_| Err(uncertain(request, too_late(&self.endpoint, limit))))
     }
 
     /// Starts no attempt that could not finish in time: the last response is more useful than a timeout.
-    async fn send_until(&self, ask: &Ask, until: Option<Instant>) -> Result<Answer> {
-        let (mut ask, mut redirects, mut replaced, mut pauses) = (ask.clone(), 0, false, Pauses::default());
+    async fn send_until(&self, request: &Ask, until: Option<Instant>) -> Result<Answer> {
+        let (mut request, mut redirects, mut replaced, mut pauses) =
+            (request.clone(), 0, false, Pauses::default());
         loop {
             let LoggedIn { client, times: credentials } = self.logged_in();
-            let (pause, outcome) = match self.attempt(&client, &ask).await {
+            let (pause, outcome) = match self.attempt(&client, &request).await {
                 RequestAttempt::Failed(problem) => return Err(problem),
                 RequestAttempt::Lost { problem, was_reachable } => {
                     (pauses.after_loss(was_reachable), Err(problem))
                 }
-                RequestAttempt::Answered { answer, retry_after, location } => {
-                    let redirect = location.and_then(|location| self.redirected(&ask, &location));
+                RequestAttempt::Answered { response, retry_after, location } => {
+                    let redirect = location.and_then(|location| self.redirected(&request, &location));
                     if let Some(path) = redirect.filter(|_| redirects < REDIRECTS) {
                         redirects += 1;
-                        ask.path = path;
+                        request.path = path;
                         continue;
                     }
-                    if answer.status == 401 && !replaced && self.log_in_again(credentials).await? {
+                    if response.status == 401 && !replaced && self.log_in_again(credentials).await? {
                         replaced = true;
                         continue;
                     }
-                    (pauses.after(answer.status, retry_after), Ok(answer))
+                    (pauses.after(response.status, retry_after), Ok(response))
                 }
             };
             let fits = |pause: &Duration| until.is_none_or(|until| Instant::now() + *pause < until);
@@ -210,47 +212,47 @@ impl Cluster {
     }
 
     /// Returns the result for a response that did not arrive, or only in part.
-    fn lost(&self, ask: &Ask, error: &kube::Error) -> RequestAttempt {
+    fn lost(&self, request: &Ask, error: &kube::Error) -> RequestAttempt {
         let (problem, is_closed) = (no_answer(&self.endpoint, error), broke_off(error));
         let was_reachable = self.has_answered.load(Ordering::Relaxed) || is_closed;
-        let problem = if is_closed { uncertain(ask, problem) } else { problem };
+        let problem = if is_closed { uncertain(request, problem) } else { problem };
         RequestAttempt::Lost { problem, was_reachable }
     }
 
     /// Returns the result for a truncated response.
-    fn truncated(&self, ask: &Ask) -> RequestAttempt {
-        let problem = not_understood(&self.endpoint, &ask.path, &"the response is truncated");
-        RequestAttempt::Lost { problem: uncertain(ask, problem), was_reachable: true }
+    fn truncated(&self, request: &Ask) -> RequestAttempt {
+        let problem = not_understood(&self.endpoint, &request.path, &"the response is truncated");
+        RequestAttempt::Lost { problem: uncertain(request, problem), was_reachable: true }
     }
 
-    async fn attempt(&self, client: &Client, ask: &Ask) -> RequestAttempt {
-        let mut request = http::Request::builder()
-            .method(ask.method.clone())
-            .uri(&ask.path)
-            .header(header::ACCEPT, ask.accept);
-        if !ask.body.is_empty() {
-            request = request.header(header::CONTENT_TYPE, ask.content_type);
+    async fn attempt(&self, client: &Client, request: &Ask) -> RequestAttempt {
+        let mut http_request = http::Request::builder()
+            .method(request.method.clone())
+            .uri(&request.path)
+            .header(header::ACCEPT, request.accept);
+        if !request.body.is_empty() {
+            http_request = http_request.header(header::CONTENT_TYPE, request.content_type);
         }
-        let request = match request.body(Body::from(ask.body.clone())) {
-            Ok(request) => request,
+        let http_request = match http_request.body(Body::from(request.body.clone())) {
+            Ok(http_request) => http_request,
             Err(error) => {
-                let message = format!("invalid request path `{}`: {error}", ask.path);
+                let message = format!("invalid request path `{}`: {error}", request.path);
                 return RequestAttempt::Failed(Diagnostic::error(Code::InvalidValue, message));
             }
         };
         let failed = RequestAttempt::Failed;
-        let late = |limit| failed(uncertain(ask, too_late(&self.endpoint, limit)));
-        let (head, body) = match self.patience.hear(client.send(request)).await {
+        let late = |limit| failed(uncertain(request, too_late(&self.endpoint, limit)));
+        let (head, body) = match self.patience.hear(client.send(http_request)).await {
             Ok(Ok(response)) => response.into_parts(),
-            Ok(Err(error)) => return self.lost(ask, &error),
+            Ok(Err(error)) => return self.lost(request, &error),
             Err(limit) => return late(limit),
         };
         self.has_answered.store(true, Ordering::Relaxed);
-        let body = match collect(body, ask.most, self.patience).await {
-            Collected::TooMuch => return failed(too_long(&self.endpoint, &ask.path, ask.most)),
-            Collected::Broken(error) => return self.lost(ask, &error),
+        let body = match collect(body, request.most, self.patience).await {
+            Collected::TooMuch => return failed(too_long(&self.endpoint, &request.path, request.most)),
+            Collected::Broken(error) => return self.lost(request, &error),
             Collected::All(body) if head.status.is_success() && is_truncated(&head, &body) => {
-                return self.truncated(ask);
+                return self.truncated(request);
             }
             Collected::All(body) => body,
             Collected::Silent(limit) => return late(limit),
@@ -260,63 +262,68 @@ impl Cluster {
         let warnings = texts(header::WARNING).filter_map(warning_text).collect();
         let location = texts(header::LOCATION).next().map(str::to_string);
         let location = location.filter(|_| matches!(head.status.as_u16(), 301 | 302 | 307 | 308));
-        let answer = Answer { status: head.status.as_u16(), warnings, body, path: ask.path.clone() };
-        RequestAttempt::Answered { answer, retry_after: retry_after.map(Duration::from_secs), location }
+        let response = Answer { status: head.status.as_u16(), warnings, body, path: request.path.clone() };
+        RequestAttempt::Answered { response, retry_after: retry_after.map(Duration::from_secs), location }
     }
 
     /// Returns the path that a read is redirected to, relative to the path of the server's URL. Only redirects on
     /// the same server are followed, since the credentials are for no other.
-    fn redirected(&self, ask: &Ask, location: &str) -> Option<String> {
+    fn redirected(&self, request: &Ask, location: &str) -> Option<String> {
         let from_root = location.strip_prefix(origin(&self.endpoint.server)).unwrap_or(location);
         let below = &self.endpoint.server[origin(&self.endpoint.server).len()..];
         let path = from_root.strip_prefix(below).filter(|path| path.starts_with('/')).unwrap_or(from_root);
         let is_path = path.starts_with('/') && !path.starts_with("//");
-        (ask.method == Method::GET && is_path).then(|| path.to_string())
+        (request.method == Method::GET && is_path).then(|| path.to_string())
     }
 
     /// Returns the response to a request.
     ///
-    /// # Errors No response, or an HTTP error.
-    pub(super) async fn answer(&self, ask: &Ask) -> Result<Answer> {
-        self.ask(ask).await?.accepted().map_err(|refusal| refusal.diagnostic(&self.endpoint))
+    /// # Errors
+    /// No response, or an HTTP error.
+    pub(super) async fn answer(&self, request: &Ask) -> Result<Answer> {
+        self.ask(request).await?.accepted().map_err(|api_error| api_error.diagnostic(&self.endpoint))
     }
 
     /// Returns the response to a request, or none if the server does not have the object.
     ///
-    /// # Errors No response, or any other HTTP error.
-    pub(super) async fn find(&self, ask: &Ask) -> Result<Option<Answer>> {
-        match self.ask(ask).await?.accepted() {
-            Ok(answer) => Ok(Some(answer)),
-            Err(refusal) if refusal.is_not_found() => Ok(None),
-            Err(refusal) => Err(refusal.diagnostic(&self.endpoint)),
+    /// # Errors
+    /// No response, or any other HTTP error.
+    pub(super) async fn find(&self, request: &Ask) -> Result<Option<Answer>> {
+        match self.ask(request).await?.accepted() {
+            Ok(response) => Ok(Some(response)),
+            Err(api_error) if api_error.is_not_found() => Ok(None),
+            Err(api_error) => Err(api_error.diagnostic(&self.endpoint)),
         }
     }
 
     /// Returns the JSON response to a request.
     ///
-    /// # Errors No response, an HTTP error, or JSON of another shape.
-    pub(super) async fn get_json<T: DeserializeOwned>(&self, ask: &Ask) -> Result<T> {
-        let answer = self.answer(ask).await?;
-        self.read_with(json::decode, &answer)
+    /// # Errors
+    /// No response, an HTTP error, or JSON of another shape.
+    pub(super) async fn get_json<T: DeserializeOwned>(&self, request: &Ask) -> Result<T> {
+        let response = self.answer(request).await?;
+        self.read_with(json::decode, &response)
     }
 
     /// Returns the JSON response to a request, or none if the server does not have the object.
     ///
-    /// # Errors No response, any other HTTP error, or JSON of another shape.
-    pub(super) async fn find_json<T: DeserializeOwned>(&self, ask: &Ask) -> Result<Option<T>> {
-        let answer = self.find(ask).await?;
-        answer.map(|answer| self.read_with(json::decode, &answer)).transpose()
+    /// # Errors
+    /// No response, any other HTTP error, or JSON of another shape.
+    pub(super) async fn find_json<T: DeserializeOwned>(&self, request: &Ask) -> Result<Option<T>> {
+        let response = self.find(request).await?;
+        response.map(|response| self.read_with(json::decode, &response)).transpose()
     }
 
     /// Parses a response.
     ///
-    /// # Errors The response is invalid.
+    /// # Errors
+    /// The response is invalid.
     pub(super) fn read_with<T, E: fmt::Display>(
         &self,
         parse: impl FnOnce(&[u8]) -> std::result::Result<T, E>,
-        answer: &Answer,
+        response: &Answer,
     ) -> Result<T> {
-        parse(&answer.body).map_err(|error| not_understood(&self.endpoint, &answer.path, &error))
+        parse(&response.body).map_err(|error| not_understood(&self.endpoint, &response.path, &error))
     }
 }
 
@@ -330,9 +337,9 @@ fn is_truncated(head: &Parts, body: &[u8]) -> bool {
 }
 
 /// Adds a note that a change may have been made although no response arrived.
-fn uncertain(ask: &Ask, problem: Diagnostic) -> Diagnostic {
-    match ask.method {
-        Method::PATCH if !ask.path.contains("dryRun=All") => {
+fn uncertain(request: &Ask, problem: Diagnostic) -> Diagnostic {
+    match request.method {
+        Method::PATCH if !request.path.contains("dryRun=All") => {
             problem.note("the object may have been applied nevertheless")
         }
         Method::DELETE => problem.note("the object may have been deleted nevertheless"),

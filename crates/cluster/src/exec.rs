@@ -73,7 +73,8 @@ pub(super) enum Asked {
 
 /// Returns the user with the credentials of its plugin. Users without a plugin are returned unchanged.
 ///
-/// # Errors The plugin cannot be run, fails, takes longer than `limit`, or prints something else.
+/// # Errors
+/// The plugin cannot be run, fails, takes longer than `limit`, or prints something else.
 pub(super) async fn user_with_credentials(
     user: AuthInfo,
     cache: Asked,
@@ -155,11 +156,11 @@ async fn run(exec: &ExecConfig, info: &str) -> std::result::Result<Credentials, 
         return Err(format!("the credential plugin failed with {status}{separator}{}", output.trim()));
     }
     // Some plugins print YAML, of which JSON is a subset. The parser's error may quote secret values.
-    let answer: ExecCredential = serde_yaml::from_slice(&stdout).map_err(|error| {
+    let credential: ExecCredential = serde_yaml::from_slice(&stdout).map_err(|error| {
         format!("invalid output of the credential plugin: {}", without_quoted(&error.to_string()))
     })?;
     let is_some = |c: &Credentials| c.token.is_some() || c.client_certificate_data.is_some();
-    answer.status.filter(is_some).ok_or_else(|| "the credential plugin returned no credentials".into())
+    credential.status.filter(is_some).ok_or_else(|| "the credential plugin returned no credentials".into())
 }
 
 /// Suffixes of flags and variables whose values are names rather than secrets.

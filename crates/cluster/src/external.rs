@@ -13,7 +13,8 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 /// of letters, digits, `-` and `=` only. The program exits with 0 without differences and with 1 with differences.
 /// Its output is not captured.
 ///
-/// # Errors The files cannot be written, or the program cannot be run or exits with another status.
+/// # Errors
+/// The files cannot be written, or the program cannot be run or exits with another status.
 pub fn external_diff(program: &str, objects: &[ObjectDiff]) -> Result<bool> {
     let (live, merged) = (directory("LIVE-")?, directory("MERGED-")?);
     for diff in objects {

@@ -265,14 +265,14 @@ mod tests {
     fn status_is_parsed() {
         let body = br#"{"kind":"Status","status":"Failure","message":"namespaces \"a\" not found",
             "reason":"NotFound","details":{"name":"a","kind":"namespaces"},"code":404}"#;
-        let refusal = Refusal::read(404, body);
-        assert!(refusal.lacks_namespace("a") && !refusal.lacks_namespace("b"));
-        assert_eq!(refusal.diagnostic(&endpoint()).message(), r#"namespaces "a" not found (NotFound)"#);
+        let api_error = Refusal::read(404, body);
+        assert!(api_error.lacks_namespace("a") && !api_error.lacks_namespace("b"));
+        assert_eq!(api_error.diagnostic(&endpoint()).message(), r#"namespaces "a" not found (NotFound)"#);
     }
 
     #[test]
     fn immutable_fields_are_recognized_by_the_servers_phrases() {
-        let refusal = |field: &str, message: &str| {
+        let api_error = |field: &str, message: &str| {
             let causes =
                 serde_json::json!([{"reason": "FieldValueForbidden", "field": field, "message": message}]);
             let text = format!("Pod \"a\" is invalid: {field}: {message}");
@@ -287,16 +287,16 @@ mod tests {
             ("spec", "updates to statefulset spec for fields other than 'replicas' are forbidden"),
         ];
         for (field, words) in table {
-            let refusal = refusal(field, &format!("Forbidden: {words}{difference}"));
-            assert!(refusal.is_immutable_alone(), "{words}");
-            assert_eq!(refusal.immutable_fields(), [field]);
-            let error = refusal.diagnostic(&endpoint());
+            let api_error = api_error(field, &format!("Forbidden: {words}{difference}"));
+            assert!(api_error.is_immutable_alone(), "{words}");
+            assert_eq!(api_error.immutable_fields(), [field]);
+            let error = api_error.diagnostic(&endpoint());
             assert_eq!(
                 error.message(),
                 format!("Pod \"a\" is invalid: {field}: Forbidden: {words} (Invalid)")
             );
         }
-        let value = refusal("spec.x", "Invalid value: \"Forbidden: it is immutable: a\": must be a number");
+        let value = api_error("spec.x", "Invalid value: \"Forbidden: it is immutable: a\": must be a number");
         assert!(!value.is_immutable_alone());
     }
 
@@ -308,8 +308,8 @@ mod tests {
 
     #[test]
     fn responses_other_than_a_status_are_truncated() {
-        let refusal = Refusal::read(502, "x".repeat(5000).as_bytes());
-        assert_eq!(refusal.message.len(), MAX_EXCERPT);
+        let api_error = Refusal::read(502, "x".repeat(5000).as_bytes());
+        assert_eq!(api_error.message.len(), MAX_EXCERPT);
         assert!(Refusal::read(500, b"").diagnostic(&endpoint()).message().contains("HTTP 500"));
         let error = Refusal::read(401, b"{}").diagnostic(&endpoint());
         assert!(error.message().contains("https://k8s.example:6443 (context prod)"), "{error}");

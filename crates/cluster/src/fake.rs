@@ -42,15 +42,15 @@ pub(super) struct Fake {
 impl Fake {
     /// Responds to each request, given as `GET /path`, with the result of the function. None closes the
     /// connection.
-    pub(super) fn start(answer: impl Fn(&str) -> Option<Reply> + Send + Sync + 'static) -> Self {
+    pub(super) fn start(response: impl Fn(&str) -> Option<Reply> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let server = format!("http://{}", listener.local_addr().expect("an address"));
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (seen, answer) = (Arc::clone(&requests), Arc::new(answer));
+        let (seen, response) = (Arc::clone(&requests), Arc::new(response));
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let (seen, answer) = (Arc::clone(&seen), Arc::clone(&answer));
-                std::thread::spawn(move || serve(&client, &seen, &*answer));
+                let (seen, response) = (Arc::clone(&seen), Arc::clone(&response));
+                std::thread::spawn(move || serve(&client, &seen, &*response));
             }
         });
         let mut kubeconfig = tempfile::NamedTempFile::new().expect("a file");
@@ -76,7 +76,7 @@ impl Fake {
 fn serve(
     client: &TcpStream,
     seen: &Mutex<Vec<String>>,
-    answer: &dyn Fn(&str) -> Option<Reply>,
+    response: &dyn Fn(&str) -> Option<Reply>,
 ) -> Option<()> {
     let mut reader = BufReader::new(client);
     loop {
@@ -94,7 +94,7 @@ fn serve(
         }
         reader.read_exact(&mut vec![0; length]).ok()?;
         seen.lock().ok()?.push(request.clone());
-        let (status, headers, body) = answer(&request)?;
+        let (status, headers, body) = response(&request)?;
         let head = format!("HTTP/1.1 {status} X\r\n{headers}content-length: {}\r\n\r\n", body.len());
         (&*client).write_all((head + &body).as_bytes()).ok()?;
     }

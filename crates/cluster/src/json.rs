@@ -10,7 +10,8 @@ use smp_text::yaml::{Map, Node};
 
 /// Parses one JSON value.
 ///
-/// # Errors The text is not JSON, or nests deeper than 128 levels.
+/// # Errors
+/// The text is not JSON, or nests deeper than 128 levels.
 pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Node> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let node = NodeSeed.deserialize(&mut deserializer)?;
@@ -20,7 +21,8 @@ pub(super) fn read(bytes: &[u8]) -> serde_json::Result<Node> {
 
 /// Same as [`read`], for an object.
 ///
-/// # Errors Same as [`read`], and if the value is not an object.
+/// # Errors
+/// Same as [`read`], and if the value is not an object.
 pub(super) fn read_object(bytes: &[u8]) -> serde_json::Result<Node> {
     check_object(bytes)?;
     read(bytes)
@@ -28,7 +30,8 @@ pub(super) fn read_object(bytes: &[u8]) -> serde_json::Result<Node> {
 
 /// Deserializes a JSON object. On its own, serde accepts lists for structs as well.
 ///
-/// # Errors The text is not a JSON object, or does not match the type.
+/// # Errors
+/// The text is not a JSON object, or does not match the type.
 pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     check_object(bytes)?;
     serde_json::from_slice(bytes)

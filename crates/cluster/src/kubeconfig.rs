@@ -100,14 +100,16 @@ impl Access {
 impl ConnectOptions {
     /// Returns the identity of the server in caches. Reads only the kubeconfig and the files that it references.
     ///
-    /// # Errors Same as [`Cluster::connect`](super::Cluster::connect), except for credentials.
+    /// # Errors
+    /// Same as [`Cluster::connect`](super::Cluster::connect), except for credentials.
     pub fn server_id(&self) -> Result<ServerId> {
         Ok(self.access()?.server_id())
     }
 
     /// Returns the default namespace of objects. No cluster needs to be configured.
     ///
-    /// # Errors The kubeconfig cannot be read or lacks a requested entry.
+    /// # Errors
+    /// The kubeconfig cannot be read or lacks a requested entry.
     pub fn default_namespace(&self) -> Result<String> {
         let own = || -> Result<_> { Ok(self.context(&self.read()?)?.1.namespace) };
         let namespace = self.namespace.clone().map_or_else(own, |namespace| Ok(Some(namespace)))?;
@@ -215,7 +217,8 @@ impl ConnectOptions {
     /// Validates fields of a cluster or user that contain base64. `fields` has their names and whether they are
     /// used.
     ///
-    /// # Errors A value is not base64. The error does not show it.
+    /// # Errors
+    /// A value is not base64. The error does not show it.
     fn check_data(&self, kind: &str, name: &str, fields: &[(&str, bool)]) -> Result<()> {
         if !fields.iter().any(|(_, is_used)| *is_used) {
             return Ok(());
@@ -351,7 +354,7 @@ impl ConnectOptions {
             let message = "impersonating a group or UID requires a user";
             return Err(Diagnostic::error(Code::Usage, message).help("add --as"));
         }
-        // The `exchange` module retries requests itself.
+        // This crate retries requests itself.
         config.default_retry = false;
         let agent = concat!("kubectl-smp/", env!("CARGO_PKG_VERSION"));
         config.headers.push((http::header::USER_AGENT, http::HeaderValue::from_static(agent)));

@@ -59,7 +59,8 @@ impl<T> Listed<T> {
     /// Lists the collections that contain many of the objects. Collections that have far more objects than needed,
     /// or that cannot be listed, are left out; their objects are to be read one by one.
     ///
-    /// # Errors There is no response, or an invalid one.
+    /// # Errors
+    /// There is no response, or an invalid one.
     pub(super) async fn of(
         cluster: &Cluster,
         targets: &[&PlannedObject<'_>],
@@ -149,30 +150,32 @@ impl<'c> Pages<'c> {
 
     /// Returns the items of the next page.
     ///
-    /// # Errors No response, or not a list. An HTTP error is returned as the inner result.
+    /// # Errors
+    /// No response, or not a list. An HTTP error is returned as the inner result.
     async fn next(&mut self) -> Result<Option<std::result::Result<Vec<Value>, Refusal>>> {
         let Some(next) = self.next.take() else { return Ok(None) };
         let Self { cluster, path, form, .. } = self;
-        let ask = Ask { accept: form.accept, ..Ask::get(format!("{path}limit={}{next}", form.page)) };
-        let answer = match cluster.ask(&ask).await?.accepted() {
-            Ok(answer) => answer,
-            Err(refusal) => return Ok(Some(Err(refusal))),
+        let request = Ask { accept: form.accept, ..Ask::get(format!("{path}limit={}{next}", form.page)) };
+        let response = match cluster.ask(&request).await?.accepted() {
+            Ok(response) => response,
+            Err(api_error) => return Ok(Some(Err(api_error))),
         };
-        let mut page: Value = cluster.read_with(json::decode, &answer)?;
+        let mut page: Value = cluster.read_with(json::decode, &response)?;
         let token =
             page.pointer("/metadata/continue").and_then(Value::as_str).filter(|token| !token.is_empty());
         self.next = token.map(|token| format!("&continue={}", encode(token)));
         match page.get_mut("items").map(Value::take) {
             Some(Value::Array(items)) => Ok(Some(Ok(items))),
             Some(Value::Null) => Ok(Some(Ok(Vec::new()))),
-            _ => Err(not_understood(&cluster.endpoint, &ask.path, &"the response is not a list")),
+            _ => Err(not_understood(&cluster.endpoint, &request.path, &"the response is not a list")),
         }
     }
 }
 
 /// Lists the metadata of a collection, filtered by a label selector unless that is empty.
 ///
-/// # Errors No response, or not a list. An HTTP error is returned as the inner result.
+/// # Errors
+/// No response, or not a list. An HTTP error is returned as the inner result.
 pub(super) async fn metadata_of(
     cluster: &Cluster,
     path: &str,
@@ -183,7 +186,8 @@ pub(super) async fn metadata_of(
 
 /// Lists the objects of a collection, filtered by a label selector unless that is empty.
 ///
-/// # Errors No response, or not a list. An HTTP error is returned as the inner result.
+/// # Errors
+/// No response, or not a list. An HTTP error is returned as the inner result.
 pub(super) async fn items_of(
     cluster: &Cluster,
     path: &str,
@@ -195,7 +199,7 @@ pub(super) async fn items_of(
     while let Some(page) = pages.next().await? {
         match page {
             Ok(items) => found.extend(items),
-            Err(refusal) => return Ok(Err(refusal)),
+            Err(api_error) => return Ok(Err(api_error)),
         }
     }
     Ok(Ok(found))

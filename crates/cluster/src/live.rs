@@ -12,7 +12,8 @@ use smp_text::yaml::Node;
 /// Reads the live object of each resource, in order. The object is none if it does not exist or its kind is
 /// unknown. At most `parallel` objects are read at a time.
 ///
-/// # Errors The server cannot be reached or denies access; a resource has no API version or name, or is in another
+/// # Errors
+/// The server cannot be reached or denies access; a resource has no API version or name, or is in another
 /// namespace than the explicit one.
 pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) -> Result<Vec<Option<Node>>> {
     cluster.wait(async {
@@ -24,7 +25,7 @@ pub fn live_objects(cluster: &Cluster, resources: &[Resource], parallel: usize) 
 
 async fn live_object(cluster: &Cluster, target: &PlannedObject<'_>) -> Result<Option<Node>> {
     let Some(path) = target.served_path() else { return Ok(None) };
-    let answer =
+    let response =
         cluster.find(&Ask::object(path)).await.map_err(|problem| problem.resource(target.resource.id()))?;
-    answer.map(|answer| cluster.read_with(|body| target.read(body), &answer)).transpose()
+    response.map(|response| cluster.read_with(|body| target.read(body), &response)).transpose()
 }

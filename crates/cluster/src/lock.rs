@@ -14,7 +14,8 @@ use smp_text::diagnostic::Result;
 
 /// Returns the schemas of those kinds that the server serves, sorted by kind.
 ///
-/// # Errors The server cannot be reached, rejects the request, or sends an invalid response; a schema is invalid.
+/// # Errors
+/// The server cannot be reached, rejects the request, or sends an invalid response; a schema is invalid.
 pub fn locked_schemas(cluster: &Cluster, kinds: &BTreeSet<Gvk>) -> Result<Vec<LockedSchema>> {
     let index = document_index(cluster)?;
     let version = server_version(cluster)?;

@@ -95,7 +95,8 @@ impl LiveSchema {
 
     /// Returns the group-versions whose schemas the server has, or [`ALL_GROUPS`] if it has one document for all.
     ///
-    /// # Errors The server cannot be queried.
+    /// # Errors
+    /// The server cannot be queried.
     pub fn group_versions(&self) -> Result<Vec<String>> {
         let cluster = self.cluster()?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -109,7 +110,8 @@ impl LiveSchema {
 
     /// Fetches the schema of a group-version into the cache. Returns none if the server does not have it.
     ///
-    /// # Errors The server cannot be queried, or its response is invalid.
+    /// # Errors
+    /// The server cannot be queried, or its response is invalid.
     pub fn fetch(&self, api_version: &str) -> Result<Option<(FetchedFrom, Arc<TypeGraph>)>> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known.fetched;
@@ -155,8 +157,8 @@ impl LiveSchema {
         Ok(Some(graph))
     }
 
-    /// Returns a cached document. It is stored by its hash if that is verified to be the hash of its text,
-    /// otherwise by hash and server: unverified hashes of one server must not be used for another.
+    /// Returns a cached document. Documents are stored by hash if that is verified to be the hash of the text, otherwise
+    /// by hash and server: unverified hashes of one server must not be used for another.
     fn cached(
         &self,
         cluster: &Cluster,

@@ -114,8 +114,8 @@ impl PlannedObject<'_> {
 
     /// Parses the object in a response. A response with another object is an error, since it could pass for an
     /// applied or unchanged one.
-    pub(super) fn read(&self, answer: &[u8]) -> serde_json::Result<Node> {
-        let object = json::read_object(answer)?;
+    pub(super) fn read(&self, response: &[u8]) -> serde_json::Result<Node> {
+        let object = json::read_object(response)?;
         let text = |path: &[&str]| object.get_path(path).and_then(Node::as_str);
         let is_expected = text(&["kind"]) == Some(self.object.gvk.kind.as_str())
             && text(&["metadata", "name"]) == Some(self.object.name.as_str());
@@ -177,8 +177,9 @@ pub(super) struct ObjectPlan<'r> {
 impl<'r> ObjectPlan<'r> {
     /// Resolves every object with the server's discovery.
     ///
-    /// # Errors The server cannot be queried; objects without API version or name, or in another namespace than
-    /// the explicit one.
+    /// # Errors
+    /// The server cannot be queried; objects without API version or name, or in another namespace than the
+    /// explicit one.
     pub(super) async fn make(cluster: &Cluster, resources: &'r [Resource]) -> Result<Self> {
         let kinds: FxHashSet<&Gvk> = resources.iter().map(|r| &r.id().gvk).collect();
         let kinds: Vec<Gvk> = kinds.into_iter().filter(|gvk| !gvk.version.is_empty()).cloned().collect();
@@ -208,7 +209,8 @@ impl<'r> ObjectPlan<'r> {
 
     /// Checks that the kind of every object is known.
     ///
-    /// # Errors Neither the server nor a CRD among the objects defines a kind.
+    /// # Errors
+    /// Neither the server nor a CRD among the objects defines a kind.
     pub(super) fn require_mappings(&self, cluster: &Cluster) -> Result<()> {
         let mut problems = Problems::default();
         for target in self.targets.iter().filter(|target| target.mapping.is_none()) {
@@ -234,7 +236,8 @@ struct Destination<'d> {
 /// Returns the objects as they would be sent, as far as it is known without a server: by the built-in kinds and
 /// the CRDs among the objects.
 ///
-/// # Errors As for an apply: objects without API version or name, in another namespace than the explicit one, or
+/// # Errors
+/// As for an apply: objects without API version or name, in another namespace than the explicit one, or
 /// duplicates.
 pub fn planned_without_server(
     resources: &[Resource],

@@ -499,11 +499,11 @@ fn migration_with_a_lost_response_is_completed() {
 
 #[test]
 fn failed_migration_is_reported() {
-    for answer in [(403, "", r#"{"message":"no"}"#.to_string()), (409, "", "{}".to_string())] {
+    for response in [(403, "", r#"{"message":"no"}"#.to_string()), (409, "", "{}".to_string())] {
         let fake = Fake::start(move |request| {
             Some(match request {
                 "GET /api" => ok(CORE),
-                patch if patch.starts_with("PATCH") && !patch.contains("force") => answer.clone(),
+                patch if patch.starts_with("PATCH") && !patch.contains("force") => response.clone(),
                 _ => applied_client_side(false),
             })
         });

@@ -19,7 +19,7 @@ enum CrdState {
     Established,
     Waiting,
     /// Its names conflict with another CRD. Waiting does not help.
-    Refused(String),
+    NamesRejected(String),
 }
 
 /// Returns the state of a CRD from its conditions.
@@ -32,7 +32,7 @@ fn crd_state(definition: &Node) -> std::result::Result<CrdState, String> {
         return Ok(CrdState::Established);
     }
     let rejected = conditions.iter().find(|one| one.kind == "NamesAccepted" && one.status == "False");
-    Ok(rejected.map_or(CrdState::Waiting, |one| CrdState::Refused(one.message.into())))
+    Ok(rejected.map_or(CrdState::Waiting, |one| CrdState::NamesRejected(one.message.into())))
 }
 
 /// The first and the longest pause between requests.
@@ -41,14 +41,14 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_
 impl Cluster {
     /// Waits until a CRD is established.
     pub(super) async fn established(&self, name: &str, limit: Duration) -> Result<()> {
-        let ask = Ask::get(definition_path(name));
+        let request = Ask::get(definition_path(name));
         let (start, mut pause) = (Instant::now(), PAUSES.0);
         loop {
-            let definition = self.read_with(json::read_object, &self.answer(&ask).await?)?;
+            let definition = self.read_with(json::read_object, &self.answer(&request).await?)?;
             let crd_state = crd_state(&definition);
-            match crd_state.map_err(|error| not_understood(&self.endpoint, &ask.path, &error))? {
+            match crd_state.map_err(|error| not_understood(&self.endpoint, &request.path, &error))? {
                 CrdState::Established => return Ok(()),
-                CrdState::Refused(reason) => {
+                CrdState::NamesRejected(reason) => {
                     let message = format!("the server does not accept the names of the CRD: {reason}");
                     return Err(Diagnostic::error(Code::Remote, message));
                 }
@@ -80,7 +80,7 @@ mod tests {
             ),
             (
                 r#"{"status":{"conditions":[{"type":"NamesAccepted","status":"False","message":"taken"}]}}"#,
-                CrdState::Refused("taken".into()),
+                CrdState::NamesRejected("taken".into()),
             ),
         ];
         for (text, want) in table {

@@ -45,13 +45,13 @@ impl Before {
         path: &str,
         dry_run: DryRun,
     ) -> std::result::Result<Self, Unapplied> {
-        let ask = match dry_run {
+        let request = match dry_run {
             DryRun::Server => Ask::object(path),
             DryRun::None => Ask::metadata(path),
         };
-        match cluster.ask(&ask).await.map_err(Unapplied::Unanswered)?.accepted() {
-            Ok(answer) => {
-                let object: Value = cluster.read_with(json::decode, &answer).map_err(Unapplied::Problem)?;
+        match cluster.ask(&request).await.map_err(Unapplied::Unanswered)?.accepted() {
+            Ok(response) => {
+                let object: Value = cluster.read_with(json::decode, &response).map_err(Unapplied::Problem)?;
                 let name = object.pointer("/metadata/name").and_then(Value::as_str);
                 let is_asked_for = name.is_some_and(|name| path.ends_with(&format!("/{}", encode(name))));
                 if is_asked_for {
@@ -61,7 +61,7 @@ impl Before {
                     not_understood(&cluster.endpoint, path, &"the response contains another object");
                 Err(Unapplied::Problem(problem))
             }
-            Err(refusal) if refusal.is_not_found() => Ok(Self::Absent),
+            Err(api_error) if api_error.is_not_found() => Ok(Self::Absent),
             Err(_) => Ok(Self::Unknown),
         }
     }

@@ -52,7 +52,7 @@ impl OneObject<'_> {
         match self.try_apply(body, known).await {
             Ok(outcome) => (outcome, true),
             Err(Unapplied::Unanswered(problem)) => (self.failed(problem), false),
-            Err(Unapplied::Refused(refusal)) => (self.refused(&refusal), true),
+            Err(Unapplied::Refused(api_error)) => (self.rejected(&api_error), true),
             Err(Unapplied::Problem(problem)) => (self.failed(problem), true),
         }
     }
@@ -75,24 +75,24 @@ impl OneObject<'_> {
         let first = if before.has_client_side_appliers() { body } else { whole };
         let force = if self.options.force_conflicts { Force::Yes } else { Force::No };
         let sent = match self.send(&self.request(first, force).ok_or_else(unknown)?).await {
-            Err(Unapplied::Refused(refusal))
-                if self.is_resolved_by_migration(first, &refusal, &before).await =>
+            Err(Unapplied::Refused(api_error))
+                if self.is_resolved_by_migration(first, &api_error, &before).await =>
             {
                 self.send(&self.request(first, Force::Yes).ok_or_else(unknown)?).await
             }
             sent => sent,
         };
-        let ask = self.request(whole, force).ok_or_else(unknown)?;
+        let request = self.request(whole, force).ok_or_else(unknown)?;
         match sent {
-            Ok(answer) => {
-                let answer = self.migrated(&path, &ask, answer, last_applied).await?;
+            Ok(response) => {
+                let response = self.migrated(&path, &request, response, last_applied).await?;
                 let options = self.options;
                 let change = |after: &Value| before.change(after, &options.field_manager, options.dry_run);
-                self.applied(&ask.path, answer, &before, change)
+                self.applied(&request.path, response, &before, change)
             }
-            Err(Unapplied::Refused(refusal)) => match self.replaceable(&refusal, &before) {
-                Some(uid) => self.replace(&path, &ask, (uid, &before)).await,
-                None => Err(Unapplied::Refused(refusal)),
+            Err(Unapplied::Refused(api_error)) => match self.replaceable(&api_error, &before) {
+                Some(uid) => self.replace(&path, &request, (uid, &before)).await,
+                None => Err(Unapplied::Refused(api_error)),
             },
             Err(stop) => Err(stop),
         }
@@ -102,7 +102,7 @@ impl OneObject<'_> {
     async fn replace(
         &self,
         path: &str,
-        ask: &Ask,
+        request: &Ask,
         (uid, before): (&str, &Before),
     ) -> Result<ApplyOutcome, Unapplied> {
         if self.options.dry_run == DryRun::Server {
@@ -112,11 +112,11 @@ impl OneObject<'_> {
         }
         self.delete(path, uid).await?;
         let made = match self.gone(path, uid).await {
-            Ok(()) => self.send(ask).await,
+            Ok(()) => self.send(request).await,
             Err(stop) => Err(stop),
         };
         match made {
-            Ok(answer) => self.applied(&ask.path, answer, before, |_| ApplyChange::Replaced),
+            Ok(response) => self.applied(&request.path, response, before, |_| ApplyChange::Replaced),
             Err(stop) => {
                 let problem = self.problem(stop);
                 Err(Unapplied::Problem(
@@ -129,7 +129,7 @@ impl OneObject<'_> {
     fn problem(&self, stop: Unapplied) -> Diagnostic {
         match stop {
             Unapplied::Unanswered(problem) | Unapplied::Problem(problem) => problem,
-            Unapplied::Refused(refusal) => refusal.diagnostic(&self.cluster.endpoint),
+            Unapplied::Refused(api_error) => api_error.diagnostic(&self.cluster.endpoint),
         }
     }
 
@@ -152,10 +152,10 @@ impl OneObject<'_> {
 
     /// Returns true if a migration resolves the conflict: all fields belong to client-side appliers, to owners
     /// that kubectl would take them from, or are the annotation.
-    async fn is_resolved_by_migration(&self, body: &[u8], refusal: &Refusal, before: &Before) -> bool {
+    async fn is_resolved_by_migration(&self, body: &[u8], api_error: &Refusal, before: &Before) -> bool {
         let Before::Present(object) = before else { return false };
         let appliers = client_side_appliers(object);
-        let Some(conflict) = ApplyConflict::read(&self.target.object, refusal) else { return false };
+        let Some(conflict) = ApplyConflict::read(&self.target.object, api_error) else { return false };
         let Some(conflict) = conflict.without_last_applied() else { return true };
         if appliers.is_empty() {
             return false;
@@ -166,27 +166,27 @@ impl OneObject<'_> {
         }
     }
 
-    async fn ask(&self, ask: &Ask) -> Result<Answer, Unapplied> {
-        let answer = self.cluster.ask(ask).await.map_err(Unapplied::Unanswered)?;
-        answer.accepted().map_err(Unapplied::Refused)
+    async fn send_once(&self, request: &Ask) -> Result<Answer, Unapplied> {
+        let response = self.cluster.ask(request).await.map_err(Unapplied::Unanswered)?;
+        response.accepted().map_err(Unapplied::Refused)
     }
 
     /// Sends the object, and retries while the server may not serve its kind or schema yet.
-    async fn send(&self, ask: &Ask) -> Result<Answer, Unapplied> {
+    async fn send(&self, request: &Ask) -> Result<Answer, Unapplied> {
         let start = Instant::now();
         loop {
-            let refusal = match self.ask(ask).await {
-                Err(Unapplied::Refused(refusal)) if self.has_new_crd => refusal,
+            let api_error = match self.send_once(request).await {
+                Err(Unapplied::Refused(api_error)) if self.has_new_crd => api_error,
                 outcome => return outcome,
             };
-            let limit = match refusal.http {
-                _ if refusal.lacks_kind() => NEW_KIND_TIMEOUT,
+            let limit = match api_error.http {
+                _ if api_error.lacks_kind() => NEW_KIND_TIMEOUT,
                 // Servers answer 500 for a field that is not in their schema yet.
                 400 | 422 | 500 => NEW_SCHEMA_TIMEOUT,
                 _ => Duration::ZERO,
             };
             if start.elapsed() >= limit || self.cluster.is_stopped() {
-                return Err(Unapplied::Refused(refusal));
+                return Err(Unapplied::Refused(api_error));
             }
             sleep(RETRY_INTERVAL).await;
         }
@@ -196,24 +196,24 @@ impl OneObject<'_> {
     async fn migrated(
         &self,
         path: &str,
-        ask: &Ask,
-        answer: Answer,
+        request: &Ask,
+        response: Answer,
         last_applied: LastApplied,
     ) -> Result<Answer, Unapplied> {
         let manager = self.options.field_manager.as_str();
-        let mut object: Option<Value> = serde_json::from_slice(&answer.body).ok();
+        let mut object: Option<Value> = serde_json::from_slice(&response.body).ok();
         for attempt in 0..MIGRATION_ATTEMPTS {
             let patch = object.as_ref().filter(|_| self.options.dry_run == DryRun::None);
             let Some(patch) = patch.and_then(|object| migration(object, manager, last_applied)) else {
                 // A patch whose response was lost may have moved them; applying again removes the fields.
-                return if attempt == 0 { Ok(answer) } else { self.send(ask).await };
+                return if attempt == 0 { Ok(response) } else { self.send(request).await };
             };
             if let Some(kept) = object.as_ref().and_then(|object| kept_annotation(object, manager)) {
-                self.ask(&patch_request(path, KEEPER, &kept, APPLY)).await?;
+                self.send_once(&patch_request(path, KEEPER, &kept, APPLY)).await?;
             }
-            match self.ask(&patch_request(path, manager, &patch, JSON_PATCH)).await {
-                Ok(_) => return self.send(ask).await,
-                Err(Unapplied::Refused(refusal)) if refusal.http == 409 => {}
+            match self.send_once(&patch_request(path, manager, &patch, JSON_PATCH)).await {
+                Ok(_) => return self.send(request).await,
+                Err(Unapplied::Refused(api_error)) if api_error.http == 409 => {}
                 Err(stop) => {
                     let problem = self.problem(stop);
                     return Err(Unapplied::Problem(
@@ -232,18 +232,18 @@ impl OneObject<'_> {
 
     /// Returns the UID of the object if it may be deleted and recreated: it was read, and only immutable fields
     /// prevent the apply.
-    fn replaceable<'b>(&self, refusal: &Refusal, before: &'b Before) -> Option<&'b str> {
+    fn replaceable<'b>(&self, api_error: &Refusal, before: &'b Before) -> Option<&'b str> {
         let Before::Present(object) = before else { return None };
         let uid = object.pointer("/metadata/uid").and_then(Value::as_str);
-        uid.filter(|_| self.is_replaceable && refusal.is_immutable_alone())
+        uid.filter(|_| self.is_replaceable && api_error.is_immutable_alone())
     }
 
     /// Deletes the object with the UID that was read.
     async fn delete(&self, path: &str, uid: &str) -> Result<(), Unapplied> {
         let options = json!({"propagationPolicy": "Background", "preconditions": {"uid": uid}});
-        match self.ask(&Ask::delete(path, options)).await {
+        match self.send_once(&Ask::delete(path, options)).await {
             // A deletion that is repeated because its response was lost finds nothing.
-            Err(Unapplied::Refused(refusal)) if refusal.is_not_found() => Ok(()),
+            Err(Unapplied::Refused(api_error)) if api_error.is_not_found() => Ok(()),
             outcome => outcome.map(drop),
         }
     }
@@ -272,7 +272,7 @@ impl OneObject<'_> {
     fn applied(
         &self,
         path: &str,
-        answer: Answer,
+        response: Answer,
         before: &Before,
         change: impl FnOnce(&Value) -> ApplyChange,
     ) -> Result<ApplyOutcome, Unapplied> {
@@ -280,10 +280,10 @@ impl OneObject<'_> {
             let problem = not_understood(&self.cluster.endpoint, path, &error);
             Unapplied::Problem(problem.note("the object may have been applied nevertheless"))
         };
-        let object = self.target.read(&answer.body).map_err(invalid)?;
-        let after = json::decode(&answer.body).map_err(invalid)?;
+        let object = self.target.read(&response.body).map_err(invalid)?;
+        let after = json::decode(&response.body).map_err(invalid)?;
         let (change, left_set) = (change(&after), before.left_set(&after).map(str::to_string));
-        let server_warnings = answer.warnings.into_iter();
+        let server_warnings = response.warnings.into_iter();
         let warnings = server_warnings.map(|text| without_values(&text, self.target.resource)).collect();
         let mut remarks: Vec<_> = self.target.warning(&self.options.field_manager).into_iter().collect();
         if is_being_deleted(&object) {
@@ -292,21 +292,21 @@ impl OneObject<'_> {
         Ok(ApplyOutcome::Applied { warnings, remarks, change, object, left_set })
     }
 
-    fn refused(&self, refusal: &Refusal) -> ApplyOutcome {
+    fn rejected(&self, api_error: &Refusal) -> ApplyOutcome {
         let namespace = &self.target.object.namespace;
         let coming = self.options.dry_run == DryRun::Server && self.namespaces.contains(namespace);
-        if coming && refusal.lacks_namespace(namespace) {
+        if coming && api_error.lacks_namespace(namespace) {
             return self.not_validated("namespace");
         }
-        let conflict = ApplyConflict::read(&self.target.object, refusal);
+        let conflict = ApplyConflict::read(&self.target.object, api_error);
         if let Some(conflict) = conflict.map(|all| all.clone().without_last_applied().unwrap_or(all)) {
             return self.failed_with(conflict.error(), Some(conflict));
         }
-        let problem = refusal.diagnostic(&self.cluster.endpoint);
-        if refusal.lacks_namespace(namespace) {
+        let problem = api_error.diagnostic(&self.cluster.endpoint);
+        if api_error.lacks_namespace(namespace) {
             return self.failed(problem.help("create the namespace, or add its manifest"));
         }
-        self.failed(immutable_fields(problem, refusal, &self.target.object))
+        self.failed(immutable_fields(problem, api_error, &self.target.object))
     }
 
     pub(super) fn failed(&self, problem: Diagnostic) -> ApplyOutcome {
@@ -332,8 +332,8 @@ impl OneObject<'_> {
 }
 
 /// Adds a note for each immutable field that would change, and a help.
-pub(crate) fn immutable_fields(problem: Diagnostic, refusal: &Refusal, object: &Object) -> Diagnostic {
-    let fields = refusal.immutable_fields();
+pub(crate) fn immutable_fields(problem: Diagnostic, api_error: &Refusal, object: &Object) -> Diagnostic {
+    let fields = api_error.immutable_fields();
     if fields.is_empty() {
         return problem;
     }

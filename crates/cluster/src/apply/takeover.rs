@@ -26,6 +26,6 @@ pub(crate) async fn kubectl_would_get(
         dry_run: DryRun::Server,
         field_validation: FieldValidation::Ignore,
     };
-    let Some(ask) = request.ask(target, body.to_vec()) else { return false };
-    cluster.ask(&ask).await.is_ok_and(|answer| answer.accepted().is_ok())
+    let Some(request) = request.ask(target, body.to_vec()) else { return false };
+    cluster.ask(&request).await.is_ok_and(|response| response.accepted().is_ok())
 }

@@ -71,9 +71,9 @@ impl Adopter<'_> {
     /// Labels an existing object, unless another set has taken it.
     async fn label(&self, mapping: &Mapping, object: &Object) -> Result<()> {
         let path = mapping.path(&object.namespace, &object.name);
-        let ask = Ask::metadata(path.as_str());
+        let request = Ask::metadata(path.as_str());
         for _ in 0..5 {
-            let now: Option<Value> = self.cluster.find_json(&ask).await?;
+            let now: Option<Value> = self.cluster.find_json(&request).await?;
             let now = now.ok_or_else(|| not_found(object))?;
             let text = |pointer: &str| now.pointer(pointer).and_then(Value::as_str);
             match now.pointer("/metadata/labels").and_then(|labels| labels.get(PART_OF)) {
@@ -90,9 +90,9 @@ impl Adopter<'_> {
             let patch = patch_request(&path, self.manager, &body, MERGE_PATCH);
             match self.cluster.ask(&patch).await?.accepted() {
                 Ok(_) => return Ok(()),
-                Err(refusal) if refusal.http == 409 => {}
-                Err(refusal) if refusal.is_not_found() => return Err(not_found(object)),
-                Err(refusal) => return Err(refusal.diagnostic(&self.cluster.endpoint)),
+                Err(api_error) if api_error.http == 409 => {}
+                Err(api_error) if api_error.is_not_found() => return Err(not_found(object)),
+                Err(api_error) => return Err(api_error.diagnostic(&self.cluster.endpoint)),
             }
         }
         Err(Diagnostic::error(Code::Conflict, "the object keeps changing").help("try again"))

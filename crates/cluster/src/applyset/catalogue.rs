@@ -65,8 +65,9 @@ pub struct ApplySetView {
 
 /// Lists the ApplySets of a cluster by the labels of their parents.
 ///
-/// # Errors Secrets, ConfigMaps or custom resources that may be parents cannot be listed. If CRDs cannot be
-/// listed, parents of custom kinds are missing and a warning is reported.
+/// # Errors
+/// Secrets, ConfigMaps or custom resources that may be parents cannot be listed. If CRDs cannot be listed, parents
+/// of custom kinds are missing and a warning is reported.
 pub fn applysets(
     cluster: &Cluster,
     namespaces: SetsOf,
@@ -105,8 +106,8 @@ pub fn applysets(
 async fn labelled(cluster: &Cluster, path: &str, label: &str) -> Result<Vec<Value>> {
     match metadata_of(cluster, path, label).await? {
         Ok(items) => Ok(items),
-        Err(refusal) if refusal.is_not_found() => Ok(Vec::new()),
-        Err(refusal) => Err(refusal.diagnostic(&cluster.endpoint)),
+        Err(api_error) if api_error.is_not_found() => Ok(Vec::new()),
+        Err(api_error) => Err(api_error.diagnostic(&cluster.endpoint)),
     }
 }
 
@@ -165,15 +166,16 @@ fn listing(mapping: &Mapping, item: &Value) -> Option<ApplySetListing> {
 
 /// Returns the members of a parent's ApplySet, whichever tool manages it.
 ///
-/// # Errors There is no such set, or its members cannot be listed.
+/// # Errors
+/// There is no such set, or its members cannot be listed.
 pub fn view(cluster: &Cluster, parent: &str) -> Result<ApplySetView> {
     cluster.wait(async {
         let parent_ref = ParentRef::resolve(cluster, parent).await?;
         let (mapping, id, object) = (parent_ref.mapping.clone(), parent_ref.id(), parent_ref.object());
         let parent = SetParent { at: parent_ref, tooling: ApplySetTooling::default() };
         let missing = || no_set(&object);
-        let answer = parent.look(cluster).await?.ok_or_else(missing)?;
-        let item: Value = cluster.read_with(json::decode, &answer)?;
+        let response = parent.look(cluster).await?.ok_or_else(missing)?;
+        let item: Value = cluster.read_with(json::decode, &response)?;
         let labelled = item.pointer("/metadata/labels").and_then(|labels| labels.get(ID));
         let listing = listing(&mapping, &item).filter(|_| labelled == Some(&Value::from(id.as_str())));
         contents(cluster, listing.ok_or_else(missing)?, &id).await

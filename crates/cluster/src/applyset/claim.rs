@@ -1,5 +1,5 @@
-//! The ApplySet lock: an annotation of the parent that names the run that works on the set, so that no run prunes
-//! objects that another run has just applied.
+//! The ApplySet lock: an annotation of the parent that names the run that works on the set. It prevents a run from
+//! pruning objects that another run has just applied.
 //!
 //! A run begins by writing its own lock annotation over any other, because a killed run must not block the next
 //! one. It prunes only while the annotation is its own, and the annotation says that it is pruning. The annotation

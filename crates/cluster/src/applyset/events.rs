@@ -96,7 +96,7 @@ pub enum ApplySetEvent<'e> {
 pub struct KeptObject {
     /// The object.
     pub object: Object,
-    /// The reason, such as `still contains configmap/a`.
+    /// The reason, such as `it still contains configmap/a`.
     pub reason: String,
     /// A way to prune it the next time, if there is one.
     pub way_out: Option<String>,

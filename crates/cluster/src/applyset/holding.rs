@@ -1,5 +1,4 @@
-//! Objects whose deletion removes others or releases data: namespaces, CRDs, PersistentVolumes and their claims.
-//! Decides which of them must not be pruned.
+//! Protection of objects whose deletion removes others or data: namespaces, CRDs, PersistentVolumes and their claims.
 
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -16,7 +15,7 @@ use crate::plan::ObjectPlan;
 use smp_merge::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// A kind whose objects contain others or data.
+/// A kind whose objects are protected from pruning while they contain others or data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum HoldingKind {
     Namespace,
@@ -45,7 +44,8 @@ impl HoldingKind {
 
     /// Parses kind names.
     ///
-    /// # Errors A name denotes none of the kinds.
+    /// # Errors
+    /// A name denotes none of the kinds.
     pub(super) fn named(words: &[String]) -> Result<Vec<Self>> {
         words.iter().map(|word| Self::parse(word)).collect()
     }
@@ -64,7 +64,7 @@ impl HoldingKind {
         })
     }
 
-    /// The kind's name for `--prune-holding`.
+    /// The kind's name for `--prune-nonempty`.
     pub(super) fn word(self) -> &'static str {
         KINDS.iter().find(|(kind, ..)| *kind == self).map_or("", |(_, _, words)| words[0])
     }
@@ -72,7 +72,8 @@ impl HoldingKind {
 
 /// Checks that a name denotes a kind whose objects contain others or data.
 ///
-/// # Errors It does not.
+/// # Errors
+/// It does not.
 pub fn check_holding_kind(word: &str) -> Result<()> {
     HoldingKind::parse(word).map(drop)
 }
@@ -167,14 +168,14 @@ async fn used(cluster: &Cluster, member: &SetMember, gone: &Leaving) -> Result<O
         return Ok(Some("it is bound".into()));
     }
     if !volume.is_empty() {
-        return Ok(Some(format!("it requests volume {volume}")));
+        return Ok(Some(format!("it refers to volume {volume}")));
     }
     let Some(pods) = cluster.mapping_of("", "Pod") else { return Ok(None) };
     let path = pods.collection(&member.object.namespace);
     let pods = match items_of(cluster, &path, "", ListForm::WHOLE).await? {
         Ok(pods) => pods,
-        Err(refusal) => {
-            return Ok(Some(format!("cannot list the Pods that may use it: {}", refusal.message)));
+        Err(api_error) => {
+            return Ok(Some(format!("cannot list the Pods that may use it: {}", api_error.message)));
         }
     };
     let user = pods.iter().find(|pod| uses(pod, &member.object.name) && !is_finished(pod, gone));

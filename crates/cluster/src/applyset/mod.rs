@@ -1,15 +1,21 @@
-//! ApplySets (KEP-3659): objects that are applied together, so that objects missing from the next apply are
-//! pruned.
+//! ApplySets (KEP-3659): objects that are applied together, so that objects missing from the next apply are pruned.
 //!
-//! A set has a parent, an object whose annotations list the kinds and namespaces of the members. Each member has a
-//! label with the set's ID. Both are written as kubectl writes them, so that both tools can work on a set. A run
-//! adds the kinds and namespaces of its objects to the parent, applies the objects, prunes the others, and then
-//! removes unused kinds and namespaces from the parent. A run that is killed at any point leaves no member that a
-//! later run cannot find.
+//! A set has a parent, an object whose annotations list the kinds and namespaces of the members. Each member has a label
+//! with the set's ID. Both are written as kubectl writes them, so that both tools can work on a set. A run has four steps:
 //!
-//! Unlike kubectl, a lock annotation separates runs (`claim`), each deletion is conditional on the object that was
-//! listed, objects that still contain others are kept (`holding`), and objects that are still terminating stay
-//! members.
+//! 1. Add the kinds and namespaces of its objects to the parent.
+//! 2. Apply the objects.
+//! 3. Prune all other members.
+//! 4. Remove unused kinds and namespaces from the parent.
+//!
+//! A run that is killed at any point leaves no member that a later run cannot find.
+//!
+//! Differences from kubectl:
+//!
+//! - A lock annotation separates runs.
+//! - Each deletion is conditional on the object that was listed.
+//! - Objects that still contain others are kept.
+//! - Objects that are still terminating stay members.
 
 mod adopt;
 mod catalogue;

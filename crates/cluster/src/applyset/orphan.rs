@@ -127,17 +127,17 @@ async fn remove_label(cluster: &Cluster, member: &SetMember, id: &str, manager: 
         {"op": "remove", "path": pointer},
     ]);
     let path = member.path();
-    let ask = patch_request(&path, manager, &patch, JSON_PATCH);
-    let refusal = match cluster.ask(&ask).await?.accepted() {
+    let request = patch_request(&path, manager, &patch, JSON_PATCH);
+    let api_error = match cluster.ask(&request).await?.accepted() {
         Ok(_) => return Ok(()),
-        Err(refusal) if refusal.is_not_found() => return Ok(()),
-        Err(refusal) => refusal,
+        Err(api_error) if api_error.is_not_found() => return Ok(()),
+        Err(api_error) => api_error,
     };
     // A patch that is repeated because its response was lost finds no label.
     let now: Option<Value> = cluster.find_json(&Ask::object(path)).await?;
     let labels = now.as_ref().and_then(|now| now.pointer("/metadata/labels"));
     match labels.and_then(|labels| labels.get(PART_OF)) {
-        Some(label) if label == id => Err(refusal.diagnostic(&cluster.endpoint)),
+        Some(label) if label == id => Err(api_error.diagnostic(&cluster.endpoint)),
         _ => Ok(()),
     }
 }
@@ -160,7 +160,7 @@ async fn remove(
     }
     let holds = |field: &str| object.get(field).and_then(Value::as_object).is_some_and(|map| !map.is_empty());
     let version = &object["metadata"]["resourceVersion"];
-    let ask = if parent.at.is_built_in() && !holds("data") && !holds("binaryData") {
+    let request = if parent.at.is_built_in() && !holds("data") && !holds("binaryData") {
         let preconditions = json!({"uid": hold.parent_uid(), "resourceVersion": version});
         Ask::delete(path, json!({"preconditions": preconditions}))
     } else {
@@ -169,7 +169,7 @@ async fn remove(
         clear_parent(parent, hold, version)
     };
     let help = "retry: the members have already left the set";
-    cluster.find(&ask).await.map(drop).map_err(|problem| problem.help(help))
+    cluster.find(&request).await.map(drop).map_err(|problem| problem.help(help))
 }
 
 /// Returns the request that removes the ApplySet label and annotations from the parent.

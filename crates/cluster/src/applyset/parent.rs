@@ -56,11 +56,12 @@ pub(super) enum ParentWrite {
 impl SetParent {
     /// Reads the parent.
     ///
-    /// # Errors It cannot be read, is missing and cannot be created, belongs to another tool, or is not the parent
-    /// of this set.
+    /// # Errors
+    /// It cannot be read, is missing and cannot be created, belongs to another tool, or is not the parent of this
+    /// set.
     pub(super) async fn read(&self, cluster: &Cluster) -> Result<Option<LiveParent>> {
         match self.look(cluster).await? {
-            Some(answer) => self.parse(cluster, &answer).map(Some),
+            Some(response) => self.parse(cluster, &response).map(Some),
             None => Ok(None),
         }
     }
@@ -68,15 +69,15 @@ impl SetParent {
     /// Reads the parent without validating it.
     pub(super) async fn look(&self, cluster: &Cluster) -> Result<Option<Answer>> {
         match cluster.ask(&Ask::metadata(self.at.path())).await?.accepted() {
-            Ok(answer) => Ok(Some(answer)),
-            Err(refusal) if refusal.is_not_found() && self.at.is_built_in() => Ok(None),
-            Err(refusal) if refusal.is_not_found() => {
+            Ok(response) => Ok(Some(response)),
+            Err(api_error) if api_error.is_not_found() && self.at.is_built_in() => Ok(None),
+            Err(api_error) if api_error.is_not_found() => {
                 let message = format!("the parent {} of the ApplySet does not exist", self.at.object());
                 let what = "create it first, since a custom resource may require more than a name";
                 Err(Diagnostic::error(Code::NoMatch, message)
                     .help(format!("{what}, and {}", self.required_metadata())))
             }
-            Err(refusal) => Err(self.refused(cluster, &refusal)),
+            Err(api_error) => Err(self.rejected(cluster, &api_error)),
         }
     }
 
@@ -90,7 +91,8 @@ impl SetParent {
 
     /// Writes the state of the set, conditional on the parent that was read.
     ///
-    /// # Errors The server rejects the write.
+    /// # Errors
+    /// The server rejects the write.
     pub(super) async fn write(
         &self,
         cluster: &Cluster,
@@ -98,7 +100,7 @@ impl SetParent {
         state: &ParentState,
     ) -> Result<ParentWrite> {
         let body = self.manifest(basis, state);
-        let mut refusal = None;
+        let mut api_error = None;
         for force in [false, true] {
             let path = format!(
                 "{}?fieldManager={}&force={force}",
@@ -106,17 +108,17 @@ impl SetParent {
                 encode(self.tooling.field_manager())
             );
             match cluster.ask(&Ask::change(Method::PATCH, path, APPLY, &body)).await?.accepted() {
-                Ok(answer) => return self.parse(cluster, &answer).map(ParentWrite::Done),
+                Ok(response) => return self.parse(cluster, &response).map(ParentWrite::Done),
                 // kubectl also takes ownership, with a warning: no other manager needs these fields.
                 Err(other) if ApplyConflict::read(&self.at.object(), &other).is_some() => {
-                    refusal = Some(other);
+                    api_error = Some(other);
                 }
                 Err(other) if other.http == 409 => return self.after_conflict(cluster, state).await,
-                Err(other) => return Err(self.refused(cluster, &other)),
+                Err(other) => return Err(self.rejected(cluster, &other)),
             }
         }
-        Err(refusal
-            .map_or_else(|| Diagnostic::error(Code::Remote, "no response"), |r| self.refused(cluster, &r)))
+        Err(api_error
+            .map_or_else(|| Diagnostic::error(Code::Remote, "no response"), |r| self.rejected(cluster, &r)))
     }
 
     /// Reads the parent after a conflict. A write whose response was lost has succeeded if the state is as
@@ -155,10 +157,10 @@ impl SetParent {
         json!({"apiVersion": gvk.api_version().as_str(), "kind": gvk.kind.as_str(), "metadata": metadata})
     }
 
-    fn parse(&self, cluster: &Cluster, answer: &Answer) -> Result<LiveParent> {
+    fn parse(&self, cluster: &Cluster, response: &Answer) -> Result<LiveParent> {
         let invalid =
             |error: &dyn std::fmt::Display| not_understood(&cluster.endpoint, &self.at.path(), error);
-        let object: Value = json::decode(&answer.body).map_err(|error| invalid(&error))?;
+        let object: Value = json::decode(&response.body).map_err(|error| invalid(&error))?;
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_string);
         let (Some(uid), Some(version)) = (text("/metadata/uid"), text("/metadata/resourceVersion")) else {
             return Err(invalid(&"the response is not an object"));
@@ -243,11 +245,11 @@ impl SetParent {
         Diagnostic::error(Code::Conflict, format!("the parent {} of the ApplySet {what}", self.at.object()))
     }
 
-    fn refused(&self, cluster: &Cluster, refusal: &Refusal) -> Diagnostic {
-        let problem = refusal
+    fn rejected(&self, cluster: &Cluster, api_error: &Refusal) -> Diagnostic {
+        let problem = api_error
             .diagnostic(&cluster.endpoint)
             .note(format!("the request was for the parent {}", self.at.object()));
-        if refusal.lacks_namespace(&self.at.namespace) {
+        if api_error.lacks_namespace(&self.at.namespace) {
             return problem.help("create the namespace of the ApplySet's parent first");
         }
         problem

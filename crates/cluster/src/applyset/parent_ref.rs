@@ -26,7 +26,8 @@ impl ParentRef {
     /// Resolves the kind; the default is Secret. The namespace must be set explicitly, as for kubectl: with a
     /// default namespace, users with different defaults would create different sets.
     ///
-    /// # Errors The kind is unknown, ambiguous, or not allowed for parents, or the namespace is missing.
+    /// # Errors
+    /// The kind is unknown, ambiguous, or not allowed for parents, or the namespace is missing.
     pub(super) async fn resolve(cluster: &Cluster, text: &str) -> Result<Self> {
         check_parent_name(text)?;
         let (word, name) = text.split_once('/').unwrap_or(("secrets", text));
@@ -85,7 +86,8 @@ impl ParentRef {
 
 /// Checks the syntax of a parent reference: `[RESOURCE[.GROUP]/]NAME`.
 ///
-/// # Errors It is invalid.
+/// # Errors
+/// It is invalid.
 pub fn check_parent_name(text: &str) -> Result<()> {
     let parts: Vec<&str> = text.split('/').collect();
     if parts.len() <= 2 && !parts.contains(&"") {

@@ -84,7 +84,7 @@ enum PruneDeletion {
 /// Maximum attempts of a deletion when others change the object meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// Time for which deleted objects are watched if the run does not wait for them.
+/// Time for which deleted objects are watched if the run does not wait for them to be gone.
 const SHORT_WATCH: Duration = Duration::from_secs(2);
 
 /// A prune of a set.
@@ -92,7 +92,7 @@ pub(super) struct PruneRun<'p, 'c> {
     pub(super) cluster: &'p Cluster,
     pub(super) options: &'p PruneOptions,
     pub(super) holding: Vec<HoldingKind>,
-    /// The containers of the run's objects.
+    /// Namespaces and CRDs that the run's objects require.
     pub(super) needed: &'p Needed,
     pub(super) parallel: usize,
     /// The ApplySet lock; none for dry runs.
@@ -108,9 +108,10 @@ pub(super) struct PruneRun<'p, 'c> {
 }
 
 impl PruneRun<'_, '_> {
-    /// Deletes step by step, and stops after a failure. With waiting, each step ends when its objects are gone.
+    /// Deletes step by step, and stops after a failure. When waiting, each step ends when its objects are gone.
     ///
-    /// # Errors The lock was lost.
+    /// # Errors
+    /// The lock was lost.
     pub(super) async fn all(&mut self, steps: Vec<Vec<SetMember>>, report: SetReport<'_>) -> Result<()> {
         let definitions: FxHashSet<String> = steps.iter().flat_map(|step| definitions(step)).collect();
         let until = match self.options.done_when {
@@ -185,7 +186,7 @@ impl PruneRun<'_, '_> {
         match reason_to_stay(self.cluster, member, kind, &self.gone).await {
             Ok(None) => return true,
             Ok(Some(reason)) => {
-                let way_out = Some(format!("allow it with --prune-holding={}", kind.word()));
+                let way_out = Some(format!("allow it with --prune-nonempty={}", kind.word()));
                 self.keep(member, reason, way_out, report);
             }
             Err(problem) => self.fail(member, problem, report),
@@ -325,18 +326,20 @@ impl MemberDeleter<'_> {
     async fn delete(&self, member: &SetMember) -> PruneDeletion {
         let mut metadata = member.metadata.clone();
         for _ in 0..ATTEMPTS {
-            let answer = self.cluster.ask(&self.request(member, &metadata)).await;
-            match answer.map(crate::exchange::Answer::accepted) {
+            let response = self.cluster.ask(&self.request(member, &metadata)).await;
+            match response.map(crate::exchange::Answer::accepted) {
                 Err(problem) => return PruneDeletion::Unanswered(problem),
                 Ok(Ok(_)) if self.options.mode == PruneMode::ServerDryRun => return PruneDeletion::Done,
                 // A response with the object means that it may still exist; a Status means that it is gone.
-                Ok(Ok(answer)) if identity(&answer).is_some_and(|uid| uid == member.uid) => {
+                Ok(Ok(response)) if identity(&response).is_some_and(|uid| uid == member.uid) => {
                     return PruneDeletion::Taken;
                 }
                 Ok(Ok(_)) => return PruneDeletion::Done,
-                Ok(Err(refusal)) if refusal.is_not_found() => return PruneDeletion::Done,
-                Ok(Err(refusal)) if refusal.http == 409 => {}
-                Ok(Err(refusal)) => return PruneDeletion::Failed(refusal.diagnostic(&self.cluster.endpoint)),
+                Ok(Err(api_error)) if api_error.is_not_found() => return PruneDeletion::Done,
+                Ok(Err(api_error)) if api_error.http == 409 => {}
+                Ok(Err(api_error)) => {
+                    return PruneDeletion::Failed(api_error.diagnostic(&self.cluster.endpoint));
+                }
             }
             metadata = match self.metadata_now(member).await {
                 Ok(now) => now,
@@ -361,13 +364,15 @@ impl MemberDeleter<'_> {
 
     /// Returns the current metadata if the object is still to be deleted, otherwise the result.
     async fn metadata_now(&self, member: &SetMember) -> std::result::Result<Value, PruneDeletion> {
-        let ask = Ask::metadata(member.path());
-        let answer = match self.cluster.ask(&ask).await.map_err(PruneDeletion::Unanswered)?.accepted() {
-            Ok(answer) => answer,
-            Err(refusal) if refusal.is_not_found() => return Err(PruneDeletion::Done),
-            Err(refusal) => return Err(PruneDeletion::Failed(refusal.diagnostic(&self.cluster.endpoint))),
+        let request = Ask::metadata(member.path());
+        let response = match self.cluster.ask(&request).await.map_err(PruneDeletion::Unanswered)?.accepted() {
+            Ok(response) => response,
+            Err(api_error) if api_error.is_not_found() => return Err(PruneDeletion::Done),
+            Err(api_error) => {
+                return Err(PruneDeletion::Failed(api_error.diagnostic(&self.cluster.endpoint)));
+            }
         };
-        let object = self.cluster.read_with(json::decode, &answer);
+        let object = self.cluster.read_with(json::decode, &response);
         let mut object: Value = object.map_err(PruneDeletion::Failed)?;
         let metadata = object.get_mut("metadata").map(Value::take).unwrap_or_default();
         if metadata.get("uid").and_then(Value::as_str) != Some(&member.uid) {

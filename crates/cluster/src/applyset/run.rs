@@ -57,8 +57,9 @@ impl<'c> ApplySetRun<'c> {
     /// Labels the resources, lists the set, and locks it unless this is a dry run. `apply` has the options with
     /// which the resources will be applied.
     ///
-    /// # Errors The parent cannot be used or belongs to another tool; an object belongs to another set; the
-    /// members cannot be listed; or any error that would stop the apply before it begins. Nothing was sent.
+    /// # Errors
+    /// The parent cannot be used or belongs to another tool; an object belongs to another set; the members cannot
+    /// be listed; or any error that would stop the apply before it begins. Nothing was sent.
     pub(crate) fn begin(
         cluster: &'c Cluster,
         options: ApplySetOptions,
@@ -83,8 +84,9 @@ impl<'c> ApplySetRun<'c> {
 
     /// Labels the resources and lists the set, to preview a prune without writing anything.
     ///
-    /// # Errors The parent cannot be used or belongs to another tool; an object belongs to another set; the
-    /// members cannot be listed.
+    /// # Errors
+    /// The parent cannot be used or belongs to another tool; an object belongs to another set; the members cannot
+    /// be listed.
     pub fn look(
         cluster: &'c Cluster,
         options: ApplySetOptions,
@@ -148,7 +150,7 @@ impl<'c> ApplySetRun<'c> {
                 format!("{} left the ApplySet but cannot be pruned: it contains {what}", member.object);
             let help = "add it to the manifests, or omit";
             let problem = Diagnostic::error(Code::ApplySet, message);
-            problems.add(problem.help(format!("{help} --prune-holding={}", kind.word())));
+            problems.add(problem.help(format!("{help} --prune-nonempty={}", kind.word())));
         }
         problems.or(()).map_err(unsent)
     }
@@ -172,8 +174,8 @@ impl<'c> ApplySetRun<'c> {
     /// Deletes objects that left the set, in the reverse of the apply order, and updates the parent's scope. A
     /// server-side dry run sends each deletion as a dry run; a preview reports what would be deleted.
     ///
-    /// # Errors Another run took the lock, or the members cannot be listed. Objects that were deleted before were
-    /// reported.
+    /// # Errors
+    /// Another run took the lock, or the members cannot be listed. Objects that were deleted before were reported.
     pub fn prune(mut self, report: SetReport<'_>) -> Result<PruneSummary> {
         let cluster = self.cluster;
         cluster.wait(async {

@@ -37,9 +37,14 @@ use taken_along::taken_along;
 /// Deletes objects.
 ///
 /// Each object is read first, and deleted only if it still has the same UID. Waves and phases are those of
-/// [`apply`](super::apply()) in reverse: first objects that affect admission, then custom resources whose CRD is
-/// deleted as well, workloads and everything else, then their dependencies, then CRDs, and last namespaces that
-/// are among the objects.
+/// [`apply`](super::apply()) in reverse:
+///
+/// 1. objects that affect admission
+/// 2. custom resources whose CRD is deleted as well
+/// 3. workloads and everything else
+/// 4. their dependencies
+/// 5. CRDs
+/// 6. namespaces that are among the objects
 ///
 /// # Errors
 /// Returns the error that stops the run before anything is sent.

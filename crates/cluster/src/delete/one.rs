@@ -37,7 +37,7 @@ pub(super) async fn delete_one(
     let Some(path) = target.served_path() else { return unserved(cluster, target) };
     let uid = match sent(cluster, &Ask::metadata(path.as_str())).await {
         Err(deletion) => return deletion,
-        Ok(answer) => match identity(&answer) {
+        Ok(response) => match identity(&response) {
             Some(uid) => uid,
             None => {
                 return Deletion::Failed(not_understood(&cluster.endpoint, &path, &"the object has no UID"));
@@ -57,7 +57,7 @@ pub(super) async fn delete_one(
         Err(deletion) => deletion,
         Ok(_) if options.dry_run == DryRun::Server => Deletion::Gone,
         // A response with the object means that it may still exist; a Status means that it is gone.
-        Ok(answer) if identity(&answer) == Some(uid.clone()) => Deletion::Taken(uid),
+        Ok(response) if identity(&response) == Some(uid.clone()) => Deletion::Taken(uid),
         Ok(_) => Deletion::Gone,
     }
 }
@@ -69,22 +69,22 @@ fn unserved(cluster: &Cluster, target: &PlannedObject<'_>) -> Deletion {
 }
 
 /// Returns the UID of the object in a response, if any.
-pub(crate) fn identity(answer: &Answer) -> Option<SmolStr> {
-    let object: Value = json::decode(&answer.body).ok()?;
+pub(crate) fn identity(response: &Answer) -> Option<SmolStr> {
+    let object: Value = json::decode(&response.body).ok()?;
     object.pointer("/metadata/uid").and_then(Value::as_str).filter(|uid| !uid.is_empty()).map(SmolStr::from)
 }
 
-async fn sent(cluster: &Cluster, ask: &Ask) -> Result<Answer, Deletion> {
-    let answer = cluster.ask(ask).await.map_err(Deletion::Unanswered)?;
-    answer.accepted().map_err(|refusal| match refusal.http {
-        _ if refusal.is_not_found() => Deletion::Absent,
-        409 if ask.method == Method::DELETE => {
-            let problem = refusal.diagnostic(&cluster.endpoint);
+async fn sent(cluster: &Cluster, request: &Ask) -> Result<Answer, Deletion> {
+    let response = cluster.ask(request).await.map_err(Deletion::Unanswered)?;
+    response.accepted().map_err(|api_error| match api_error.http {
+        _ if api_error.is_not_found() => Deletion::Absent,
+        409 if request.method == Method::DELETE => {
+            let problem = api_error.diagnostic(&cluster.endpoint);
             Deletion::Failed(
                 problem.help("the object may have been recreated: delete again to delete the new one"),
             )
         }
-        _ => Deletion::Failed(refusal.diagnostic(&cluster.endpoint)),
+        _ => Deletion::Failed(api_error.diagnostic(&cluster.endpoint)),
     })
 }
 

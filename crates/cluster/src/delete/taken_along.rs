@@ -44,10 +44,10 @@ async fn contents(
         return Ok(None);
     }
     let Some(path) = target.served_path() else { return Ok(None) };
-    let Some(answer) = cluster.find(&Ask::object(path)).await? else { return Ok(None) };
+    let Some(response) = cluster.find(&Ask::object(path)).await? else { return Ok(None) };
     if is_namespace {
         return namespace_contents(cluster, &target.object.name, leaving).await.map(Some);
     }
-    let definition: Value = cluster.read_with(json::decode, &answer)?;
+    let definition: Value = cluster.read_with(json::decode, &response)?;
     definition_contents(cluster, &definition, leaving).await.map(Some)
 }

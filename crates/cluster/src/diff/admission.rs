@@ -100,10 +100,10 @@ pub(super) async fn may_patch(cluster: &Cluster, mapping: &Mapping, namespace: &
     let (kind, version) = ("SelfSubjectAccessReview", "authorization.k8s.io/v1");
     let review = json!({"apiVersion": version, "kind": kind, "spec": {"resourceAttributes": resource}});
     let path = format!("/apis/{version}/selfsubjectaccessreviews");
-    let ask = Ask::change(Method::POST, path, JSON, &review);
-    let Ok(answer) = cluster.ask(&ask).await?.accepted() else { return Ok(false) };
-    let answer: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-    Ok(answer.pointer("/status/allowed") == Some(&Value::Bool(true)))
+    let request = Ask::change(Method::POST, path, JSON, &review);
+    let Ok(response) = cluster.ask(&request).await?.accepted() else { return Ok(false) };
+    let response: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+    Ok(response.pointer("/status/allowed") == Some(&Value::Bool(true)))
 }
 
 #[cfg(test)]

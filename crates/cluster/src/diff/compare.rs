@@ -58,7 +58,7 @@ pub(super) enum Stop {
 
 /// Response to the dry run of an apply.
 struct DryRunAnswer {
-    answer: std::result::Result<Answer, Refusal>,
+    response: std::result::Result<Answer, Refusal>,
     /// Fields that would change and that other managers own.
     conflict: Option<ApplyConflict>,
 }
@@ -91,23 +91,23 @@ impl CompareOne<'_> {
             live.map_err(|problem| self.no_response(problem))?,
             dry_run.map_err(|problem| self.no_response(problem))?,
         );
-        let merged = match dry_run.answer {
-            Ok(answer) => answer,
-            Err(refusal) if refusal.lacks_namespace(&object.namespace) && self.has_new_namespace() => {
+        let merged = match dry_run.response {
+            Ok(response) => response,
+            Err(api_error) if api_error.lacks_namespace(&object.namespace) && self.has_new_namespace() => {
                 return Ok(self.addition());
             }
-            Err(refusal) => return Err(self.refused(&refusal)),
+            Err(api_error) => return Err(self.rejected(&api_error)),
         };
-        let live = live.map_err(|refusal| self.refused(&refusal))?;
+        let live = live.map_err(|api_error| self.rejected(&api_error))?;
         self.diff_with(&path, live.as_deref(), merged, dry_run.conflict).await
     }
 
     /// Reads the live object as JSON; none if it does not exist.
     async fn live(&self, path: &str) -> Result<LiveObject> {
         Ok(match self.run.cluster.ask(&Ask::object(path)).await?.accepted() {
-            Ok(answer) => Ok(Some(answer.body)),
-            Err(refusal) if refusal.is_not_found() => Ok(None),
-            Err(refusal) => Err(refusal),
+            Ok(response) => Ok(Some(response.body)),
+            Err(api_error) if api_error.is_not_found() => Ok(None),
+            Err(api_error) => Err(api_error),
         })
     }
 
@@ -139,7 +139,7 @@ impl CompareOne<'_> {
             ListedObject::Present(known) => Some(known.json.as_slice()),
         };
         let dry_run = self.dry_run(self.annotated(known, body)).await;
-        let merged = dry_run.as_ref().ok().and_then(|run| run.answer.as_ref().ok());
+        let merged = dry_run.as_ref().ok().and_then(|run| run.response.as_ref().ok());
         let is_same = merged.is_none_or(|merged| known.and_then(version) == version(&merged.body));
         let live = if is_same { Ok(Ok(known.map(<[u8]>::to_vec))) } else { self.live(path).await };
         (live, dry_run)
@@ -183,8 +183,9 @@ impl CompareOne<'_> {
                 let conflict =
                     self.remaining_conflict(conflict.and_then(|conflict| moving.without_own(conflict))).await;
                 let moved = moving.moved(read(&merged.body)?);
-                let answer = self.update(path, &moved).await.map_err(|problem| self.no_response(problem))?;
-                (answer.map_or(Ok(moved), |answer| read(&answer.body))?, conflict)
+                let response =
+                    self.update(path, &moved).await.map_err(|problem| self.no_response(problem))?;
+                (response.map_or(Ok(moved), |response| read(&response.body))?, conflict)
             }
         };
         let live = live.map(read).transpose()?;
@@ -213,9 +214,9 @@ impl CompareOne<'_> {
         }
     }
 
-    fn refused(&self, refusal: &Refusal) -> Stop {
-        let problem = refusal.diagnostic(&self.run.cluster.endpoint);
-        self.stop(immutable_fields(problem, refusal, &self.target.object))
+    fn rejected(&self, api_error: &Refusal) -> Stop {
+        let problem = api_error.diagnostic(&self.run.cluster.endpoint);
+        self.stop(immutable_fields(problem, api_error, &self.target.object))
     }
 
     /// Sends a dry run that takes ownership of all fields.
@@ -230,21 +231,21 @@ impl CompareOne<'_> {
         let mut force = if self.run.options.force_conflicts { Force::Yes } else { Force::No };
         let mut conflict = None;
         loop {
-            let Some(ask) = request(force).ask(self.target, body.clone()) else {
+            let Some(request) = request(force).ask(self.target, body.clone()) else {
                 return Err(self.run.cluster.unknown_kind(&self.target.object.gvk));
             };
-            let answer = self.run.cluster.ask(&ask).await?.accepted();
+            let response = self.run.cluster.ask(&request).await?.accepted();
             if force == Force::No
-                && let Err(refusal) = &answer
+                && let Err(api_error) = &response
             {
-                let found = ApplyConflict::read(&self.target.object, refusal);
+                let found = ApplyConflict::read(&self.target.object, api_error);
                 if found.is_some() {
                     conflict = found.and_then(ApplyConflict::without_last_applied);
                     force = Force::Yes;
                     continue;
                 }
             }
-            return Ok(DryRunAnswer { answer, conflict });
+            return Ok(DryRunAnswer { response, conflict });
         }
     }
 
@@ -252,8 +253,8 @@ impl CompareOne<'_> {
     async fn update(&self, path: &str, object: &Node) -> Result<Option<Answer>> {
         let Ok(body) = to_json(object) else { return Ok(None) };
         let path = format!("{path}?dryRun=All&fieldManager={}", encode(&self.run.options.field_manager));
-        let ask = Ask { method: Method::PUT, body: body.into_bytes(), ..Ask::object(path) };
-        Ok(self.run.cluster.ask(&ask).await?.accepted().ok())
+        let request = Ask { method: Method::PUT, body: body.into_bytes(), ..Ask::object(path) };
+        Ok(self.run.cluster.ask(&request).await?.accepted().ok())
     }
 
     fn read(&self, path: &str, json: &[u8]) -> Result<Node> {

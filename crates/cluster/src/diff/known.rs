@@ -22,7 +22,7 @@ const REVIEWS: usize = 8;
 pub(super) struct KnownObjects {
     listed: Listed<KnownObject>,
     /// Collections whose updates no webhook or policy handles and that the user may apply.
-    left_alone: FxHashSet<String>,
+    bypassed: FxHashSet<String>,
 }
 
 /// A live object as listed.
@@ -39,15 +39,15 @@ impl KnownObjects {
         let targets: Vec<_> = plan.targets.iter().collect();
         let keep = |target: &PlannedObject<'_>, object| KnownObject::new(target, object, options);
         let listed = Listed::of(cluster, &targets, ListForm::WHOLE, keep).await.unwrap_or_default();
-        let mut known = Self { listed, left_alone: FxHashSet::default() };
+        let mut known = Self { listed, bypassed: FxHashSet::default() };
         // Managed fields have a timestamp, which the shortcut does not compare.
         if !options.show_managed_fields {
-            known.left_alone = known.left_alone(cluster, &targets).await.unwrap_or_default();
+            known.bypassed = known.find_bypassed(cluster, &targets).await.unwrap_or_default();
         }
         known
     }
 
-    async fn left_alone(
+    async fn find_bypassed(
         &self,
         cluster: &Cluster,
         targets: &[&PlannedObject<'_>],
@@ -63,8 +63,8 @@ impl KnownObjects {
             return Ok(FxHashSet::default());
         }
         let admission = Admission::of(cluster).await?;
-        let alone = collections.into_iter().filter(|(mapping, _)| admission.leaves_alone(mapping));
-        let reviews = alone.map(|(mapping, namespace)| async move {
+        let bypassed = collections.into_iter().filter(|(mapping, _)| admission.leaves_alone(mapping));
+        let reviews = bypassed.map(|(mapping, namespace)| async move {
             let may = may_patch(cluster, mapping, namespace).await?;
             Ok(may.then(|| mapping.collection(namespace)))
         });
@@ -80,7 +80,7 @@ impl KnownObjects {
     /// Returns true if applying an object would certainly not change the live object.
     pub(super) fn stays(&self, target: &PlannedObject<'_>, object: &KnownObject) -> bool {
         let collection = target.mapping.as_ref().map(|m| m.collection(&target.object.namespace));
-        object.is_settled && collection.is_some_and(|collection| self.left_alone.contains(&collection))
+        object.is_settled && collection.is_some_and(|collection| self.bypassed.contains(&collection))
     }
 }
 

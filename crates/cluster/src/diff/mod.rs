@@ -53,7 +53,8 @@ pub struct DiffReport {
 /// the kind, and the user must have permission to check that and to apply the kind. Server warnings for such
 /// objects are not shown.
 ///
-/// # Errors The server cannot be reached, or an object cannot be sent.
+/// # Errors
+/// The server cannot be reached, or an object cannot be sent.
 pub fn diff(cluster: &Cluster, resources: &[Resource], options: &DiffOptions) -> Result<DiffReport> {
     cluster.wait(async {
         let plan = ObjectPlan::make(cluster, resources).await?;
@@ -100,8 +101,8 @@ pub fn removals(cluster: &Cluster, objects: &[Object], options: &DiffOptions) ->
         let read = objects.iter().map(|object| async move {
             let Some(mapping) = cluster.mapping(&object.gvk) else { return Ok(None) };
             let path = mapping.path(&object.namespace, &object.name);
-            let Some(answer) = cluster.find(&Ask::object(path)).await? else { return Ok(None) };
-            let live = cluster.read_with(json::read_object, &answer)?;
+            let Some(response) = cluster.find(&Ask::object(path)).await? else { return Ok(None) };
+            let live = cluster.read_with(json::read_object, &response)?;
             Ok(Some(removal(object, live, options)))
         });
         let read = in_order(read, options.parallel);

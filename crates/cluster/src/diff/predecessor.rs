@@ -34,8 +34,8 @@ impl Predecessors {
         }
         let mut found = Self::default();
         for (path, targets) in collections {
-            let Ok(answer) = cluster.ask(&Ask::get(path.as_str())).await?.accepted() else { continue };
-            let mut list = cluster.read_with(json::read_object, &answer)?;
+            let Ok(response) = cluster.ask(&Ask::get(path.as_str())).await?.accepted() else { continue };
+            let mut list = cluster.read_with(json::read_object, &response)?;
             let Some(Node { value: Value::List(items), .. }) =
                 list.as_map_mut().and_then(|list| list.remove("items"))
             else {

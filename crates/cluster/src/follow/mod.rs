@@ -96,7 +96,7 @@ impl Watcher<'_> {
             let start = Instant::now();
             match self.list().await {
                 Ok(version) => self.watch(version).await,
-                Err(refused @ Sight::Refused(_)) => return self.emit(refused),
+                Err(failed @ Sight::Refused(_)) => return self.emit(failed),
                 Err(sight) => self.emit(sight),
             }
             pause = if start.elapsed() >= STABLE_AFTER { PAUSES.0 } else { (2 * pause).min(PAUSES.1) };
@@ -113,12 +113,12 @@ impl Watcher<'_> {
     async fn list(&self) -> Result<String, Sight> {
         let _permit = self.list_permits.acquire().await;
         let path = self.collection.list_path();
-        let ask = Ask { accept: self.collection.content.of_list(), ..Ask::get(path.as_str()) };
-        let answer = self.answer(&ask, || Sight::Unserved).await?;
+        let request = Ask { accept: self.collection.content.of_list(), ..Ask::get(path.as_str()) };
+        let response = self.answer(&request, || Sight::Unserved).await?;
         let invalid = |error: &dyn std::fmt::Display| {
             Sight::Refused(not_understood(&self.cluster.endpoint, &path, error))
         };
-        let mut list = json::read_object(&answer.body).map_err(|error| invalid(&error))?;
+        let mut list = json::read_object(&response.body).map_err(|error| invalid(&error))?;
         let version = list.get_path(&["metadata", "resourceVersion"]).and_then(Node::as_str);
         let version = version.filter(|version| !version.is_empty()).map(str::to_string);
         let version = version.ok_or_else(|| invalid(&"the response is not a list"))?;
@@ -144,16 +144,16 @@ impl Watcher<'_> {
             return Ok(object);
         };
         let path = self.collection.mapping.path(&self.collection.namespace, name);
-        let answer = self.answer(&Ask::object(path), || Sight::Gone(object)).await?;
-        self.cluster.read_with(json::read_object, &answer).map_err(Sight::Refused)
+        let response = self.answer(&Ask::object(path), || Sight::Gone(object)).await?;
+        self.cluster.read_with(json::read_object, &response).map_err(Sight::Refused)
     }
 
-    async fn answer(&self, ask: &Ask, absent: impl FnOnce() -> Sight) -> Result<Answer, Sight> {
-        let answer = self.cluster.ask(ask).await.map_err(Sight::Lost)?;
-        answer.accepted().map_err(|refusal| match refusal.http {
+    async fn answer(&self, request: &Ask, absent: impl FnOnce() -> Sight) -> Result<Answer, Sight> {
+        let response = self.cluster.ask(request).await.map_err(Sight::Lost)?;
+        response.accepted().map_err(|api_error| match api_error.http {
             404 => absent(),
-            429 | 500.. => Sight::Lost(refusal.diagnostic(&self.cluster.endpoint)),
-            _ => Sight::Refused(refusal.diagnostic(&self.cluster.endpoint)),
+            429 | 500.. => Sight::Lost(api_error.diagnostic(&self.cluster.endpoint)),
+            _ => Sight::Refused(api_error.diagnostic(&self.cluster.endpoint)),
         })
     }
 

@@ -38,7 +38,8 @@ use smp_text::yaml::Node;
 /// The objects are read from the server by kind, namespace and name; the other fields of the resources are
 /// ignored. Continue with further steps only if [`WaitVerdict::is_ready`] returns true.
 ///
-/// # Errors The server cannot be queried at all, an object cannot be mapped to an API resource, or its annotation
+/// # Errors
+/// The server cannot be queried at all, an object cannot be mapped to an API resource, or its annotation
 /// [`READY`](crate::READY) is invalid. Later errors are part of the result.
 pub fn wait_until_ready(
     cluster: &Cluster,
@@ -77,7 +78,8 @@ fn nothing_to_wait_for() -> Diagnostic {
 /// Validates the kinds to wait for, before anything is applied. `flag` is the flag that named them. No kinds means
 /// all.
 ///
-/// # Errors A kind is unknown to both the objects and the server, or none of the objects is of these kinds.
+/// # Errors
+/// A kind is unknown to both the objects and the server, or none of the objects is of these kinds.
 pub fn check_awaited_kinds(
     cluster: &Cluster,
     resources: &[Resource],
@@ -101,7 +103,8 @@ pub fn check_awaited_kinds(
 
 /// Validates the annotations [`READY`](crate::READY) of resources, before anything is applied or waited for.
 ///
-/// # Errors All invalid annotations.
+/// # Errors
+/// All invalid annotations.
 pub(crate) fn check_ready_rules(resources: &[Resource]) -> Result<()> {
     let mut problems = Problems::default();
     for resource in resources {

@@ -73,7 +73,8 @@ impl ReadyRule {
 
     /// Returns the reason why the rule is not met, or none if it is.
     ///
-    /// # Errors The rule can never be met, for the given reason.
+    /// # Errors
+    /// The rule can never be met, for the given reason.
     #[cfg_attr(not(feature = "cel"), expect(clippy::unnecessary_wraps, reason = "only expressions fail"))]
     pub(crate) fn unmet(&self, object: &Node) -> Result<Option<String>, String> {
         match self {

@@ -39,7 +39,7 @@ impl ReadyExpression {
         }
         let program = TimedProgram::compile(text, LIMIT).map_err(|problem| match problem {
             NotCompiled::TooLarge => "the expression is nested too deeply".to_string(),
-            NotCompiled::Unsupported => format!("`{text}` uses an unsupported function"),
+            NotCompiled::Unsupported => format!("`{text}` uses message literals, which are not supported"),
             NotCompiled::Invalid { first, .. } => format!("`{text}` is not a valid CEL expression: {first}"),
         })?;
         if let Some(name) = undeclared(program.expression(), &mut NAMES.to_vec()) {
@@ -47,7 +47,7 @@ impl ReadyExpression {
         }
         let expression = Self { text: text.to_string(), program };
         // Most expressions cannot be evaluated for an empty object; those that can must have a bool result.
-        match expression.answer(&Value::Map(HashMap::<Key, Value>::new().into())) {
+        match expression.evaluate(&Value::Map(HashMap::<Key, Value>::new().into())) {
             Err(EvaluationError::Never(why)) => Err(why),
             Ok(_) | Err(EvaluationError::NotYet(_)) => Ok(expression),
         }
@@ -55,9 +55,10 @@ impl ReadyExpression {
 
     /// Returns the reason why the rule is not met, or none if it is.
     ///
-    /// # Errors The rule can never be met, for the given reason.
+    /// # Errors
+    /// The rule can never be met, for the given reason.
     pub(super) fn unmet(&self, object: &Node) -> Result<Option<String>, String> {
-        match self.answer(&value(object)) {
+        match self.evaluate(&value(object)) {
             Ok(true) => Ok(None),
             Ok(false) => Ok(Some(format!("`{}` is false, must be true", self.text))),
             Err(EvaluationError::NotYet(why)) => Ok(Some(why)),
@@ -67,7 +68,7 @@ impl ReadyExpression {
 
     /// Evaluates the expression. CEL errors may contain values of the object, which may be secret, so they are
     /// replaced.
-    fn answer(&self, object: &Value) -> Result<bool, EvaluationError> {
+    fn evaluate(&self, object: &Value) -> Result<bool, EvaluationError> {
         let mut variables = Variables::with_functions();
         for name in NAMES {
             variables.add(name, object.clone());

@@ -8,7 +8,8 @@ use smp_text::yaml::{Node, Resolved};
 
 /// Returns a field, or none if it is missing or null.
 ///
-/// # Errors A value above the field is not a map.
+/// # Errors
+/// A value above the field is not a map.
 pub(super) fn field<'n>(node: &'n Node, path: &[&str]) -> Result<Option<&'n Node>, String> {
     let mut current = node;
     for (i, name) in path.iter().enumerate() {
@@ -83,7 +84,8 @@ pub(crate) struct StatusCondition<'n> {
 
 /// Returns `status.conditions` in order, without null entries.
 ///
-/// # Errors The value is not a list of maps with strings.
+/// # Errors
+/// The value is not a list of maps with strings.
 pub(crate) fn conditions(object: &Node) -> Result<Vec<StatusCondition<'_>>, String> {
     let Some(list) = field(object, &["status", "conditions"])? else { return Ok(Vec::new()) };
     let list = list.as_list().ok_or("status.conditions is not a list")?;

@@ -11,8 +11,8 @@ pub struct Habits {
     /// Ports have a protocol. The default dialect treats a port without one as TCP, kustomize does not, so a tree
     /// has protocols on all ports or on none.
     pub protocols: bool,
-    /// Annotations may be null. kustomize keeps labels that are written there (`fields`) in the content of the
-    /// null, where only the end of a build, or its origin, finds them; such trees have no such labels.
+    /// Annotations may be null. kustomize writes labels that are added there (`fields`) into the content of the null,
+    /// where only the end of a build, or its origin, finds them. Such trees have no such labels.
     pub nulls: bool,
 }
 
