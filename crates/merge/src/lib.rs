@@ -1,10 +1,10 @@
-//! Strategic merge patches for Kubernetes objects, by the schema of each kind.
+//! Strategic merge patches for Kubernetes objects, driven by the schema of each kind.
 //!
-//! For controllers, fake clients and other programs that need what the API server does with a patch, without a server:
-//! strategic merge patches, JSON merge patches and JSON patches over `serde_json` values ([`patch::json`]), two-way and
-//! three-way patch creation, three-way merges of whole objects ([`merge`]) and semantic comparison ([`diff`]).
-//! Schemas are built in for Kubernetes and are read from OpenAPI documents and CRDs ([`schema`]).
-//! Needs no file system, no network and no async runtime.
+//! For controllers, fake clients and other programs that need the API server's patch behaviour without a server.
+//! Applies strategic merge patches, JSON merge patches and JSON patches to `serde_json` values ([`patch::json`]).
+//! Creates two-way and three-way patches, merges whole objects three-way ([`merge`]) and compares them
+//! semantically ([`diff`]). The schemas of Kubernetes are built in; others are read from OpenAPI documents and
+//! CRDs ([`schema`]). Needs no file system, no network and no async runtime.
 //!
 //! ```
 //! use serde_json::json;
@@ -24,12 +24,12 @@
 //! # Ok::<(), strategic_merge_patch::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! Inside: [`cause`] knows what made each value what it is, [`schema`] how lists and maps merge; [`merge`] has one engine
-//! for each set of rules, all of which stand on `merge::align`. Begin with `merge/mod.rs` and `merge/align.rs`.
-//! Must not know files, kustomizations or clusters. Part of `kubectl-smp`: modules other than [`patch::json`],
-//! [`merge::json`], [`schema`] and [`diff`] promise no stability.
+//! Modules: [`cause`] records the provenance of each value. [`schema`] describes how lists and maps merge.
+//! [`merge`] has one engine per set of rules, all built on `merge::align`. Start with `merge/mod.rs` and
+//! `merge/align.rs`. This crate must not depend on files, kustomizations or clusters. It is part of `kubectl-smp`:
+//! modules other than [`patch::json`], [`merge::json`], [`schema`] and [`diff`] have no stability guarantee.
 
-// Tests are tables.
+// Table-driven tests are long.
 #![cfg_attr(test, allow(clippy::too_many_lines))]
 
 pub mod cause;

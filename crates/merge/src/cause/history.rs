@@ -1,4 +1,4 @@
-//! What is known of the values of one resource: who wrote each, and what was there before.
+//! The history of one resource's values: which step wrote each, and the values before it.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use smp_text::path::{is_within, pointer_to, push_step, steps_of};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Style, Value, reread};
 
-/// The history of a resource.
+/// The history of a resource's values.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -38,61 +38,61 @@ use smp_text::yaml::{Entry, Map, Node, Style, Value, reread};
 pub struct History {
     root: KnownValue,
     removed: Vec<RemovedValue>,
-    /// The steps that were at the resource, whether they changed it or not, as far as that is known.
+    /// The steps that selected the resource, whether they changed it or not, as far as known.
     visitors: Vec<Arc<Writer>>,
-    /// The patches that were applied, each with its step once that is known.
+    /// The applied patches. The step is `None` until the step that applied the patch is recorded.
     patches: Vec<(Option<Arc<Writer>>, Arc<Node>)>,
 }
 
 impl History {
-    /// The history of what a step made.
+    /// Starts the history of a resource that a step created.
     #[must_use]
     pub fn new(node: &Node, writer: &Arc<Writer>) -> Self {
         let root = written(node, writer);
         Self { root, removed: Vec::new(), visitors: Vec::new(), patches: Vec::new() }
     }
 
-    /// Takes note of what a step made of the resource.
+    /// Records the changes that a step made to the resource.
     pub fn follow(&mut self, node: &Node, writer: &Arc<Writer>) {
         self.name_patches(writer);
-        let mut follower = HistoryFollower { writer, removed: &mut self.removed, way: Vec::new() };
+        let mut follower = HistoryFollower { writer, removed: &mut self.removed, steps: Vec::new() };
         follower.value(&mut self.root, node);
     }
 
-    /// Records the changes of a step, which are limited to these values.
+    /// Records the changes of a step that touched only the given values.
     pub fn follow_touched(&mut self, node: &Node, touched: &Touched, writer: &Arc<Writer>) {
         let Touched::Paths(paths) = touched else { return self.follow(node, writer) };
         self.name_patches(writer);
         for path in paths {
-            let mut follower = HistoryFollower { writer, removed: &mut self.removed, way: Vec::new() };
+            let mut follower = HistoryFollower { writer, removed: &mut self.removed, steps: Vec::new() };
             follower.path(&mut self.root, node, path);
         }
     }
 
-    /// Takes note of a step that chose the resource, whatever it makes of it.
+    /// Records that a step selected the resource, whether it changes it or not.
     pub fn visit(&mut self, writer: &Arc<Writer>) {
         self.visitors.push(Arc::clone(writer));
     }
 
-    /// The steps that chose the resource, such as patches whose target it is.
+    /// Returns the steps that selected the resource, such as patches that target it.
     #[must_use]
     pub fn visitors(&self) -> &[Arc<Writer>] {
         &self.visitors
     }
 
-    /// What is known of the whole.
+    /// Returns the history of the root value.
     #[must_use]
     pub fn root(&self) -> &KnownValue {
         &self.root
     }
 
-    /// What is no more, in the order in which it went.
+    /// Returns the removed values, in the order of their removal.
     #[must_use]
     pub fn removed(&self) -> &[RemovedValue] {
         &self.removed
     }
 
-    /// What is known of the value at a path of fields and positions.
+    /// Returns the history of the value at a path of field names and list indices.
     pub fn known(&self, path: &[impl AsRef<str>]) -> Option<&KnownValue> {
         path.iter().map(AsRef::as_ref).try_fold(&self.root, |value, part| match value {
             KnownValue::Leaf(_) => None,
@@ -101,7 +101,7 @@ impl History {
         })
     }
 
-    /// What is known of the scalar at a path of fields and positions: the present one first.
+    /// Returns the writes of the scalar at a path of field names and list indices, current value first.
     #[must_use]
     pub fn leaf(&self, path: &[impl AsRef<str>]) -> Option<&[Write]> {
         match self.known(path) {
@@ -110,7 +110,7 @@ impl History {
         }
     }
 
-    /// Records a patch that was applied; the step that is followed next is the one that it belongs to.
+    /// Records an applied patch. It belongs to the next step that is recorded.
     pub fn patched_by(&mut self, patch: &Arc<Node>) {
         self.patches.push((None, Arc::clone(patch)));
     }
@@ -121,14 +121,14 @@ impl History {
         }
     }
 
-    /// The steps whose JSON patches test what they find.
+    /// Returns the steps whose JSON patches have `test` operations.
     pub fn guards(&self) -> impl Iterator<Item = &Arc<Writer>> {
         let is_guard = |patch: &Node| patch.as_list().is_some_and(|list| list.iter().any(is_test));
         self.patches.iter().filter(move |(_, patch)| is_guard(patch)).filter_map(|(step, _)| step.as_ref())
     }
 
-    /// Where the value at a path was written: the line of a patch, the place of the value, or where the step was asked
-    /// for.
+    /// Returns the location where the value at a path was written: the line of a patch, the value's own location,
+    /// or else the location of the step.
     pub fn written_at(&self, path: &[SmolStr], part: OperationPart) -> Option<Span> {
         let write = self.known(path)?.first_write()?;
         let own = Some(write.at).filter(|at| !at.is_none());
@@ -136,7 +136,8 @@ impl History {
         place.filter(|at| !at.is_none())
     }
 
-    /// Where the value at a path was removed, with what it was in or all that was in it: the last time.
+    /// Returns the location where the value at a path was last removed, alone, with its parent, or with one of its
+    /// children.
     pub fn removed_at(&self, path: &[SmolStr]) -> Option<Span> {
         let pointer = pointer_to(path);
         let is_meant = |removed: &&RemovedValue| {
@@ -146,7 +147,7 @@ impl History {
         self.place_of_removal(removed, path)
     }
 
-    /// Where a value was removed, on the way to a value that may have been in it.
+    /// Returns the location where a value was removed. `path` may lead to a value below the removed one.
     pub fn place_of_removal(&self, removed: &RemovedValue, path: &[SmolStr]) -> Option<Span> {
         let mut steps: Vec<SmolStr> = steps_of(&removed.pointer).map(SmolStr::from).collect();
         steps.extend(path.get(steps.len()..).unwrap_or_default().iter().cloned());
@@ -154,7 +155,7 @@ impl History {
         line.or(Some(removed.by.at())).filter(|at| !at.is_none())
     }
 
-    /// The place in a patch of a step that writes or removes a value.
+    /// Returns the location in a step's patch that writes or removes a value.
     fn line_of(&self, cause: &Cause, path: &[SmolStr], part: OperationPart) -> Option<Span> {
         let is_of_step =
             |step: &Option<Arc<Writer>>| step.as_ref().is_some_and(|step| Arc::ptr_eq(step, cause.writer()));
@@ -163,17 +164,17 @@ impl History {
     }
 }
 
-/// Follows the values of one resource through a step.
+/// Records the changes that one step made to one resource.
 struct HistoryFollower<'f> {
     writer: &'f Arc<Writer>,
     removed: &'f mut Vec<RemovedValue>,
-    /// The way to what is looked at; of most values nobody asks where they are.
-    way: Vec<WayStep<'f>>,
+    /// The path to the current value. It is rendered only for removed values, since most paths are never needed.
+    steps: Vec<PathStep<'f>>,
 }
 
-/// One step on the way to a value.
+/// One step of the path to a value.
 #[derive(Clone, Copy)]
-enum WayStep<'f> {
+enum PathStep<'f> {
     Field(&'f str),
     Entry(usize),
 }
@@ -184,13 +185,13 @@ impl<'f> HistoryFollower<'f> {
             (KnownValue::Map(fields), Value::Map(map)) if !map.is_empty() => self.map(fields, map),
             (KnownValue::List(entries), Value::List(list)) if !list.is_empty() => self.list(entries, list),
             (KnownValue::Leaf(writes), _) if node.is_leaf() => self.leaf(writes, node),
-            // What had nothing in it is not removed when something comes into it.
+            // An empty map or list that gets content is not recorded as removed.
             (KnownValue::Leaf(writes), _) if writes.first().is_some_and(|last| !is_scalar(&last.value)) => {
                 *known = written(node, self.writer);
             }
             _ => {
                 let mut new = written(node, self.writer);
-                // Of what became empty, nothing stands where it was written.
+                // A map or list that became empty has no location of its own.
                 if let KnownValue::Leaf(writes) = &mut new
                     && is_emptied(known, node)
                 {
@@ -204,8 +205,8 @@ impl<'f> HistoryFollower<'f> {
         }
     }
 
-    /// Records changes of the value at a path. If a step of the path does not match, records those of the whole map or
-    /// list.
+    /// Records changes of the value at a path. If a step of the path does not match, records those of the whole
+    /// map or list.
     fn path(&mut self, known: &mut KnownValue, node: &'f Node, path: &[TouchedStep]) {
         let Some((step, rest)) = path.split_first() else { return self.value(known, node) };
         match (&mut *known, &node.value, step) {
@@ -216,13 +217,13 @@ impl<'f> HistoryFollower<'f> {
                     known.0 == *name && entry.key.text == *name
                 };
                 let at = |i: &usize| fields.get(*i).zip(map.entries().get(*i)).is_some_and(is_here);
-                // A field before it may have been removed since.
+                // An earlier field may have been removed, which shifts the position by one.
                 let found = [*position, position.saturating_sub(1)].into_iter().find(at);
                 match found.and_then(|i| fields.get_mut(i).zip(map.entries().get(i))) {
                     Some(((_, known), entry)) => {
-                        self.way.push(WayStep::Field(&entry.key.text));
+                        self.steps.push(PathStep::Field(&entry.key.text));
                         self.path(known, &entry.value, rest);
-                        self.way.pop();
+                        self.steps.pop();
                     }
                     None => self.value(known, node),
                 }
@@ -239,9 +240,9 @@ impl<'f> HistoryFollower<'f> {
             {
                 match entries.get_mut(*i).zip(list.get(*i)).filter(|((span, _), node)| *span == node.span()) {
                     Some(((_, known), node)) => {
-                        self.way.push(WayStep::Entry(*i));
+                        self.steps.push(PathStep::Entry(*i));
                         self.path(known, node, rest);
-                        self.way.pop();
+                        self.steps.pop();
                     }
                     None => self.value(known, node),
                 }
@@ -250,7 +251,7 @@ impl<'f> HistoryFollower<'f> {
         }
     }
 
-    /// A value is another one when it says something else, or when it was written once more at another place.
+    /// Records a write if the scalar's value changed, or if the same value was written again at another location.
     fn leaf(&mut self, writes: &mut Vec<Write>, node: &Node) {
         let Some(last) = writes.first_mut() else { return };
         let seen = last.value.span();
@@ -263,12 +264,13 @@ impl<'f> HistoryFollower<'f> {
             self.writer.places == PlaceKeeping::Kept && !node.span().is_none() && node.span() != seen;
         let at = match (is_same, has_moved) {
             (true, false) => {
-                // Where it stands for now, in the output of a program, is no news for the steps behind.
+                // A location in the output of a program is not a new origin. Remember it only for the steps that
+                // follow.
                 last.value.meta.span = node.span();
                 return;
             }
             (_, true) => node.span(),
-            // What changed in its place was computed.
+            // A value that changed at the same location was computed.
             (false, false) => Span::default(),
         };
         writes.insert(0, write(node, at, self.writer));
@@ -276,13 +278,13 @@ impl<'f> HistoryFollower<'f> {
 
     fn map(&mut self, fields: &mut Vec<(SmolStr, KnownValue)>, map: &'f Map) {
         let entries = map.entries();
-        // Mostly they are the same in the same order. Where it turns out that they are not, what was followed already
-        // is known, and following it again changes nothing.
+        // Usually the fields are the same in the same order. If not, this loop stops early; recording the first
+        // fields again below changes nothing.
         if fields.len() == entries.len()
             && fields.iter_mut().zip(entries).all(|((name, value), entry)| {
                 let is_here = *name == entry.key.text;
                 if is_here {
-                    self.below(WayStep::Field(&entry.key.text), value, &entry.value);
+                    self.below(PathStep::Field(&entry.key.text), value, &entry.value);
                 }
                 is_here
             })
@@ -294,7 +296,7 @@ impl<'f> HistoryFollower<'f> {
             let name = &entry.key.text;
             match old.remove(name) {
                 Some(mut value) => {
-                    self.below(WayStep::Field(name), &mut value, &entry.value);
+                    self.below(PathStep::Field(name), &mut value, &entry.value);
                     fields.push((name.clone(), value));
                 }
                 None => fields.push(field(entry, self.writer)),
@@ -303,14 +305,14 @@ impl<'f> HistoryFollower<'f> {
         let mut gone: Vec<_> = old.into_iter().collect();
         gone.sort_by(|(a, _), (b, _)| a.cmp(b));
         for (name, value) in gone {
-            self.remove(value, Some(WayStep::Field(&name)));
+            self.remove(value, Some(PathStep::Field(&name)));
         }
     }
 
     fn list(&mut self, known: &mut Vec<(Span, KnownValue)>, list: &'f [Node]) {
         if known.len() == list.len() && known.iter().zip(list).all(|((span, _), node)| *span == node.span()) {
             for (i, ((_, value), node)) in known.iter_mut().zip(list).enumerate() {
-                self.below(WayStep::Entry(i), value, node);
+                self.below(PathStep::Entry(i), value, node);
             }
             return;
         }
@@ -318,7 +320,7 @@ impl<'f> HistoryFollower<'f> {
         for (i, (old, node)) in pairs.into_iter().zip(list).enumerate() {
             let value = match old {
                 Some(mut value) => {
-                    self.below(WayStep::Entry(i), &mut value, node);
+                    self.below(PathStep::Entry(i), &mut value, node);
                     value
                 }
                 None => written(node, self.writer),
@@ -326,43 +328,43 @@ impl<'f> HistoryFollower<'f> {
             known.push((node.span(), value));
         }
         for (i, value) in gone {
-            self.remove(value, Some(WayStep::Entry(i)));
+            self.remove(value, Some(PathStep::Entry(i)));
         }
     }
 
-    fn below(&mut self, step: WayStep<'f>, known: &mut KnownValue, node: &'f Node) {
-        self.way.push(step);
+    fn below(&mut self, step: PathStep<'f>, known: &mut KnownValue, node: &'f Node) {
+        self.steps.push(step);
         self.value(known, node);
-        self.way.pop();
+        self.steps.pop();
     }
 
-    /// Notes that a value is no more: the one that is looked at, or one below.
-    fn remove(&mut self, value: KnownValue, last: Option<WayStep<'_>>) {
+    /// Records the removal of the current value, or of a child of it.
+    fn remove(&mut self, value: KnownValue, last: Option<PathStep<'_>>) {
         let mut pointer = String::new();
-        for step in self.way.iter().copied().chain(last) {
+        for step in self.steps.iter().copied().chain(last) {
             match step {
-                WayStep::Field(name) => push_step(&mut pointer, name),
-                WayStep::Entry(position) => push_step(&mut pointer, &position.to_string()),
+                PathStep::Field(name) => push_step(&mut pointer, name),
+                PathStep::Entry(position) => push_step(&mut pointer, &position.to_string()),
             }
         }
         self.removed.push(RemovedValue { pointer, value, by: Cause::of(self.writer) });
     }
 }
 
-/// Whether a scalar is what reading makes of another one, by way of JSON or of the text in which a build ends.
+/// Returns true if `new` is what parsing `old` from JSON or from the build's YAML output yields.
 fn is_respelled(old: &Node, new: &Node) -> bool {
     let mut read = old.clone();
     reread(&mut read);
     let (read, new) = (read.to_json_value(), new.to_json_value());
-    // In JSON all numbers are floats.
+    // JSON numbers are compared as floats.
     read == new || read.as_f64().is_some_and(|number| new.as_f64() == Some(number))
 }
 
-/// Whether a map or list with nothing in it is the one that something of what is known stood in.
+/// Returns true if the empty map or list `node` is the one that contained a known value before.
 fn is_emptied(known: &KnownValue, node: &Node) -> bool {
     let place = node.span();
     let is_within = |at: Span| at.source == place.source && (place.start..place.end).contains(&at.start);
-    // What is written as empty stands in brackets.
+    // An empty collection that is written in the source is in flow style.
     let is_block = node.meta.style == Style::Block;
     !is_scalar(node)
         && !place.is_none()

@@ -1,4 +1,4 @@
-//! What is known of one value.
+//! The history of one value.
 
 use std::sync::Arc;
 
@@ -8,30 +8,30 @@ use super::writer::{Cause, PlaceKeeping, Writer};
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Node, Value};
 
-/// A value at the end of a path: a scalar, or a map or list that has nothing in it.
+/// One write of a leaf: a scalar, or an empty map or list.
 #[derive(Debug, Clone)]
 pub struct Write {
     /// The value.
     pub value: Node,
-    /// Where it stands; no place for what was computed.
+    /// The value's location; none for a computed value.
     pub at: Span,
-    /// What wrote it.
+    /// The step or entry that wrote the value.
     pub by: Cause,
 }
 
 /// The history of one value.
 #[derive(Debug, Clone)]
 pub enum KnownValue {
-    /// A value at the end of a path: the present one first, then the older ones, the newest first.
+    /// The writes of a scalar or of an empty map or list, newest first.
     Leaf(Vec<Write>),
     /// The fields of a map.
     Map(Vec<(SmolStr, KnownValue)>),
-    /// The entries of a list, each with the place where it stood when it was last looked at.
+    /// The entries of a list, each with its location when it was last recorded.
     List(Vec<(Span, KnownValue)>),
 }
 
 impl KnownValue {
-    /// The histories of the fields of a map, or of the entries of a list.
+    /// Returns the histories of a map's fields or of a list's entries.
     pub fn children(&self) -> impl DoubleEndedIterator<Item = &Self> {
         let (fields, entries) = match self {
             Self::Map(fields) => (fields.as_slice(), &[][..]),
@@ -41,7 +41,7 @@ impl KnownValue {
         fields.iter().map(|(_, value)| value).chain(entries.iter().map(|(_, value)| value))
     }
 
-    /// The writes of each value in it, those of one value from the present one back.
+    /// Returns the writes of each leaf in this value, newest first within a leaf.
     pub fn leaves(&self) -> impl Iterator<Item = &[Write]> {
         let mut open = vec![self];
         let mut known = std::iter::from_fn(move || {
@@ -55,30 +55,30 @@ impl KnownValue {
         })
     }
 
-    /// The last write of the first value in it.
+    /// Returns the last write of the first leaf in this value.
     pub(crate) fn first_write(&self) -> Option<&Write> {
         self.leaves().find_map(<[Write]>::first)
     }
 }
 
-/// The writes of one value that made another one of it: to write the same once more changes nothing.
+/// Returns the writes of one leaf that changed its value. Writing the same value again is not a change.
 pub fn changes(writes: &[Write]) -> impl Iterator<Item = &Write> {
     let is_same = |i: usize| writes.get(i + 1).is_some_and(|older| older.value == writes[i].value);
     writes.iter().enumerate().filter(move |(i, _)| !is_same(*i)).map(|(_, write)| write)
 }
 
-/// Something that is no more.
+/// A removed value.
 #[derive(Debug, Clone)]
 pub struct RemovedValue {
-    /// The JSON pointer to where it was.
+    /// The JSON pointer to the removed value.
     pub pointer: String,
-    /// What it was.
+    /// The history of the value.
     pub value: KnownValue,
-    /// What removed it.
+    /// The step or entry that removed it.
     pub by: Cause,
 }
 
-/// The history of a value that a step has written.
+/// Returns the history of a value that a step has just written.
 pub(super) fn written(node: &Node, writer: &Arc<Writer>) -> KnownValue {
     match &node.value {
         Value::Map(map) if !map.is_empty() => {

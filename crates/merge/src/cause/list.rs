@@ -1,4 +1,4 @@
-//! Which entries of a list were there before.
+//! Matches the entries of a list with those of its previous version.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,14 @@ use super::known::KnownValue;
 use smp_text::source::Span;
 use smp_text::yaml::{Node, Value};
 
-/// What was known of each entry, if it was there, and the entries that are gone with the positions that they had.
+/// The history of each current entry, if it existed before, and the removed entries with their former indices.
 pub(super) type PairedEntries = (Vec<Option<KnownValue>>, Vec<(usize, KnownValue)>);
 
-/// Finds what is known of each entry of a list.
+/// Finds the history of each entry of a list.
 ///
-/// An entry keeps its place in its text while others come and go. What has another place is told by its name or
-/// value, for no schema is asked here; and where nothing tells it, by its position.
+/// Entries are matched by source location first, which stays the same while others are inserted or removed. The
+/// rest are matched by a naming field or by value, since no schema is used here. Whatever remains is matched by
+/// index.
 pub(super) fn paired(old: Vec<(Span, KnownValue)>, list: &[Node]) -> PairedEntries {
     let spans: Vec<Span> = old.iter().map(|(span, _)| *span).collect();
     let mut open: Vec<Option<KnownValue>> = old.into_iter().map(|(_, value)| Some(value)).collect();
@@ -33,7 +34,7 @@ pub(super) fn paired(old: Vec<(Span, KnownValue)>, list: &[Node]) -> PairedEntri
     (found, gone)
 }
 
-/// Pairs what is still open on both sides by what is the same of both; several with the same in their order.
+/// Pairs unmatched old and new entries that have equal keys. Entries with the same key are paired in order.
 fn pair<K: std::hash::Hash + Eq>(
     open: &mut [Option<KnownValue>],
     found: &mut [Option<KnownValue>],
@@ -53,11 +54,11 @@ fn pair<K: std::hash::Hash + Eq>(
     }
 }
 
-/// The fields that name the entries of most lists, the most telling first.
+/// Fields that identify the entries of most lists, most distinctive first.
 const NAMES: [&str; 8] =
     ["name", "mountPath", "devicePath", "containerPort", "port", "key", "topologyKey", "type"];
 
-/// What an entry is called, or is.
+/// Returns the naming field and its value; for a scalar, an empty field name and the scalar.
 fn name(node: &Node) -> Option<(&'static str, String)> {
     match &node.value {
         Value::Scalar(text) => Some(("", text.to_string())),

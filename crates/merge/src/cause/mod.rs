@@ -1,9 +1,9 @@
-//! What made values what they are: the steps of a build, and the places where what they wrote stands.
+//! Provenance of values: the steps of a build, and the locations of what they wrote.
 //!
-//! A build that is asked for it keeps a [`History`] beside each resource. After each step the resource is compared
-//! with what is known of it, so that nothing can be written unseen, whatever wrote it. The place of a value is
-//! its own [`Span`](smp_text::source::Span), which goes with it from text to text; what writes a value says where what
-//! it writes stands. Knows trees and places; knows nothing of kustomizations.
+//! On request, a build keeps a [`History`] for each resource. After each step the resource is compared with its
+//! history, so every write is recorded, whatever caused it. The location of a value is its own
+//! [`Span`](smp_text::source::Span), which moves with it from text to text. A step declares the locations of the
+//! text that it writes. This module knows trees and locations, but no kustomizations.
 
 mod history;
 mod known;

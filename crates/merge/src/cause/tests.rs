@@ -1,4 +1,4 @@
-//! Histories through changes of every sort.
+//! Tests of histories through all sorts of changes.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ impl Texts {
         parse_one(&self.sources, id, ParseOptions::default()).expect("YAML")
     }
 
-    /// The values at a path, the present one first: the value, the place, and what wrote it.
+    /// Returns the values at a path, newest first, each with its location and the step that wrote it.
     fn story(&self, history: &History, path: &[&str]) -> String {
         let writes = history.leaf(path).expect("a leaf");
         let told = writes.iter().map(|write| {
@@ -33,7 +33,7 @@ fn writer(name: &str) -> Arc<Writer> {
 }
 
 #[test]
-fn values_keep_what_they_were() {
+fn values_keep_their_previous_values() {
     let texts = Texts { sources: SourceMap::default() };
     let base = texts.read("a.yaml", "{a: 1, b: {c: x}, l: [{name: p, v: 1}, {name: q, v: 2}]}");
     let mut history = History::new(&base, &writer("base"));
@@ -44,7 +44,7 @@ fn values_keep_what_they_were() {
     list.insert(0, patch.get("n").expect("there").clone());
     list.remove(1);
     history.follow(&changed, &writer("patch"));
-    // In place and without a place of its own: computed.
+    // A value changed in place, without a location of its own, was computed.
     let mut computed = changed.clone();
     let c = computed.get_mut("b").and_then(|b| b.get_mut("c")).expect("there");
     c.value = smp_text::yaml::Value::Scalar("x-1".into());
@@ -65,7 +65,7 @@ fn values_keep_what_they_were() {
 }
 
 #[test]
-fn the_same_value_written_again_is_written_by_the_last() {
+fn a_value_written_twice_belongs_to_the_last_writer() {
     let texts = Texts { sources: SourceMap::default() };
     let base = texts.read("a.yaml", "a: 1\n");
     let mut history = History::new(&base, &writer("base"));
@@ -76,7 +76,7 @@ fn the_same_value_written_again_is_written_by_the_last() {
 }
 
 #[test]
-fn what_a_program_hands_back_keeps_its_places() {
+fn unchanged_values_in_program_output_keep_their_locations() {
     let texts = Texts { sources: SourceMap::default() };
     let base = texts.read("a.yaml", "{a: 1, l: [{name: x, v: 1}, {name: y, v: 2}]}");
     let mut history = History::new(&base, &writer("base"));
@@ -95,7 +95,7 @@ fn what_a_program_hands_back_keeps_its_places() {
 }
 
 #[test]
-fn shapes_that_change_are_removed_and_made() {
+fn changing_a_value_to_another_type_removes_and_adds_it() {
     let texts = Texts { sources: SourceMap::default() };
     let mut history = History::new(&texts.read("a.yaml", "{a: {b: 1}, e: {}}"), &writer("base"));
     history.follow(&texts.read("b.yaml", "{a: [1], e: {x: 1}}"), &writer("patch"));
@@ -107,7 +107,7 @@ fn shapes_that_change_are_removed_and_made() {
 }
 
 #[test]
-fn entries_of_a_step_are_told_apart_by_their_places() {
+fn entries_of_a_step_are_identified_by_location() {
     let texts = Texts { sources: SourceMap::default() };
     let (first, second) = (texts.read("k.yaml", "one: 1\n"), texts.read("k.yaml", "two: 2\n"));
     let entries = [("images[1]", &second, "two"), ("images[0]", &first, "one")];
@@ -126,7 +126,7 @@ fn entries_of_a_step_are_told_apart_by_their_places() {
 }
 
 #[test]
-fn what_two_entries_may_have_written_is_told_of_the_step() {
+fn a_value_that_two_entries_may_have_written_is_attributed_to_the_step() {
     let texts = Texts { sources: SourceMap::default() };
     let taken = texts.read("k.yaml", "one: 1\n");
     let place = taken.get("one").expect("there").span();
@@ -137,7 +137,7 @@ fn what_two_entries_may_have_written_is_told_of_the_step() {
 }
 
 #[test]
-fn what_goes_through_a_program_unchanged_stays_where_it_was_written() {
+fn values_that_pass_a_program_unchanged_keep_their_origin() {
     let texts = Texts { sources: SourceMap::default() };
     let mut history = History::new(&texts.read("a.yaml", "{a: x, b: y}"), &writer("base"));
     let program = Writer { places: PlaceKeeping::Lost, ..Writer::new("function", Span::default()) };
@@ -149,7 +149,7 @@ fn what_goes_through_a_program_unchanged_stays_where_it_was_written() {
 }
 
 #[test]
-fn what_became_empty_was_computed() {
+fn emptied_maps_and_lists_are_computed() {
     let texts = Texts { sources: SourceMap::default() };
     let base = texts.read("a.yaml", "{a: [1], b: [2]}");
     let mut history = History::new(&base, &writer("base"));
@@ -159,7 +159,7 @@ fn what_became_empty_was_computed() {
     history.follow(&changed, &writer("patch"));
     let at = |history: &History, field| texts.sources.describe(history.leaf(&[field]).expect("a leaf")[0].at);
     assert_eq!((at(&history, "a"), at(&history, "b")), (None, Some("b.yaml:1:1".into())));
-    // A null stands behind the map that it is in.
+    // A null is located after the map that contains it.
     let base = texts.read("c.yaml", "c:\n  x:\nd: 1\n");
     let mut history = History::new(&base, &writer("base"));
     let mut changed = base.clone();

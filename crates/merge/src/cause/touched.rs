@@ -1,20 +1,20 @@
-//! Values of a resource that a step may have changed.
+//! The values of a resource that a step may have changed.
 
 use smol_str::SmolStr;
 
-/// The values that may have changed since the history of a resource was last brought up to date.
+/// The values that may have changed since the history of a resource was last updated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Touched {
-    /// Any of them.
+    /// Any value.
     All,
-    /// Those at or below these paths; no other value has moved.
+    /// The values at or below these paths. No other value has moved.
     Paths(Vec<Vec<TouchedStep>>),
 }
 
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TouchedStep {
-    /// A field of a map, and the position at which it most likely is.
+    /// A field of a map, and its likely position.
     Field(SmolStr, usize),
     /// An entry of a list.
     Entry(usize),

@@ -1,4 +1,4 @@
-//! The steps that make and change resources.
+//! The steps that create and change resources.
 
 use std::sync::Arc;
 
@@ -6,66 +6,67 @@ use smol_str::SmolStr;
 
 use smp_text::source::Span;
 
-/// Whether values still know where they stand after a step.
+/// The fate of value locations in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PlaceKeeping {
-    /// What the step wrote says where it stands; the rest stayed as it was.
+    /// Values that the step wrote have the location of its text; the others keep theirs.
     #[default]
     Kept,
-    /// All went through a program and was read again: the places that values have are those in its output.
+    /// All values went through a program and were parsed again: their locations are in its output.
     Lost,
 }
 
-/// One of several things that a step does, known by the place that what it writes has.
+/// One entry of a step, identified by the location of the text that it writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriterEntry {
-    /// Where what it writes stands.
+    /// The location of the text that the entry writes.
     pub place: Span,
-    /// What it is called, such as `images[2]`.
+    /// The name of the entry, such as `images[2]`.
     pub name: SmolStr,
-    /// Where it is asked for.
+    /// The location of the entry in the kustomization.
     pub at: Span,
 }
 
-/// Something that makes or changes resources, once for all that it does.
+/// A step of the build that creates or changes resources.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Writer {
-    /// What it is called: the field of the kustomization that asks for it and which of its entries, such as
-    /// `patches[0]`, or a word for what a build does of itself.
+    /// The step's name: the kustomization field and the index of the entry, such as `patches[0]`, or a fixed word
+    /// for the steps that a build always takes.
     pub name: SmolStr,
-    /// Where it is asked for; no place for what a build does of itself.
+    /// The location of the entry in the kustomization; none for the steps that a build always takes.
     pub at: Span,
-    /// The entries that it has, ascending by place; an entry of several places stands here several times. Empty for a
-    /// step that is one entry.
+    /// The step's entries, ascending by location. An entry that writes text from several locations is listed
+    /// several times. Empty if the step is a single entry.
     pub entries: Vec<WriterEntry>,
-    /// Whether places survive it.
+    /// Whether value locations survive the step.
     pub places: PlaceKeeping,
 }
 
 impl Writer {
-    /// A step that is one entry.
+    /// Creates a step that is a single entry.
     #[must_use]
     pub fn new(name: impl Into<SmolStr>, at: Span) -> Self {
         Self { name: name.into(), at, ..Self::default() }
     }
 
-    /// A step of several entries. Of a place that differently named entries have, nobody can say which one wrote it, so
-    /// that the step as a whole did.
+    /// Creates a step with several entries. If differently named entries share a location, it cannot be told which
+    /// one wrote a value, so the step as a whole counts as the writer.
     #[must_use]
     pub fn of_entries(name: impl Into<SmolStr>, at: Span, mut entries: Vec<WriterEntry>) -> Self {
         let key = |entry: &WriterEntry| (entry.place.source, entry.place.start);
         entries.retain(|entry| !entry.place.is_none());
         entries.sort_by_key(key);
-        let mut told: Vec<WriterEntry> = Vec::with_capacity(entries.len());
+        let mut unambiguous: Vec<WriterEntry> = Vec::with_capacity(entries.len());
         for same in entries.chunk_by(|a, b| key(a) == key(b)) {
             if same.iter().all(|entry| entry.name == same[0].name) {
-                told.push(same[0].clone());
+                unambiguous.push(same[0].clone());
             }
         }
-        Self { entries: told, ..Self::new(name, at) }
+        Self { entries: unambiguous, ..Self::new(name, at) }
     }
 
-    /// The entry that wrote a value which stands at a place; of the output of a program, the one in whose part it stands.
+    /// Returns the entry that wrote the value at a location. In the output of a program, that is the entry whose
+    /// part contains the location.
     pub(super) fn entry_at(&self, place: Span) -> Option<usize> {
         let key = |span: Span| (span.source, span.start);
         match self.places {
@@ -82,7 +83,7 @@ impl Writer {
     }
 }
 
-/// What wrote a value.
+/// The origin of a value: a step of the build, or one entry of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
     writer: Arc<Writer>,
@@ -90,31 +91,32 @@ pub struct Cause {
 }
 
 impl Cause {
-    /// A step as a whole.
+    /// Returns the cause for a step as a whole.
     #[must_use]
     pub fn of(writer: &Arc<Writer>) -> Self {
         Self { writer: Arc::clone(writer), entry: None }
     }
 
-    /// The entry of a step that wrote a value, which stands at a place.
+    /// Returns the cause of a value at a location: the step's entry that wrote it.
     pub(super) fn new(writer: &Arc<Writer>, place: Span) -> Self {
         Self { writer: Arc::clone(writer), entry: writer.entry_at(place) }
     }
 
-    /// The step.
+    /// Returns the step.
     #[must_use]
     pub fn writer(&self) -> &Arc<Writer> {
         &self.writer
     }
 
-    /// What it is called, such as `images[2]`.
+    /// Returns the name of the entry or step, such as `images[2]`.
     #[must_use]
     pub fn name(&self) -> &SmolStr {
         let entry = self.entry.and_then(|entry| self.writer.entries.get(entry));
         entry.map_or(&self.writer.name, |entry| &entry.name)
     }
 
-    /// Where it is asked for; no place for what a build does of itself.
+    /// Returns the location of the entry or step in the kustomization; none for the steps that a build always
+    /// takes.
     #[must_use]
     pub fn at(&self) -> Span {
         let entry = self.entry.and_then(|entry| self.writer.entries.get(entry));

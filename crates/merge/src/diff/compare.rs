@@ -1,4 +1,4 @@
-//! The semantic comparison of two trees: the places where their data differs.
+//! Semantic comparison of two trees.
 
 use crate::merge::align::{self, Aligned};
 use crate::merge::apiserver::types::element as element_type;
@@ -7,18 +7,18 @@ use crate::schema::Cursor;
 use smp_text::path::{FieldPath, PathElement};
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// One place where two trees differ.
+/// A location where two trees differ.
 #[derive(Debug, Clone)]
 pub struct Change<'n> {
-    /// The place. Entries of associative lists are named by their keys.
+    /// The field path. Entries of associative lists are identified by their merge keys.
     pub path: FieldPath,
-    /// What was there; none when the value was added.
+    /// The old value; `None` if the value was added.
     pub old: Option<&'n Node>,
-    /// What is there; none when the value was removed.
+    /// The new value; `None` if the value was removed.
     pub new: Option<&'n Node>,
 }
 
-/// All places where two trees differ, in the order of the new tree, removed values last per level.
+/// All differences between two trees, in the order of the new tree. Removed values come last at each level.
 ///
 /// ```
 /// use strategic_merge_patch::diff::compare;
@@ -28,7 +28,7 @@ pub struct Change<'n> {
 /// let old: Node = "{a: 1e3, b: [x]}".parse()?;
 /// let new: Node = "{b: [x], a: 1000.0, c: true}".parse()?;
 /// let comparison = compare(Some(&old), Some(&new), Cursor::unknown());
-/// let [change] = comparison.changes() else { panic!("one place") };
+/// let [change] = comparison.changes() else { panic!("one change") };
 /// assert_eq!((change.path.to_string(), change.old.is_none(), change.new.is_some()), ("c".into(), true, true));
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
@@ -38,24 +38,23 @@ pub struct Comparison<'n> {
 }
 
 impl<'n> Comparison<'n> {
-    /// Whether both have the same data.
+    /// Returns true if both trees have the same data.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// The differences; a value that was added or removed is one, whatever is in it.
+    /// Returns the differences. An added or removed map or list is one difference.
     #[must_use]
     pub fn changes(&self) -> &[Change<'n>] {
         &self.changes
     }
 }
 
-/// Compares two trees; none stands for a tree that is not there.
+/// Compares two trees. `None` stands for an absent tree.
 ///
-/// The schema says which lists are associative: their entries are matched by key and may move.
-/// Entries of other lists are matched by position, so that a removal in the middle shows as a
-/// change of all that follow.
+/// Entries of lists that are associative by the schema are matched by merge key, so they may move. Entries of
+/// other lists are matched by index, so a removal in the middle changes all following entries.
 ///
 /// ```
 /// use strategic_merge_patch::diff::compare;
@@ -74,50 +73,50 @@ pub fn compare<'n>(old: Option<&'n Node>, new: Option<&'n Node>, cursor: Cursor<
     compare_by(&BySchema, [old, new], cursor)
 }
 
-/// What counts as a difference.
+/// The rules for what counts as a difference.
 pub trait Sameness {
-    /// How two lists are compared.
+    /// Chooses how two lists are compared.
     fn lists(&self, lists: [&[Node]; 2], list: Cursor<'_>) -> ListPairing;
 
-    /// Whether a list whose entries moved, with nothing else changed, is another one.
+    /// Returns true if a list whose entries only moved counts as changed.
     fn order_counts(&self) -> bool {
         false
     }
 
-    /// Whether a field that is null counts as absent from its map, which has the type `map` and is the field `name` of
-    /// the map around it; entries of lists have no name.
+    /// Returns true if a null field counts as absent. `map` is the type of the map that has the field; `name` is
+    /// the field that contains the map, empty for list entries.
     fn null_is_absent(&self, _map: Cursor<'_>, _name: &str, _field: &str) -> bool {
         false
     }
 }
 
-/// How two lists are compared, the old and the new one.
+/// The comparison method for an old and a new list.
 pub enum ListPairing {
-    /// Entry by entry: the step to each, and its position in both lists.
+    /// Entry by entry: the path step to each, and its index in both lists.
     Entries(Vec<(PathElement, [Option<usize>; 2])>),
-    /// As one value, which is the same or not.
+    /// As one value.
     Whole {
-        /// Both lists are equal.
+        /// True if both lists are equal.
         same: bool,
     },
 }
 
 impl ListPairing {
-    /// Entries that are paired by what the association names them by; none where it does not tell them apart.
+    /// Pairs entries by the merge keys of the association. Returns `None` if these do not identify them.
     pub(crate) fn by_name([old, new]: [&[Node]; 2], association: &Association) -> Option<Self> {
         let row = |Aligned { name, at: [new, old] }| Some((association.element(&name)?, [old, new]));
         let rows = align::entries([new, old], association)?;
         rows.into_iter().map(row).collect::<Option<_>>().map(Self::Entries)
     }
 
-    /// Entries that are paired by their positions in lists of these lengths.
+    /// Pairs entries by index in lists of these lengths.
     pub(crate) fn by_position(lengths: [usize; 2]) -> Self {
         let at = |i: usize| lengths.map(|length| Some(i).filter(|i| *i < length));
         Self::Entries((0..lengths[0].max(lengths[1])).map(|i| (PathElement::Index(i), at(i))).collect())
     }
 }
 
-/// Lists are paired by name where the schema says how, else by position.
+/// Pairs lists by merge key where the schema has one, or else by index.
 struct BySchema;
 
 impl Sameness for BySchema {
@@ -130,7 +129,7 @@ impl Sameness for BySchema {
     }
 }
 
-/// Compares two trees, the old and the new one.
+/// Compares an old and a new tree.
 pub fn compare_by<'n>(
     same: &dyn Sameness,
     [old, new]: [Option<&'n Node>; 2],
@@ -168,7 +167,7 @@ impl<'n> Walk<'_, 'n> {
             let name = key.text.as_str();
             let is_there = |node: &&Node| !node.is_null() || !self.same.null_is_absent(map, map_name, name);
             let [new, old] = row.map(|entry| entry.map(|entry| &entry.value).filter(is_there));
-            // Most fields are equal scalars, which need no type.
+            // Most fields are equal scalars, which need no type lookup.
             if old.zip(new).is_some_and(|(old, new)| old.is_leaf() && old == new) {
                 continue;
             }
@@ -227,21 +226,21 @@ mod tests {
     }
 
     #[test]
-    fn the_way_of_writing_does_not_count() {
+    fn notation_does_not_count_as_a_difference() {
         let old = "{a: 1000, b: 'x', c: [1, 2]}";
         let new = "c:\n- 0x1\n- 2\nb: x # note\na: 1e3\n";
         assert!(paths(old, new, Cursor::unknown()).is_empty());
     }
 
     #[test]
-    fn types_count() {
+    fn a_different_type_is_a_difference() {
         assert_eq!(paths("a: 1", "a: '1'", Cursor::unknown()), ["~a"]);
         assert_eq!(paths("a: null", "{}", Cursor::unknown()), ["-a"], "null is not absent");
         assert_eq!(paths("a: {b: 1}", "a: [1]", Cursor::unknown()), ["~a"]);
     }
 
     #[test]
-    fn lists_without_a_schema_are_matched_by_position() {
+    fn lists_without_a_schema_are_matched_by_index() {
         assert_eq!(paths("a: [1, 2, 3]", "a: [2, 3]", Cursor::unknown()), ["~a[0]", "~a[1]", "-a[2]"]);
     }
 
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_without_distinct_keys_are_matched_by_position() {
+    fn entries_with_duplicate_keys_are_matched_by_index() {
         let schema = Schema::embedded();
         let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("a Pod");
         let twice = "spec: {containers: [{name: a}, {name: a, image: x}]}";
@@ -267,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_may_be_missing() {
+    fn an_absent_tree_is_compared() {
         let tree = node("a: 1");
         assert_eq!(compare(None, Some(&tree), Cursor::unknown()).changes().len(), 1);
         assert!(compare(None, None, Cursor::unknown()).is_empty());

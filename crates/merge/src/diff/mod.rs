@@ -1,7 +1,7 @@
-//! What differs between two trees, and how that is shown.
+//! Differences between two trees, and their text form.
 //!
-//! Compares data, not text: the order of fields, quotes and comments do not count, `1e3` is `1000`.
-//! Knows nothing of resources, files or clusters.
+//! Compares data, not text: field order, quotes and comments do not count, and `1e3` equals `1000`. Knows nothing
+//! of resources, files or clusters.
 
 mod compare;
 mod render;

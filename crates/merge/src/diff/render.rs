@@ -1,4 +1,4 @@
-//! Differences as text: unified, over canonical YAML.
+//! Unified diffs of canonical YAML.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -11,22 +11,21 @@ use smp_text::yaml::{Node, to_json_pretty, to_yaml};
 /// Unchanged lines around a change.
 pub const CONTEXT: usize = 3;
 
-/// How long a shortest difference is looked for before a longer one will do.
+/// Time limit of the search for a minimal diff. After it a longer diff is accepted.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The text that stands for a tree's data: YAML with sorted fields, nothing for no tree.
+/// Returns a tree as canonical text: YAML with sorted fields, empty for no tree.
 ///
-/// What YAML cannot hold, such as U+007F in a string, is shown as JSON.
+/// Data that YAML cannot hold, such as U+007F in a string, is shown as JSON.
 ///
 /// # Errors
-/// Infinity and NaN, trees that nest too deep.
+/// Fails on infinity, NaN and trees that nest too deep.
 pub fn canonical(node: Option<&Node>) -> Result<String> {
     let Some(node) = node else { return Ok(String::new()) };
     to_yaml(node).or_else(|_| to_json_pretty(node))
 }
 
-/// A unified difference with its two header lines, as `diff -u` prints it; empty when the texts
-/// are the same.
+/// Returns a unified diff with its two header lines, as `diff -u` prints it. Empty if the texts are the same.
 ///
 /// ```
 /// let text = strategic_merge_patch::diff::unified("a.yaml", "b.yaml", "x: 1\n", "x: 2\n");
@@ -55,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn far_changes_stand_in_hunks_of_their_own() {
+    fn distant_changes_get_separate_hunks() {
         let lines = |changed: &str| {
             (0..20).fold(String::new(), |text, i| match i {
                 2 | 17 => text + changed + "\n",
@@ -68,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_yaml_cannot_hold_is_shown_as_json() {
+    fn data_that_yaml_cannot_hold_is_shown_as_json() {
         let node = Node::list(vec![Node::string("\u{7f}")]);
         assert!(canonical(Some(&node)).expect("JSON").starts_with('['));
         assert_eq!(canonical(None).expect("nothing"), "");
