@@ -1,9 +1,9 @@
 //! Build annotations: the state that kustomize keeps in annotations of a resource during a build.
 //!
-//! Here this state is kept in fields of [`Resource`]. A step that changes annotations can still tell the
-//! difference: kustomize has an annotations map where the manifest has none, and a patch that removes all
-//! annotations removes the state too, so that former names and the pending name hash are lost. Placeholder
-//! annotations reproduce this.
+//! Here this state is kept in fields of [`Resource`]. Steps that change annotations have other results in
+//! kustomize because of it. First, there is an annotations map even if the manifest has none. Second, a patch that
+//! removes all annotations also removes former names and the pending name hash. Placeholder annotations reproduce
+//! both.
 
 use smol_str::SmolStr;
 

@@ -266,7 +266,8 @@ impl ImageName {
             Self::Plain(name) => name,
         };
         let mut rest = image.chars();
-        let same = |wanted: char| rest.next().is_some_and(|c| c == wanted || (wanted == '.' && c != '\n'));
+        let same =
+            |expected: char| rest.next().is_some_and(|c| c == expected || (expected == '.' && c != '\n'));
         name.chars().all(same) && is_tag_and_digest(rest.as_str())
     }
 }

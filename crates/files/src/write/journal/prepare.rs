@@ -90,7 +90,7 @@ pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Pla
     let mut created = FxHashSet::default();
     for change in changes {
         let missing = missing_directories(change.path).map_err(|error| not_changed(change.path, &error))?;
-        let placed = match missing.first() {
+        let resolved = match missing.first() {
             None => resolve_path(change)?,
             Some(_) if change.content.is_none() => None,
             Some(_) => change
@@ -99,17 +99,17 @@ pub(super) fn plan<'c>(changes: &'c [FileChange<'c>], root: &Path) -> Result<Pla
                 .and_then(|name| Some((missing.last()?, name)))
                 .map(|(directory, name)| (directory.join(name), None)),
         };
-        let current = placed.as_ref().and_then(|(_, old)| old.as_ref());
+        let current = resolved.as_ref().and_then(|(_, old)| old.as_ref());
         if !change.expected.is(current) {
             return Err(changed_in_between(change.path));
         }
-        let Some((path, old)) = placed else { continue };
-        let placed = Placed { change, below: below(root, &path)?, path, old };
+        let Some((path, old)) = resolved else { continue };
+        let resolved = Placed { change, below: below(root, &path)?, path, old };
         plan.directories.extend(missing.into_iter().filter(|directory| created.insert(directory.clone())));
-        plan.placed.push(placed);
+        plan.placed.push(resolved);
     }
     check_distinct(&plan.placed)?;
-    plan.placed.retain(|placed| !placed.is_done());
+    plan.placed.retain(|resolved| !resolved.is_done());
     Ok(plan)
 }
 
@@ -156,9 +156,9 @@ fn resolve_path(change: &FileChange<'_>) -> Result<Option<(PathBuf, Option<Metad
 }
 
 /// Checks that no two changes are for the same file.
-fn check_distinct(placed: &[Placed<'_>]) -> Result<()> {
+fn check_distinct(resolved: &[Placed<'_>]) -> Result<()> {
     let mut files: FxHashMap<FileIdentity<'_>, &Path> = FxHashMap::default();
-    for one in placed {
+    for one in resolved {
         if let Some(first) = files.insert(one.identity(), one.change.path) {
             let (first, second) = (first.display(), one.change.path.display());
             let message = format!("{first} and {second} are the same file");
@@ -260,8 +260,8 @@ impl Plan<'_> {
 
     fn prepare_all(&self, at: &JournalDirectories) -> Result<Vec<PreparedChange>> {
         let size = self.placed.len().div_ceil(FLUSHES).max(1);
-        let prepare = |(chunk, placed): (usize, &[Placed<'_>])| {
-            let each = placed.iter().enumerate().map(|(i, one)| {
+        let prepare = |(chunk, resolved): (usize, &[Placed<'_>])| {
+            let each = resolved.iter().enumerate().map(|(i, one)| {
                 let prepared = one.prepare(chunk * size + i, at);
                 prepared.map_err(|error| not_changed(one.change.path, &error))
             });

@@ -8,7 +8,7 @@ use super::{FileChange, Journal, Waiting, prepare};
 
 /// Prepares changes, makes `made` of them, rolls `back` of these back if given, and stops.
 pub(in super::super) fn stop(root: &Path, changes: &[FileChange<'_>], made: usize, back: Option<usize>) {
-    let plan = prepare::plan(changes, root).expect("places");
+    let plan = prepare::plan(changes, root).expect("resolved paths");
     let journal = Journal::open(root, Waiting::Never).expect("a journal");
     let all = plan.prepare(&journal.path, root).expect("prepared");
     all.write(&journal.path).expect("a list");
@@ -18,9 +18,9 @@ pub(in super::super) fn stop(root: &Path, changes: &[FileChange<'_>], made: usiz
         commit.make_one(n, change).expect("made");
     }
     if let Some(back) = back {
-        Changes::take_back(&journal.path).expect("noted");
+        Changes::take_back(&journal.path).expect("started");
         for (n, change) in all.files.iter().enumerate().rev().take(back) {
-            commit.take_one_back(n, change).expect("taken back");
+            commit.take_one_back(n, change).expect("rolled back");
         }
     }
 }

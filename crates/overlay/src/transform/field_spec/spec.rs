@@ -44,7 +44,7 @@ impl FieldSpec {
     /// Returns true if kustomize skips `incoming` because this spec is in the list. This includes an incoming
     /// spec that is wider than this one.
     pub(super) fn stands_for(&self, incoming: &Self) -> bool {
-        let fits = |wanted: &SmolStr, own: &SmolStr| wanted.is_empty() || wanted == own;
+        let fits = |incoming: &SmolStr, own: &SmolStr| incoming.is_empty() || incoming == own;
         self.path == incoming.path
             && fits(&incoming.group, &self.group)
             && fits(&incoming.version, &self.version)

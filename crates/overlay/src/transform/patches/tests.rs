@@ -364,13 +364,13 @@ fn some_patch(seed: &mut u64) -> String {
 fn cached_state_between_patches_does_not_change_results() {
     let (mut small, mut seed) = (0, 7);
     for _ in 0..400 {
-        let (mut alone, mut together) = (set(), String::new());
+        let (mut separate, mut together) = (set(), String::new());
         for _ in 0..12 {
             let patch = some_patch(&mut seed);
             // Apply each patch in a separate run, and skip those that fail.
-            let (next, _) = run_on(alone.clone(), &patch, patches);
+            let (next, _) = run_on(separate.clone(), &patch, patches);
             if let Ok(next) = next {
-                alone = next;
+                separate = next;
                 together += &patch;
                 small += 1;
             }
@@ -378,7 +378,7 @@ fn cached_state_between_patches_does_not_change_results() {
         let (set, _) = run(if together.is_empty() { "[]" } else { &together }, patches);
         assert_eq!(
             yaml_with_build_annotations(&set.expect("each did")),
-            yaml_with_build_annotations(&alone),
+            yaml_with_build_annotations(&separate),
             "{together}"
         );
     }

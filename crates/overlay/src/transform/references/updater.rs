@@ -145,8 +145,9 @@ impl ReferenceUpdater<'_, '_> {
                 .help("add a `name`, or correct the path of the field spec")
         })?;
         let namespace = map.get("namespace").map(text);
-        let beside = namespace.as_deref().map_or(NamespaceBeside::Absent, NamespaceBeside::Given);
-        let reference = Reference { name: &name, namespace: beside, target: field.entry, role };
+        let reference_namespace =
+            namespace.as_deref().map_or(NamespaceBeside::Absent, NamespaceBeside::Given);
+        let reference = Reference { name: &name, namespace: reference_namespace, target: field.entry, role };
         let Some((id, locations)) = self.find(&reference)? else { return Ok(()) };
         if id.name == name && id.namespace.is_empty() {
             return Ok(());
