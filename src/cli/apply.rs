@@ -43,6 +43,7 @@ pub(super) struct ApplyArgs {
     #[arg(
         long,
         value_enum,
+        value_name = "STRATEGY",
         default_value = "none",
         num_args = 0..=1,
         require_equals = true,
@@ -62,7 +63,7 @@ pub(super) struct ApplyArgs {
     ///
     /// `local` is `strict`, and also validates all objects first: nothing is sent if one of them is
     /// invalid.
-    #[arg(hide_short_help = true, long, value_enum, default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
+    #[arg(hide_short_help = true, long, value_enum, value_name = "MODE", default_value = "strict", num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
     validate: ValidateArg,
 
     /// Kubernetes version to validate against, such as 1.34; requires --validate=local

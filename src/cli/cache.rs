@@ -64,7 +64,7 @@ enum CacheSubcommand {
 #[derive(Debug, Args)]
 struct CacheListArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text)]
     output: ReportFormat,
 }
 

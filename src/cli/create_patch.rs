@@ -57,7 +57,7 @@ pub(super) struct CreatePatchArgs {
     overwrite: bool,
 
     /// Type of the patch: strategic merge, JSON merge (RFC 7386) or JSON patch (RFC 6902)
-    #[arg(long = "type", value_parser = patch_type(), default_value = "strategic")]
+    #[arg(long = "type", value_name = "TYPE", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
     /// Merge rules by which the strategic patch will be applied [default: apiserver]
@@ -72,7 +72,7 @@ pub(super) struct CreatePatchArgs {
     recommended_keys: bool,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = PatchOutput::Yaml)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = PatchOutput::Yaml)]
     output: PatchOutput,
 
     #[command(flatten)]

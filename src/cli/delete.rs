@@ -32,7 +32,7 @@ pub(super) struct DeleteArgs {
     objects: ObjectArgs,
 
     /// Preview only: `client` sends nothing, `server` sends dry-run requests
-    #[arg(long, value_enum, default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
+    #[arg(long, value_enum, value_name = "STRATEGY", default_value = "none", num_args = 0..=1, require_equals = true, default_missing_value = "client")]
     dry_run: DryRunArg,
 
     /// Wait until the objects are deleted
@@ -44,7 +44,7 @@ pub(super) struct DeleteArgs {
     timeout: Option<Duration>,
 
     /// Deletion propagation to dependents (objects with owner references to the deleted ones)
-    #[arg(long, value_parser = one_of(CASCADES), default_value = "background", num_args = 0..=1, require_equals = true, default_missing_value = "background")]
+    #[arg(long, value_parser = one_of(CASCADES), value_name = "POLICY", default_value = "background", num_args = 0..=1, require_equals = true, default_missing_value = "background")]
     cascade: Cascade,
 
     /// Treat missing objects as deleted

@@ -72,11 +72,11 @@ pub(super) struct Merge3Args {
     git_driver: Option<Vec<PathBuf>>,
 
     /// Resolution of conflicts (fields that both sides changed)
-    #[arg(long, value_enum, default_value_t = OnConflict::Updated)]
+    #[arg(long, value_enum, value_name = "RESOLUTION", default_value_t = OnConflict::Updated)]
     on_conflict: OnConflict,
 
     /// Meaning of null values; `--dialect kyaml` always uses `clear`
-    #[arg(long, value_enum, default_value_t = NullArg::Keep)]
+    #[arg(long, value_enum, value_name = "MEANING", default_value_t = NullArg::Keep)]
     nulls: NullArg,
 
     #[command(flatten)]
@@ -106,7 +106,7 @@ struct RuleArgs {
     ///
     /// By default, `merge3` inserts an entry after the entry that it follows in its own version.
     /// `merge` and `--dialect kyaml` append it to the list.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "ORDER")]
     list_order: Option<OrderArg>,
 
     /// Merge keys to infer for lists without a schema; `none` replaces such lists

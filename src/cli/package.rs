@@ -42,7 +42,7 @@ pub(super) struct WriteArgs {
     in_place: bool,
 
     /// Format of the report, printed to stderr if the result goes to stdout
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text)]
     report: ReportFormat,
 
     /// Exit with status 3 if there were conflicts, also without --in-place

@@ -43,7 +43,7 @@ pub(super) struct PatchArgs {
     patch: Option<String>,
 
     /// Type of the patch: strategic merge, JSON merge (RFC 7386) or JSON patch (RFC 6902)
-    #[arg(long = "type", value_parser = patch_type(), default_value = "strategic")]
+    #[arg(long = "type", value_name = "TYPE", value_parser = patch_type(), default_value = "strategic")]
     patch_type: PatchType,
 
     /// Merge rules of strategic merge patches [default: apiserver]
@@ -51,7 +51,7 @@ pub(super) struct PatchArgs {
     dialect: Option<PatchDialect>,
 
     /// Output format; by default, the comments and layout of the file are kept
-    #[arg(short, long, value_enum, conflicts_with = "in_place")]
+    #[arg(short, long, value_enum, value_name = "FORMAT", conflicts_with = "in_place")]
     output: Option<PatchOutput>,
 
     /// Update the files instead of printing them

@@ -55,7 +55,7 @@ struct ListArgs {
     kinds: Vec<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text)]
     output: ReportFormat,
 
     #[command(flatten)]
@@ -91,7 +91,7 @@ struct ShowArgs {
     api_version: Option<String>,
 
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = ReportFormat::Text)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Text)]
     output: ReportFormat,
 
     #[command(flatten)]

@@ -41,13 +41,13 @@ pub(super) struct TargetArgs {
         value_parser = one_of(RESTRICTORS),
         action = ArgAction::Set,
         default_value = "LoadRestrictionsRootOnly",
-        value_name = "LOAD_RESTRICTOR",
+        value_name = "RESTRICTOR",
         hide_short_help = true
     )]
     restrict_loads: bool,
 
     /// Resource order: sorted by kind (legacy) or as loaded (none)
-    #[arg(long, value_parser = one_of(ORDERS), hide_short_help = true)]
+    #[arg(long, value_parser = one_of(ORDERS), value_name = "ORDER", hide_short_help = true)]
     reorder: Option<Reorder>,
 
     /// Lock file, instead of the nearest smp.lock in the target's directory or a parent

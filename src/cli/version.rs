@@ -16,7 +16,7 @@ use smp_merge::schema::KUBERNETES_VERSIONS;
 #[derive(Debug, Args)]
 pub(super) struct VersionArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value_t = VersionFormat::Text)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = VersionFormat::Text)]
     output: VersionFormat,
 }
 
