@@ -1,4 +1,4 @@
-//! Builds an overlay from files in memory and prints it, with what there is to warn of.
+//! Builds an overlay from files in memory and prints it, with its warnings.
 //!
 //!     cargo run --no-default-features --example build_in_memory
 //!
@@ -38,7 +38,7 @@ const FILES: [(&str, &str); 5] = [
     ),
 ];
 
-/// What comes of it.
+/// The expected output.
 const WANT: &str = "apiVersion: v1
 data:
   mode: prod

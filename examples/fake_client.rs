@@ -2,11 +2,12 @@
 //!
 //!     cargo run --example fake_client
 //!
-//! It serves the built-in kinds and those that it is given CRDs of, keeps objects with finalizers until these are gone,
-//! and answers what a server refuses with the server's `Status`. It validates no fields and defaults none, namespaces
-//! need not exist, and there are no subresources. Server-side apply, watches, deletions of collections and the garbage
-//! collector are not there: who asks for one is told so, with 501. `tests/live` sends it and a real server the same
-//! requests.
+//! It serves the built-in kinds and the kinds of the CRDs that it is given. It keeps objects with finalizers until the
+//! finalizers are removed, and answers requests that an API server rejects with the server's `Status`.
+//!
+//! It validates and defaults no fields, namespaces need not exist, and there are no subresources. Server-side apply,
+//! watches, deletions of collections and garbage collection are not implemented and answered with 501. `tests/live`
+//! sends the same requests to it and to a real server.
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
@@ -29,13 +30,13 @@ use serde_json::{Value, json};
 
 use self::metadata::{bad_request, is_custom, problem, text};
 
-/// What a program ends with.
+/// The error type of the example.
 type Problem = Box<dyn std::error::Error + Send + Sync>;
 
-/// A client of a new server that serves the built-in kinds and those that CRDs define.
+/// Returns a client of a new server that serves the built-in kinds and the kinds of the CRDs.
 ///
 /// # Errors
-/// Something that is no CustomResourceDefinition.
+/// Fails if a definition is not a CustomResourceDefinition.
 pub fn client(definitions: &[Value]) -> Result<Client> {
     let schema = Schema::embedded().with_crds(definitions)?;
     let server = Arc::new(Mutex::new(Server { schema, objects: BTreeMap::new(), revision: 0 }));
@@ -57,7 +58,7 @@ pub fn client(definitions: &[Value]) -> Result<Client> {
     Ok(Client::new(service, "default"))
 }
 
-/// A controller's work in small: it makes an object, patches it, and meets an error.
+/// Does what a controller does: creates an object, patches it, and handles an error.
 fn main() -> std::result::Result<(), Problem> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         let maps: Api<ConfigMap> = Api::default_namespaced(client(&[])?);
@@ -126,7 +127,7 @@ impl Server {
         };
         let found = self.objects.iter().filter(|(one, object)| is_in(one, object));
         let mut items: Vec<Value> = found.map(|(_, object)| object.clone()).collect();
-        // Of built-in kinds the list alone says the kind.
+        // In lists of built-in kinds, the items have no `kind` and `apiVersion`.
         for item in items.iter_mut().filter(|_| !is_custom(at)).filter_map(Value::as_object_mut) {
             item.retain(|name, _| name != "kind" && name != "apiVersion");
         }
@@ -139,17 +140,17 @@ impl Server {
         metadata::check_kind(&at, &mut object)?;
         at.name = metadata::name(&at, &object, self.revision)?;
         object["metadata"]["name"] = at.name.as_str().into();
-        metadata::check_place(&at, &mut object)?;
+        metadata::check_identity(&at, &mut object)?;
         if self.objects.contains_key(&at) {
             return Err(problem(&at, Code::DuplicateResource, &at.plural, "already exists"));
         }
-        metadata::begin(&at, &mut object, self.revision);
+        metadata::set_new_metadata(&at, &mut object, self.revision);
         Ok(self.store(&at, object, is_dry))
     }
 
     fn update(&mut self, at: &ResourcePath, mut object: Value, is_dry: bool) -> Result<Value> {
         metadata::check_kind(at, &mut object)?;
-        metadata::check_place(at, &mut object)?;
+        metadata::check_identity(at, &mut object)?;
         metadata::check_replacement(at, &object, self.live(at)?)?;
         self.change(at, object, is_dry)
     }
@@ -163,17 +164,19 @@ impl Server {
         let live = self.live(at)?;
         let mut object = live.clone();
         json::apply(&mut object, &parsed(body)?, patch_type, &self.schema)?;
-        metadata::check_place(at, &mut object)?;
+        metadata::check_identity(at, &mut object)?;
         metadata::check_uid(at, &object, live)?;
         self.change(at, object, is_dry)
     }
 
-    /// What an object becomes, unless somebody else changed it; it goes when it is deleted and has no finalizer.
+    /// Stores a changed object, or removes it if it is marked as deleted and has no finalizers.
+    ///
+    /// Fails if the object was modified since the client read it.
     fn change(&mut self, at: &ResourcePath, mut object: Value, is_dry: bool) -> Result<Value> {
         let live = self.live(at)?;
         metadata::check_change(at, &object, live)?;
-        metadata::go_on(&mut object, live);
-        if !metadata::is_deleted(&object) || metadata::is_held(&object) {
+        metadata::carry_over_metadata(&mut object, live);
+        if !metadata::is_deleted(&object) || metadata::has_finalizers(&object) {
             return Ok(self.store(at, object, is_dry));
         }
         if !is_dry {
@@ -190,17 +193,17 @@ impl Server {
         }
         let mut object = self.live(at)?.clone();
         metadata::check_preconditions(at, &options["preconditions"], &object)?;
-        if metadata::is_held(&object) {
-            metadata::end(&mut object);
+        if metadata::has_finalizers(&object) {
+            metadata::mark_deleted(&mut object);
             return Ok(self.store(at, object, is_dry));
         }
         if !is_dry {
             self.objects.remove(at);
         }
-        Ok(metadata::farewell(at, object))
+        Ok(metadata::deletion_response(at, object))
     }
 
-    /// Gives an object its revision, unless nothing changed.
+    /// Stores an object under a new resource version, unless nothing changed.
     fn store(&mut self, at: &ResourcePath, mut object: Value, is_dry: bool) -> Value {
         if !is_dry && self.objects.get(at) != Some(&object) {
             self.revision += 1;

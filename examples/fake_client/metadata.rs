@@ -1,21 +1,21 @@
-//! What an API server does with the metadata of objects, and what it says of those that it refuses.
+//! Metadata handling of an API server, and its errors for objects that it rejects.
 
 use kubectl_smp::diagnostic::{Code, Diagnostic, ObjectName, ResourceName, Result};
 use kubectl_smp::schema::{Gvk, ResourcePath, Schema};
 use serde_json::{Map, Value, json};
 
-/// It is always the same time here.
+/// The time of every request.
 const NOW: &str = "2026-01-01T00:00:00Z";
-/// What an object keeps, whatever is sent.
-const KEPT: [&str; 5] =
+/// Metadata fields that clients cannot change.
+const SERVER_FIELDS: [&str; 5] =
     ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"];
-/// Kinds that count the changes of what they want, as custom resources do.
-const COUNTED: &str = " CronJob DaemonSet Deployment Ingress IngressClass Job NetworkPolicy Pod PodDisruptionBudget \
+/// Built-in kinds whose `generation` counts changes of the spec, as that of custom resources does.
+const WITH_GENERATION: &str = " CronJob DaemonSet Deployment Ingress IngressClass Job NetworkPolicy Pod PodDisruptionBudget \
     PodTemplate PriorityClass ReplicaSet ReplicationController StatefulSet ";
-/// Kinds that nobody replaces without saying which revision, as custom resources.
-const SEEN: &str = " APIService CustomResourceDefinition Lease PodDisruptionBudget ";
-/// Kinds that a deletion returns once more.
-const RETURNED: &str = " Job Namespace PersistentVolume PersistentVolumeClaim Pod PodTemplate \
+/// Built-in kinds whose replacement requires a `resourceVersion`, as that of custom resources does.
+const WITH_REQUIRED_VERSION: &str = " APIService CustomResourceDefinition Lease PodDisruptionBudget ";
+/// Kinds for which the response to a deletion is the object.
+const RETURNED_WHEN_DELETED: &str = " Job Namespace PersistentVolume PersistentVolumeClaim Pod PodTemplate \
     ReplicationController ResourceQuota Service ServiceAccount StorageClass ";
 
 pub fn is_custom(at: &ResourcePath) -> bool {
@@ -34,7 +34,7 @@ fn finalizers(object: &Value) -> &[Value] {
     object["metadata"]["finalizers"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// What is wrong with an object, which the server calls by its kind or by its plural.
+/// Returns an error about an object, which the server names by its kind or by its plural.
 pub fn problem(at: &ResourcePath, code: Code, kind: &str, message: &str) -> Diagnostic {
     let (api_version, kind) = (at.gvk.api_version().to_string(), kind.to_string());
     let name = ObjectName { api_version, kind, namespace: at.namespace.clone(), name: at.name.clone() };
@@ -45,7 +45,7 @@ pub fn bad_request(message: &str) -> Diagnostic {
     Diagnostic::error(Code::Usage, message)
 }
 
-/// An object says its kind, or nothing, which is as good.
+/// Checks that an object has the kind of its path, or no kind, and sets it.
 pub fn check_kind(at: &ResourcePath, object: &mut Value) -> Result<()> {
     let is_silent = object.is_object() && object["kind"].is_null() && object["apiVersion"].is_null();
     if !is_silent && Gvk::of(object).as_ref() != Some(&at.gvk) {
@@ -56,18 +56,18 @@ pub fn check_kind(at: &ResourcePath, object: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// An object is what its path says, and nothing makes it another one.
-pub fn check_place(at: &ResourcePath, object: &mut Value) -> Result<()> {
+/// Checks that the name and namespace of an object are those of its path.
+pub fn check_identity(at: &ResourcePath, object: &mut Value) -> Result<()> {
     match text(object, "name") {
         name if name == at.name => {}
         "" => {
-            let place = format!("the name of the object ({} based on URL) was undeterminable", at.name);
-            return Err(bad_request(&format!("{place}: name must be provided")));
+            let message = format!("the name of the object ({} based on URL) was undeterminable", at.name);
+            return Err(bad_request(&format!("{message}: name must be provided")));
         }
         name => {
-            let place =
+            let message =
                 format!("the name of the object ({name}) does not match the name on the URL ({})", at.name);
-            return Err(bad_request(&place));
+            return Err(bad_request(&message));
         }
     }
     object["apiVersion"] = at.gvk.api_version().as_str().into();
@@ -84,7 +84,7 @@ pub fn check_place(at: &ResourcePath, object: &mut Value) -> Result<()> {
     Ok(())
 }
 
-/// The name of a new object, which may leave its end to the server.
+/// Returns the name of a new object; for `generateName`, appends a suffix.
 pub fn name(at: &ResourcePath, object: &Value, revision: u64) -> Result<String> {
     let message = "Required value: name or generateName is required";
     match (text(object, "name"), text(object, "generateName")) {
@@ -94,9 +94,9 @@ pub fn name(at: &ResourcePath, object: &Value, revision: u64) -> Result<String> 
     }
 }
 
-/// What each new object is given.
-pub fn begin(at: &ResourcePath, object: &mut Value, revision: u64) {
-    let is_counted = is_custom(at) || is_among(at, COUNTED);
+/// Sets the metadata of a new object.
+pub fn set_new_metadata(at: &ResourcePath, object: &mut Value, revision: u64) {
+    let is_counted = is_custom(at) || is_among(at, WITH_GENERATION);
     let uid = format!("00000000-0000-0000-0000-{:012x}", revision + 1);
     let generation = if is_counted { json!(1) } else { object["metadata"]["generation"].take() };
     let own = json!({"uid": uid, "creationTimestamp": NOW, "generation": generation});
@@ -104,7 +104,7 @@ pub fn begin(at: &ResourcePath, object: &mut Value, revision: u64) {
 }
 
 fn keep(object: &mut Value, live: &Value) {
-    for field in KEPT {
+    for field in SERVER_FIELDS {
         object["metadata"][field] = live["metadata"][field].clone();
     }
     if let Some(metadata) = object["metadata"].as_object_mut() {
@@ -112,8 +112,8 @@ fn keep(object: &mut Value, live: &Value) {
     }
 }
 
-/// What a changed object keeps of the former one, and how often what it wants was changed.
-pub fn go_on(object: &mut Value, live: &Value) {
+/// Copies the server's metadata from the live object, and increments `generation` if the spec changed.
+pub fn carry_over_metadata(object: &mut Value, live: &Value) {
     keep(object, live);
     object["metadata"]["resourceVersion"] = live["metadata"]["resourceVersion"].clone();
     let is_wanted = |name: &str| !["metadata", "status"].contains(&name);
@@ -126,8 +126,8 @@ pub fn go_on(object: &mut Value, live: &Value) {
     }
 }
 
-/// Marks an object as deleted, once.
-pub fn end(object: &mut Value) {
+/// Marks an object as deleted, unless it already is.
+pub fn mark_deleted(object: &mut Value) {
     if !is_deleted(object) {
         object["metadata"]["deletionTimestamp"] = NOW.into();
         object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
@@ -137,19 +137,19 @@ pub fn end(object: &mut Value) {
     }
 }
 
-/// Whether somebody has asked for an object's deletion.
+/// Returns true if the deletion of an object was requested.
 pub fn is_deleted(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }
 
-/// Whether somebody holds an object back from being deleted.
-pub fn is_held(object: &Value) -> bool {
+/// Returns true if finalizers block the deletion of an object.
+pub fn has_finalizers(object: &Value) -> bool {
     !finalizers(object).is_empty()
 }
 
-/// The answer to a deletion.
-pub fn farewell(at: &ResourcePath, object: Value) -> Value {
-    if is_among(at, RETURNED) {
+/// Returns the response to a deletion.
+pub fn deletion_response(at: &ResourcePath, object: Value) -> Value {
+    if is_among(at, RETURNED_WHEN_DELETED) {
         return object;
     }
     let mut details = json!({"name": at.name, "kind": at.plural, "uid": object["metadata"]["uid"]});
@@ -167,13 +167,13 @@ pub fn method_not_allowed() -> Value {
     })
 }
 
-/// Who replaces an object must mean the one that is there.
+/// Checks that a replacement names the live object and, for some kinds, its resource version.
 pub fn check_replacement(at: &ResourcePath, object: &Value, live: &Value) -> Result<()> {
     if !["", text(live, "uid")].contains(&text(object, "uid")) {
         return Err(problem(at, Code::Conflict, &at.plural, "Precondition failed: UID in precondition"));
     }
     let is_unseen = ["", "0"].contains(&text(object, "resourceVersion"));
-    if is_unseen && (is_custom(at) || is_among(at, SEEN)) {
+    if is_unseen && (is_custom(at) || is_among(at, WITH_REQUIRED_VERSION)) {
         let message = "Invalid value: 0: must be specified for an update";
         return Err(problem(at, Code::InvalidValue, &at.plural, message).field("metadata.resourceVersion"));
     }
@@ -188,7 +188,7 @@ pub fn check_uid(at: &ResourcePath, object: &Value, live: &Value) -> Result<()> 
     Err(problem(at, Code::InvalidValue, &at.gvk.kind, &message).field("metadata.uid"))
 }
 
-/// Who changes an object must have seen it, and can hold none that is deleted.
+/// Checks that a change is based on the live version, and adds no finalizers to a deleted object.
 pub fn check_change(at: &ResourcePath, object: &Value, live: &Value) -> Result<()> {
     if !["", "0", text(live, "resourceVersion")].contains(&text(object, "resourceVersion")) {
         let message =
@@ -206,7 +206,7 @@ pub fn check_change(at: &ResourcePath, object: &Value, live: &Value) -> Result<(
     Err(problem(at, Code::InvalidValue, &at.gvk.kind, &message).field("metadata.finalizers"))
 }
 
-/// Who deletes an object may say which one is meant.
+/// Checks the preconditions of a deletion.
 pub fn check_preconditions(at: &ResourcePath, preconditions: &Value, live: &Value) -> Result<()> {
     for (field, called) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
         let (wanted, is) = (preconditions[field].as_str().unwrap_or_default(), text(live, field));
