@@ -226,7 +226,7 @@ impl OutputDirectory {
         match self.stale {
             StaleFiles::Untracked => return Ok(None),
             StaleFiles::Keep => {
-                files.extend(stale.iter().map(|(path, file)| (path.clone(), file.hash.clone())))
+                files.extend(stale.iter().map(|(path, file)| (path.clone(), file.hash.clone())));
             }
             StaleFiles::Remove => {}
         }
