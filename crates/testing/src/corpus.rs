@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use smp_files::{DiskTree, FileTree, RecordingTree};
-use smp_overlay::overlay::{BuildOptions, Builder, ChainUse, Histories, LockUse, Targets};
+use smp_overlay::overlay::{BuildOptions, Builder, ChainPurpose, Histories, LockSource, Targets};
 use smp_overlay::schema_chain::{Links, SchemaChain, SchemaChoice};
 use smp_text::source::{KUSTOMIZATION_FILES, SourceMap};
 
@@ -27,10 +27,10 @@ pub fn builder(tree: Arc<dyn FileTree>, sources: &SourceMap) -> Option<Builder> 
     options.restrict_loads = false;
     options.offline = true;
     options.cache = Some("/nonexistent".into());
-    options.lock = LockUse::Ignore;
+    options.lock = LockSource::Ignore;
     options.histories = Histories::Kept;
     let chain = |used| {
-        let hermetic = used == ChainUse::Kustomizations;
+        let hermetic = used == ChainPurpose::Kustomizations;
         SchemaChain::new(&SchemaChoice::Auto, Links { hermetic, offline: true, ..Links::default() })
     };
     Builder::with_chain(sources.clone(), options, Box::new(chain), Targets::One).ok()

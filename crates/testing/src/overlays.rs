@@ -42,7 +42,7 @@ pub fn write(seed: u64, root: &Path) -> PathBuf {
     let mut forest = Forest {
         dice,
         habits,
-        flaw,
+        flaw: has_mistake,
         root: root.into(),
         layers: Vec::new(),
         serial: 0,
