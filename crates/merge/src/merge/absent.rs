@@ -1,4 +1,4 @@
-//! Deletions of patches that are mistakes: of what is not there, and of fields that are required.
+//! Warnings for deletions in patches that are probably mistakes: of absent values and of required fields.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -15,18 +15,18 @@ use smp_text::path::FieldPath;
 use smp_text::source::Span;
 use smp_text::yaml::{Entry, Map, Node, Value, nearest};
 
-/// What strategic merge patches remove that the objects which they are for do not have.
+/// Collects the deletions of strategic merge patches that have no effect because their target lacks the value.
 #[derive(Debug, Default)]
 pub struct Absences {
-    /// Each warning with the place of its patch.
+    /// Each warning with the span of its patch.
     warnings: Vec<(Span, Diagnostic)>,
-    /// For how many objects each patch was.
+    /// The number of targets of each patch.
     targets: FxHashMap<Span, usize>,
 }
 
 impl Absences {
-    /// Looks what of a patch is not in an object that it is about to be merged into. Returns the required fields that it
-    /// removes: a later patch may set them again.
+    /// Checks a patch against an object before the merge. Returns the required fields that the patch removes,
+    /// because a later patch may set them again.
     pub fn note(
         &mut self,
         before: &Node,
@@ -34,7 +34,7 @@ impl Absences {
         kind: Cursor<'_>,
         object: impl Into<ResourceName>,
     ) -> Vec<RemovedRequirement> {
-        // Hardly ever has a patch any of it.
+        // Shortcut: few patches delete anything.
         if !deletes(patch) {
             return Vec::new();
         }
@@ -42,24 +42,24 @@ impl Absences {
         let Removals { required, absent } = removals(before, patch, kind);
         let (name, start) = (object.into(), before.span().at_start());
         self.warnings.extend(absent.into_iter().map(|warning| {
-            let warning = warning.label_with(start, "the object that does not have it", Excerpt::Hidden);
+            let warning = warning.label_with(start, "the object without this value", Excerpt::Hidden);
             (patch.span(), warning.resource(name.clone()))
         }));
         required
     }
 
-    /// A warning for each place of a patch that takes away nothing from any of its objects: with one for many, that
-    /// some have nothing there is meant.
+    /// Returns one warning for each deletion that has no effect in any target of its patch. A deletion that
+    /// matches some of several targets is considered intended.
     pub fn into_warnings(self) -> Vec<Diagnostic> {
-        let place = |warning: &Diagnostic| warning.labels().first().map(|label| label.span);
+        let location = |warning: &Diagnostic| warning.labels().first().map(|label| label.span);
         let mut counts: FxHashMap<_, usize> = FxHashMap::default();
         for (patch, warning) in &self.warnings {
-            *counts.entry((*patch, place(warning))).or_default() += 1;
+            *counts.entry((*patch, location(warning))).or_default() += 1;
         }
-        let (mut told, targets) = (FxHashSet::default(), self.targets);
+        let (mut reported, targets) = (FxHashSet::default(), self.targets);
         let nowhere = self.warnings.into_iter().filter(|(patch, warning)| {
-            let here = (*patch, place(warning));
-            counts.get(&here) == targets.get(patch) && told.insert(here)
+            let here = (*patch, location(warning));
+            counts.get(&here) == targets.get(patch) && reported.insert(here)
         });
         let shown = nowhere.map(|(patch, warning)| match targets.get(&patch) {
             Some(&several) => same_in_others(warning, several - 1),
@@ -69,30 +69,30 @@ impl Absences {
     }
 }
 
-/// Whether a patch deletes anything below its root.
+/// Returns true if a patch deletes anything below its root.
 fn deletes(patch: &Node) -> bool {
     let in_map = |map: &Map| map.iter().any(|(name, value)| name == PATCH || value.is_null());
     patch.nodes().filter_map(Node::as_map).any(in_map)
 }
 
-/// A warning of what a patch does to one object, where it does the same to so many others.
+/// Adds a note with the number of other targets of the patch that have the same problem.
 pub fn same_in_others(warning: Diagnostic, others: usize) -> Diagnostic {
     if others == 0 {
         return warning;
     }
-    warning.note(format!("the same in {} that the patch is for", counted(others, "other object")))
+    warning.note(format!("the same applies to {} that this patch targets", counted(others, "other object")))
 }
 
 /// A required field that a strategic merge patch removes.
 #[derive(Debug, Clone)]
 pub struct RemovedRequirement {
     path: FieldPath,
-    /// What to say where nothing sets it again.
+    /// The warning to report if nothing sets the field again.
     pub warning: Diagnostic,
 }
 
 impl RemovedRequirement {
-    /// Whether an object has the map around the field, and the field not.
+    /// Returns true if the object has the parent map of the field, but not the field.
     pub fn is_missing_in(&self, object: &Node) -> bool {
         let Some((field, above)) = self.path.elements().split_last() else { return false };
         let map = above.iter().try_fold(object, |node, step| step.find(node));
@@ -100,11 +100,11 @@ impl RemovedRequirement {
     }
 }
 
-/// What a strategic merge patch removes, as far as it is a mistake or may be one.
+/// The suspicious deletions of one strategic merge patch.
 #[derive(Default)]
 struct Removals {
     required: Vec<RemovedRequirement>,
-    /// A warning for each field and entry that is not there.
+    /// A warning for each deleted field or entry that is absent.
     absent: Vec<Diagnostic>,
 }
 
@@ -118,7 +118,7 @@ fn removals(live: &Node, patch: &Node, kind: Cursor<'_>) -> Removals {
 
 impl Removals {
     fn fields(&mut self, live: &Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) {
-        // `$patch: merge` says what is done anyway.
+        // `$patch: merge` is the default behaviour.
         if patch.get(PATCH).is_some_and(|directive| directive.as_str() != Some("merge")) {
             return;
         }
@@ -131,7 +131,7 @@ impl Removals {
                 continue;
             }
             match (&entry.value.value, live) {
-                // Something else stands in the place of a map: what becomes of it, its schema decides.
+                // A map replaces a value of another type: the schema decides the result.
                 (Value::Map(_), Some(live)) if live.as_map().is_none() => {}
                 (Value::Map(patch), live) => {
                     let none = Map::new();
@@ -149,7 +149,7 @@ impl Removals {
     fn deletion(&mut self, is_there: bool, is_required: bool, entry: &Entry, at: &Trail<'_>) {
         let (name, span) = (&entry.key.text, entry.key.meta.span);
         if !is_there {
-            self.absent.push(absent(format!("there is no `{name}` here that could be removed"), span, at));
+            self.absent.push(absent(format!("the patch removes `{name}`, which is not set here"), span, at));
         } else if is_required {
             self.required.push(RemovedRequirement { path: at.path(), warning: required(name, span, at) });
         }
@@ -162,10 +162,10 @@ impl Removals {
         }
         let keys = ListKeys::new(association, list, list.element(), PatchRules::Overlay);
         let mut named = LiveEntries { live, keys: &keys, indexes: Vec::new() };
-        let mut told = FxHashSet::default();
+        let mut reported = FxHashSet::default();
         for (i, entry) in patch.iter().enumerate() {
             let here = at.entry(entry, keys.names(), i);
-            // What is wrong with an entry, the merge says.
+            // The merge itself reports errors in entries.
             let (Ok(wanted), Some(map)) = (keys.entry_match(entry, &here), entry.as_map()) else { continue };
             let found = wanted.by.iter().find_map(|by| named.find(by));
             match found.map(|found| (found, found.as_map())) {
@@ -174,7 +174,7 @@ impl Removals {
                     let here = if has_key { here } else { at.entry(found, keys.names(), i) };
                     self.fields(live, map, list.element(), &here);
                 }
-                _ if wanted.delete && told.insert(wanted.by.into_iter().map(|(_, name)| name).next()) => {
+                _ if wanted.delete && reported.insert(wanted.by.into_iter().map(|(_, name)| name).next()) => {
                     self.absent.push(no_entry(entry, &live_names(&keys, live.iter()), &keys, &here));
                 }
                 _ => {}
@@ -187,7 +187,7 @@ fn is_deleted(node: &Node) -> bool {
     node.get(PATCH).and_then(Node::as_str) == Some("delete")
 }
 
-/// The entries of a list, found by the keys that entries of a patch go by.
+/// An index of the live entries by each key pattern that the patch uses.
 struct LiveEntries<'n, 'k> {
     live: &'n [Node],
     keys: &'k ListKeys<'k>,
@@ -195,7 +195,7 @@ struct LiveEntries<'n, 'k> {
 }
 
 impl<'n> LiveEntries<'n, '_> {
-    /// Returns the first entry of that name.
+    /// Returns the first live entry with the given identity.
     fn find(&mut self, (pattern, name): &(KeyPattern, Identity)) -> Option<&'n Node> {
         if let Some((_, index)) = self.indexes.iter().find(|(known, _)| known == pattern) {
             return index.get(name).copied();
@@ -209,7 +209,7 @@ impl<'n> LiveEntries<'n, '_> {
     }
 }
 
-/// The texts of the first key of entries.
+/// Returns the values of the first merge key, sorted.
 fn live_names<'n>(keys: &ListKeys<'_>, live: impl Iterator<Item = &'n Node>) -> Vec<&'n str> {
     let key = keys.names().first().map_or("", SmolStr::as_str);
     let mut names: Vec<&str> = live.take(NAMES).filter_map(|entry| entry.get(key)?.as_str()).collect();
@@ -217,12 +217,12 @@ fn live_names<'n>(keys: &ListKeys<'_>, live: impl Iterator<Item = &'n Node>) -> 
     names
 }
 
-/// How many names are looked at for one that is alike.
+/// Maximum number of names that are compared for a "did you mean" suggestion.
 const NAMES: usize = 64;
 
 fn no_entry(entry: &Node, names: &[&str], keys: &ListKeys<'_>, at: &Trail<'_>) -> Diagnostic {
     let key = keys.names().first().and_then(|key| entry.get(key));
-    let message = "there is no such entry here that could be deleted";
+    let message = "the patch deletes a list entry that does not exist";
     let warning = absent(message.into(), key.unwrap_or(entry).span(), at);
     match key.and_then(Node::as_str).and_then(|name| nearest(name, names)) {
         Some(near) => warning.help(format!("did you mean `{near}`?")),
@@ -239,7 +239,7 @@ fn required(name: &str, span: Span, at: &Trail<'_>) -> Diagnostic {
     Diagnostic::warning(Code::MissingField, message)
         .at(span)
         .field(at.path())
-        .help("take the deletion out of the patch; an API server refuses the object without the field")
+        .help("remove the deletion from the patch; the API server rejects objects without this field")
 }
 
 #[cfg(test)]
@@ -249,8 +249,8 @@ mod tests {
     use smp_text::source::SourceMap;
     use smp_text::yaml::{ParseOptions, parse_one};
 
-    /// Where something is deleted that is not there.
-    fn told(live: &str, patch: &str) -> Vec<String> {
+    /// Returns the paths of the reported deletions.
+    fn reported_paths(live: &str, patch: &str) -> Vec<String> {
         let schema = Schema::embedded();
         let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
         let [live, patch] = [live, patch].map(|text| text.parse::<Node>().expect("valid"));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn deletions_of_what_is_not_there() {
+    fn deletions_of_absent_values_and_required_fields_are_reported() {
         let live = "{metadata: {labels: {a: b}}, spec: {nodeName: n, containers: [{name: a, tty: true}]}}";
         let table = [
             ("{metadata: {labels: {a: null}}}", &[][..]),
@@ -279,16 +279,16 @@ mod tests {
                 &["spec.affinity", "spec.dnsConfig.options"],
             ),
             ("{spec: {volumes: [{name: v, $patch: delete}]}}", &["spec.volumes[name=v]"]),
-            // What is required, though it is there.
+            // Required fields, although present.
             ("{spec: {containers: null}}", &["spec.containers"]),
         ];
         for (patch, want) in table {
-            assert_eq!(told(live, patch), want, "{patch}");
+            assert_eq!(reported_paths(live, patch), want, "{patch}");
         }
     }
 
     #[test]
-    fn what_one_of_several_objects_has_is_not_told() {
+    fn deletions_that_match_one_of_several_targets_are_not_reported() {
         let schema = Schema::embedded();
         let pod = schema.kind(&Gvk::from_manifest("v1", "Pod")).expect("built in");
         let sources = SourceMap::default();
@@ -300,8 +300,8 @@ mod tests {
             absences.note(&read(object), &patch, pod, name);
         }
         let warnings = absences.into_warnings();
-        let told: Vec<_> = warnings.iter().map(|one| (one.field_path(), one.notes())).collect();
-        let note = ["the same in 1 other object that the patch is for".to_string()];
-        assert_eq!(told, [(Some("spec.hostname"), &note[..])]);
+        let reported: Vec<_> = warnings.iter().map(|one| (one.field_path(), one.notes())).collect();
+        let note = ["the same applies to 1 other object that this patch targets".to_string()];
+        assert_eq!(reported, [(Some("spec.hostname"), &note[..])]);
     }
 }

@@ -1,7 +1,7 @@
-//! Lining up one level of several trees: which fields and which entries belong together.
+//! Aligns one level of several trees: finds the fields and list entries that belong together.
 //!
-//! Children are indexed by name, so that long lists cost no more per entry than short ones. What two
-//! values make together, those who ask decide.
+//! Children are indexed by name, so that the cost per entry does not grow with the list. The callers decide how
+//! two values merge.
 
 use rustc_hash::FxHashMap;
 
@@ -12,7 +12,7 @@ use super::identity::{FEW, Identity, KeyComparison, KeyRule, KeyValue, MergeKeys
 use crate::schema::Cursor;
 use smp_text::yaml::{Entry, Map, Node};
 
-/// The fields of several maps: those of the first one in order, then what the next one adds.
+/// Returns the fields of several maps: those of the first map in order, then those that each next map adds.
 #[must_use]
 pub fn fields<const N: usize>(maps: [&Map; N]) -> Vec<[Option<&Entry>; N]> {
     let field = |side: usize, at: Option<usize>| maps[side].entries().get(at?);
@@ -20,7 +20,7 @@ pub fn fields<const N: usize>(maps: [&Map; N]) -> Vec<[Option<&Entry>; N]> {
     field_positions(maps).into_iter().map(entries).collect()
 }
 
-/// The same by the positions in each map.
+/// Returns the same rows as [`fields`], as positions in each map.
 #[must_use]
 pub fn field_positions<const N: usize>(maps: [&Map; N]) -> Vec<[Option<usize>; N]> {
     let indexes = maps.map(Map::index);
@@ -39,18 +39,18 @@ pub fn field_positions<const N: usize>(maps: [&Map; N]) -> Vec<[Option<usize>; N
     rows
 }
 
-/// An entry of several lists: what names it, and where each list has it.
+/// One entry of several lists: its identity and its position in each list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Aligned<const N: usize> {
-    /// Its name.
+    /// The identity of the entry.
     pub name: Identity,
-    /// Its position in each list.
+    /// The position in each list.
     pub at: [Option<usize>; N],
 }
 
-/// The entries of several lists: those of the first one in order, then what the next one adds.
+/// Returns the entries of several lists: those of the first list in order, then those that each next list adds.
 ///
-/// None where nothing names them all, or one has the name of another one of its list.
+/// Returns `None` if an entry has no identity, or if two entries of one list have the same identity.
 #[must_use]
 pub fn entries<const N: usize>(lists: [&[Node]; N], association: &Association) -> Option<Vec<Aligned<N>>> {
     let mut rows: Vec<Aligned<N>> = Vec::with_capacity(lists.iter().map(|list| list.len()).max()?);
@@ -70,20 +70,20 @@ pub fn entries<const N: usize>(lists: [&[Node]; N], association: &Association) -
     Some(rows)
 }
 
-/// What tells the entries of lists apart, and the entries by it: what the schema says or, where it says nothing
-/// of how the list merges, the first of the keys that all entries have, with a value that is unique in each list.
+/// Aligns the entries of several lists, and returns how the list merges.
 ///
-/// None where such a list is one value.
+/// Uses the merge keys of the schema. Without a declaration in the schema, the first of `candidates` is used
+/// that is present in all entries and unique in each list. Returns `None` for a list that merges as one value.
 #[must_use]
 pub fn lists<const N: usize>(
     lists: [&[Node]; N],
-    place: Cursor<'_>,
+    list: Cursor<'_>,
     policy: ListPolicy,
     candidates: &[SmolStr],
 ) -> Option<(Association, Vec<Aligned<N>>)> {
     let by = |association: Association| entries(lists, &association).map(|rows| (association, rows));
-    match Association::of_versions(place, policy) {
-        Association::Unknown | Association::Atomic if is_undeclared(place) => {
+    match Association::of_versions(list, policy) {
+        Association::Unknown | Association::Atomic if is_undeclared(list) => {
             candidates.iter().find_map(|key| by(inferred(key)))
         }
         Association::Unknown | Association::Atomic => None,
@@ -91,8 +91,8 @@ pub fn lists<const N: usize>(
     }
 }
 
-/// Joins the rows of entries that only got or lost a key between the old and the new list, given by their positions
-/// among the lists: a row has its old name then.
+/// Joins rows whose entries differ only by a key that was added or removed between the old and the new list.
+/// The joined row keeps the old identity. `new` and `old` are positions among the lists.
 #[must_use]
 pub(crate) fn join_rekeyed<const N: usize>(
     mut rows: Vec<Aligned<N>>,
@@ -120,8 +120,8 @@ pub(crate) fn join_rekeyed<const N: usize>(
     rows
 }
 
-/// Returns the positions of pairs of names that differ only in keys which one of the two lacks, as `a` and `a,x` do. A
-/// name that could belong to several others belongs to none.
+/// Returns the positions of pairs of identities that differ only in keys which one of them lacks, such as `a`
+/// and `a,x`. Ambiguous identities are not paired.
 pub(crate) fn rekeyed(keys: &MergeKeys, old: &[&Identity], new: &[&Identity]) -> Vec<[usize; 2]> {
     let required: Vec<usize> = keys
         .iter()
@@ -157,7 +157,7 @@ fn is_rekeyed(old: &Identity, new: &Identity) -> bool {
     old.values().len() > 1 && old.values().iter().zip(new.values()).all(agree)
 }
 
-/// By a key that was found in the entries.
+/// Returns the association of a list by a key that was inferred from its entries.
 fn inferred(key: &SmolStr) -> Association {
     let keys = MergeKeys::new([(key.clone(), KeyRule::Required)], NullKey::Refused, KeyComparison::Data);
     Association::Keyed { keys, several: Several::Refused }
@@ -169,8 +169,8 @@ mod tests {
     use crate::merge::association::ListPolicy;
     use crate::merge::testing::{json, node, schema};
 
-    /// Each row as its name and its positions.
-    fn lined_up<const N: usize>(field: &str, lists: [&str; N]) -> Option<Vec<String>> {
+    /// Describes each row by its name and its positions.
+    fn aligned<const N: usize>(field: &str, lists: [&str; N]) -> Option<Vec<String>> {
         let association = Association::of(schema().field(field), ListPolicy::Overlay);
         let nodes = lists.map(node);
         let lists = std::array::from_fn(|i| nodes[i].as_list().expect("a list").as_slice());
@@ -183,8 +183,8 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_lined_up_by_keys_with_defaults() {
-        let rows = lined_up(
+    fn entries_are_aligned_by_keys_with_defaults() {
+        let rows = aligned(
             "ports",
             [
                 "[{port: 80}, {port: 53, protocol: UDP}]",
@@ -193,12 +193,12 @@ mod tests {
         );
         let want = ["[port=80,protocol=TCP] 02", "[port=53,protocol=UDP] 10", "[port=53,protocol=TCP] -1"];
         assert_eq!(rows.expect("all are named"), want);
-        let rows = lined_up("set", ["[b, a]", "[]", "[a, {x: 1}]"]);
+        let rows = aligned("set", ["[b, a]", "[]", "[a, {x: 1}]"]);
         assert_eq!(rows.expect("all are named"), ["[=b] 0--", "[=a] 1-0", " --1"]);
     }
 
     #[test]
-    fn entries_that_nothing_tells_apart_are_not_lined_up() {
+    fn entries_without_unique_keys_are_not_aligned() {
         let table = [
             ("ports", "[{port: 80}]", "[{port: 80}, {port: 80, protocol: TCP}]"),
             ("ports", "[{port: 80}]", "[{name: x}]"),
@@ -207,7 +207,7 @@ mod tests {
             ("list", "[{name: a}]", "[{name: a}]"),
         ];
         for (field, a, b) in table {
-            assert_eq!(lined_up(field, [a, b]), None, "{a} {b}");
+            assert_eq!(aligned(field, [a, b]), None, "{a} {b}");
         }
     }
 

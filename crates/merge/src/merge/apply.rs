@@ -1,4 +1,4 @@
-//! Strategic merge patches by any rules.
+//! Applies strategic merge patches by any set of rules.
 
 use super::join::merge2_as;
 use super::merged::Merged;
@@ -9,13 +9,14 @@ use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Applies a strategic merge patch to an object, by the rules that are given.
+/// Applies a strategic merge patch to an object.
 ///
-/// `kind` is the type of the object. By the rules of kustomize, kyaml and [`MergeRules::Lossless`] it is only that of objects which do
-/// not say their kind, or one that `schema` does not know: there also values within objects have theirs.
+/// `kind` is the type of the object. The rules of kustomize, kyaml and [`MergeRules::Lossless`] use it only for
+/// objects without a kind or with a kind that `schema` does not know; under these rules, objects nested in the
+/// object are merged by their own type.
 ///
-/// Nothing is left of an object that the patch deletes: [`Merged::node`] is none then, and an empty map
-/// when the patch only takes all fields away.
+/// [`Merged::node`] is `None` if the patch deletes the object, and an empty map if the patch removes all of its
+/// fields.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{PatchRules, apply};
@@ -32,15 +33,15 @@ use smp_text::yaml::Node;
 /// let service = schema.kind(&Gvk::from_manifest("v1", "Service")).expect("built in");
 /// let merged = apply(dest, &patch, service, &schema, PatchRules::Overlay)?;
 ///
-/// // Ports are told apart by protocol as well, and TCP is the default.
+/// // Ports are identified by protocol as well, and TCP is the default.
 /// let want = read("want.yaml", "spec: {ports: [{port: 53}, {port: 80, name: http}, {port: 53, protocol: UDP}]}")?;
 /// assert_eq!(merged.node, Some(want));
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 ///
 /// # Errors
-/// With field path and place: malformed directives, entries without their merge key, lists of mixed
-/// types, and what else the rules refuse.
+/// Malformed directives, entries without their merge key, lists of mixed types, and other patches that the
+/// rules reject. Each error has the field path and the source location.
 pub fn apply(
     dest: Node,
     patch: &Node,

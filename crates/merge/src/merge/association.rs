@@ -1,6 +1,6 @@
-//! How a list merges, by what the schema says and by whose reading of it.
+//! Computes how a list merges, from the schema and a [`ListPolicy`].
 //!
-//! The one reader of list types, list map keys, patch strategies and patch merge keys.
+//! This is the only module that interprets list types, list map keys, patch strategies and patch merge keys.
 
 use smol_str::SmolStr;
 
@@ -12,67 +12,67 @@ use smp_text::path::PathElement;
 use smp_text::source::Span;
 use smp_text::yaml::Node;
 
-/// Whose reading of a schema counts.
+/// The interpretation of the schema's list directives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPolicy {
-    /// Overlays': the list type, and where there is none the patch strategy.
+    /// Overlays: the list type, or the patch strategy if there is none.
     Overlay,
-    /// The API server's for strategic merge patches: the patch strategy alone.
+    /// Strategic merge patches of the API server: the patch strategy only.
     Apiserver,
-    /// kyaml's: the patch strategy says whether a list merges, and list map keys go before the patch
-    /// merge key, unless that names several keys, which kyaml does not know.
+    /// kyaml: the patch strategy decides whether a list merges. List map keys take precedence over the patch
+    /// merge key, unless that names several keys, which kyaml does not support.
     Kyaml,
-    /// kyaml's, with nothing lost: keys have defaults.
+    /// kyaml without data loss: keys have defaults.
     Kustomize,
-    /// The same for types that are not part of Kubernetes. They have no patch strategies, so the list
-    /// type counts.
+    /// Like `Kustomize`, for types outside of Kubernetes. They have no patch strategies, so the list type is
+    /// used.
     KustomizeCustom,
-    /// Server-side apply's: as overlays', and null is a key like any other.
+    /// Server-side apply: like `Overlay`, but null is a valid key.
     Typed,
 }
 
-/// What becomes of a list when another one is merged into it.
+/// The way in which a list is merged into another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Association {
-    /// Nothing is known of the list, so it is replaced whole.
+    /// Nothing is known of the list, so it is replaced.
     Unknown,
-    /// It is one value: replaced whole.
+    /// The list is one value and is replaced.
     Atomic,
-    /// Its entries are distinct values: the union is formed.
+    /// The entries are distinct values: the result is the union.
     Set,
-    /// Entries with equal keys belong together and are merged.
+    /// Entries with equal keys are merged.
     Keyed {
-        /// The keys.
+        /// The merge keys.
         keys: MergeKeys,
-        /// What follows when several entries have those of one of a patch.
+        /// The behaviour if several entries match one entry of a patch.
         several: Several,
     },
 }
 
-/// What follows when several entries match.
+/// The behaviour if several entries match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Several {
-    /// The first one is meant.
+    /// Use the first one.
     First,
-    /// Each has keys of its own, so that this is a mistake.
+    /// Report an error, because each entry must have unique keys.
     Refused,
 }
 
 impl Association {
-    /// How a list merges.
+    /// Returns how a list merges.
     #[must_use]
     pub fn of(list: Cursor<'_>, policy: ListPolicy) -> Self {
         if !list.is_known() {
             return Self::Unknown;
         }
-        // Nearly all lists.
+        // Shortcut for most lists.
         if list.list_type().is_none() && !list.patch_strategy().merge {
             return Self::Atomic;
         }
         Self::read(list.directives(), list.element(), policy)
     }
 
-    /// How a list with these directives merges, whose entries are of the type `element`.
+    /// Returns how a list with these directives merges. `element` is the type of its entries.
     #[must_use]
     pub fn read(list: Directives, element: Cursor<'_>, policy: ListPolicy) -> Self {
         let Directives { list_type, list_map_keys, patch_strategy, patch_merge_key, .. } = list;
@@ -95,8 +95,8 @@ impl Association {
             names => by_strategy(names, several),
         };
         match policy {
-            // `replace` says what patches do to the list; the list type of a CRD or built-in type says how server-side
-            // apply merges it, which is no patch. So the strategy wins, as at the API server.
+            // `replace` controls patches, while the list type of a CRD or built-in type controls server-side
+            // apply. The strategy wins, as on the API server.
             ListPolicy::Overlay if patch_strategy.replace => Self::Atomic,
             ListPolicy::Overlay | ListPolicy::Typed => {
                 by_type(list_map_keys).unwrap_or_else(|| by_merge_keys(Several::First))
@@ -106,7 +106,7 @@ impl Association {
                 by_type(list_map_keys).unwrap_or(Self::Atomic)
             }
             ListPolicy::Kyaml | ListPolicy::Kustomize | ListPolicy::KustomizeCustom => {
-                // Several merge keys are all needed, whatever else names entries.
+                // All of several merge keys are required, regardless of the list map keys.
                 if list_map_keys.is_empty() || merge_keys().len() > 1 {
                     by_merge_keys(Several::Refused)
                 } else {
@@ -116,9 +116,10 @@ impl Association {
         }
     }
 
-    /// How the entries of several versions of a list belong together: as it merges, but where the schema recommends
-    /// keys by all of them, of which an entry may lack those that are not its default key. What lacks a key is
-    /// another entry than what has it, unless there is a default to stand for it.
+    /// Returns how the entries of several versions of a list are matched. This is the merge association, except
+    /// for lists with recommended keys: those are matched by all recommended keys. The default keys are
+    /// required, the others optional. An entry without an optional key differs from an entry with it, unless
+    /// the key has a default.
     #[must_use]
     pub fn of_versions(list: Cursor<'_>, policy: ListPolicy) -> Self {
         let association = Self::of(list, policy);
@@ -144,13 +145,13 @@ impl Association {
         Self::Keyed { keys, several: Several::Refused }
     }
 
-    /// The names of the keys of its entries.
+    /// Returns the names of the merge keys.
     #[must_use]
     pub fn key_names(&self) -> &[SmolStr] {
         if let Self::Keyed { keys, .. } = self { keys.names() } else { &[] }
     }
 
-    /// What names an entry of the list, if anything does.
+    /// Returns the identity of an entry, or `None` if it has none.
     #[must_use]
     pub fn identify(&self, entry: &Node) -> Option<Identity> {
         match self {
@@ -160,7 +161,8 @@ impl Association {
         }
     }
 
-    /// The step to an entry of that name; none to a map or list that is its own name.
+    /// Returns the path element of the entry with that identity; `None` for sets with entries that are maps or
+    /// lists.
     #[must_use]
     pub fn element(&self, name: &Identity) -> Option<PathElement> {
         match (self, name) {
@@ -171,7 +173,7 @@ impl Association {
     }
 }
 
-/// What counts of the keys of a list.
+/// Builds the merge keys of a list with the rules of the policy.
 fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: Several) -> MergeKeys {
     let comparison = comparison(policy);
     let null = match policy {
@@ -184,7 +186,7 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: S
             ListPolicy::Apiserver | ListPolicy::Kyaml => None,
             _ => default_of(element, name, comparison),
         };
-        // kustomize tells entries apart by those of their keys that they have.
+        // kustomize identifies entries by the keys that they have.
         let is_optional = comparison == KeyComparison::Text && i > 0;
         default.unwrap_or(if is_optional { KeyRule::Optional } else { KeyRule::Required })
     };
@@ -195,7 +197,7 @@ fn keys(names: Vec<SmolStr>, element: Cursor<'_>, policy: ListPolicy, several: S
     MergeKeys::new(keys, null, comparison)
 }
 
-/// Several merge keys with commas between them: an entry has a value for each, and null is none.
+/// Builds the keys of a list with comma-separated merge keys: each entry needs a non-null value for each.
 fn all_of(names: Vec<SmolStr>, policy: ListPolicy) -> MergeKeys {
     let keys = names.into_iter().map(|name| (name, KeyRule::Required));
     MergeKeys::new(keys, NullKey::Absent, comparison(policy))
@@ -208,47 +210,48 @@ fn comparison(policy: ListPolicy) -> KeyComparison {
     }
 }
 
-/// The default that the schema has for a key.
+/// Returns the default of a key in the schema.
 pub(crate) fn default_of(element: Cursor<'_>, key: &str, comparison: KeyComparison) -> Option<KeyRule> {
     element.key_default(key).and_then(|json| comparison.default(json)).map(KeyRule::Default)
 }
 
-/// The keys of the field's `x-kubernetes-patch-merge-key`, one or several with commas between.
+/// Returns the keys of the field's `x-kubernetes-patch-merge-key`, which may be comma-separated.
 #[must_use]
 pub fn patch_merge_keys(list: Cursor<'_>) -> Vec<SmolStr> {
     list.patch_merge_key().map(split_keys).unwrap_or_default()
 }
 
-/// The keys of the field's `x-kubernetes-recommended-patch-merge-key`.
+/// Returns the keys of the field's `x-kubernetes-recommended-patch-merge-key`.
 #[must_use]
 pub fn recommended_keys(list: Cursor<'_>) -> Vec<SmolStr> {
     list.recommended_merge_key().map(split_keys).unwrap_or_default()
 }
 
-/// Whether a map is one value, by everything that the schema says.
+/// Returns true if a map is atomic, by its map type or its patch strategy.
 #[must_use]
 pub fn is_atomic(map: Cursor<'_>) -> bool {
     map.map_type() == Some(MapType::Atomic) || map.patch_strategy().replace
 }
 
-/// Whether nothing says how a list merges: its type is not known, or does not tell. Kubernetes calls each list of
-/// its own types atomic of which it does not know better; who calls a list of a custom resource so, means it.
+/// Returns true if the schema does not declare how a list merges: its type is unknown or has no directives.
+/// `atomic` in a Kubernetes type does not count, because it is the default there. In custom resources it is
+/// intended.
 #[must_use]
 pub fn is_undeclared(list: Cursor<'_>) -> bool {
     let strategy = list.patch_strategy();
     let is_of_kubernetes = || list.element().type_name().is_some_and(|name| name.starts_with("io.k8s."));
-    let says_nothing = match list.list_type() {
+    let is_unset = match list.list_type() {
         None => true,
         Some(ListType::Atomic) => is_of_kubernetes(),
         Some(_) => false,
     };
-    says_nothing && !strategy.merge && !strategy.replace
+    is_unset && !strategy.merge && !strategy.replace
 }
 
-/// What is to be said when the list at `at`, of which nothing is known, gives way to another one.
+/// Returns the warning for the replacement of a list that the schema does not know.
 pub(crate) fn replaced_unknown(old: &[Node], new: &[Node], span: Span, at: &Trail<'_>) -> Option<Diagnostic> {
-    let message = "this list was replaced: no schema says how its entries are merged";
-    let help = "give a schema, or tell its entries apart by `$patchMergeKey`";
+    let message = "this list was replaced: no schema defines how its entries merge";
+    let help = "provide a schema, or name its merge keys with `$patchMergeKey`";
     let changes = !old.is_empty() && old != new;
     changes.then(|| Diagnostic::warning(Code::NoSchema, message).field(at.path()).at(span).help(help))
 }
@@ -271,7 +274,7 @@ mod tests {
         model.compile().expect("small")
     }
 
-    /// Keys that an entry can lack with `?`, or with what stands for them.
+    /// Describes the keys; optional ones have `?` and those with a default have the default.
     fn describe(association: &Association) -> String {
         let key = |(name, rule): (&SmolStr, &KeyRule)| match rule {
             KeyRule::Required => name.to_string(),
@@ -311,10 +314,10 @@ mod tests {
     ];
 
     #[test]
-    fn each_policy_reads_its_own_words() {
+    fn each_policy_uses_its_own_schema_directives() {
         let ports = &["port", "protocol"];
         let (atomic, set, map) = (Some(ListType::Atomic), Some(ListType::Set), Some(ListType::Map));
-        // Directives, and the list in the order of the policies.
+        // The directives, and the association for each policy.
         let table = [
             (list(None, &[], "", None), ["atomic"; 6]),
             (list(atomic, &[], "merge", Some("type")), ["atomic", "type", "type", "type", "type", "atomic"]),

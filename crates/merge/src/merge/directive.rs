@@ -1,26 +1,26 @@
-//! The words that a patch says about itself: `$patch` and its kin.
+//! The directives of a strategic merge patch: `$patch` and others.
 //!
-//! Knows their names and how they are written; what they do, the algorithms decide.
+//! Knows their names and syntax; the merge engines implement their effect.
 
 use super::trail::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Entry, Map, Node, Value, nearest};
 
-/// Says what happens to the whole map, or to an entry of a list.
+/// Deletes, replaces or merges the map, or the entry of a list, that contains it.
 pub const PATCH: &str = "$patch";
 /// Lists the fields that a map keeps.
 pub const RETAIN_KEYS: &str = "$retainKeys";
-/// With `/field` behind it: in which order the entries of that list stand.
+/// With the suffix `/field`: the order of the entries of that list.
 pub const SET_ELEMENT_ORDER: &str = "$setElementOrder";
-/// With `/field` behind it: which scalars leave that list.
+/// With the suffix `/field`: the scalars to delete from that list.
 pub const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
-/// Lists the fields by which an entry of a list finds its match.
+/// Lists the merge keys of this entry of a list.
 pub const PATCH_MERGE_KEY: &str = "$patchMergeKey";
 
 /// The value of `$patch`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// `merge`: what happens anyway.
+    /// `merge`: the default behaviour.
     Merge,
     /// `replace`
     Replace,
@@ -28,7 +28,7 @@ pub enum Action {
     Delete,
 }
 
-/// Whether a field of that name is a directive, well-formed or not.
+/// Returns true if a field of that name is a directive, well-formed or not.
 #[must_use]
 pub fn is_directive(name: &str) -> bool {
     name.starts_with('$')
@@ -37,7 +37,7 @@ pub fn is_directive(name: &str) -> bool {
             || name.starts_with(DELETE_FROM_PRIMITIVE_LIST))
 }
 
-/// The field that a directive for a list is about.
+/// Returns the list field that a directive applies to.
 pub(crate) fn list_of(name: &str) -> Option<&str> {
     let list = [SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST].iter().find_map(|d| name.strip_prefix(*d))?;
     list.strip_prefix('/')
@@ -46,7 +46,7 @@ pub(crate) fn list_of(name: &str) -> Option<&str> {
 /// The values of `$patch`.
 const ACTIONS: [&str; 3] = ["merge", "replace", "delete"];
 
-/// Reads `$patch` of a map.
+/// Parses the `$patch` directive of a map.
 ///
 /// # Errors
 /// A value other than `merge`, `replace` and `delete`.
@@ -57,7 +57,7 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
         Some("replace") => Ok(Some(Action::Replace)),
         Some("delete") => Ok(Some(Action::Delete)),
         _ => {
-            // What is like none of them may stand there by mistake, and be secret.
+            // An unrelated value may be a secret, so it is not printed.
             let word = node.as_str().filter(|text| *text == "remove" || nearest(text, &ACTIONS).is_some());
             let value = word.unwrap_or(node.type_name());
             Err(at
@@ -68,34 +68,34 @@ pub fn action(map: &Map, at: &Trail<'_>) -> Result<Option<Action>> {
     }
 }
 
-/// Whether an entry asks to be deleted: in a patch, that is; elsewhere such a field is data.
+/// Returns true if an entry of a patch has `$patch: delete`. Outside of patches such a field is data.
 pub(crate) fn is_delete(entry: &Node) -> bool {
     entry.get(PATCH).and_then(Node::as_str) == Some("delete")
 }
 
-/// Whether an entry says that the others take the place of the whole list.
+/// Returns true if an entry has `$patch: replace`: the other entries replace the whole list.
 pub(crate) fn is_replace(entry: &Node) -> bool {
     entry.get(PATCH).and_then(Node::as_str) == Some("replace")
 }
 
-/// A warning for each entry that lets the others take the place of a list, and says more than that, which is lost.
+/// Returns a warning for each entry with `$patch: replace` and other fields, which are dropped.
 pub(crate) fn left_out(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
     let says_more = |entry: &Node| is_replace(entry) && entry.as_map().is_some_and(|map| map.len() > 1);
     let warning = |(i, entry): (usize, &Node)| {
         let message =
-            "`$patch: replace` replaces the whole list by the entries without it: this one is left out";
+            "`$patch: replace` replaces the whole list with the other entries: this entry is dropped";
         Diagnostic::warning(Code::Directive, message)
             .field(at.index(i).path())
             .at(entry.span())
-            .help("write `- $patch: replace` as an entry of its own, before all entries of the new list")
+            .help("write `- $patch: replace` as a separate entry before the entries of the new list")
     };
     patch.iter().enumerate().filter(|(_, entry)| says_more(entry)).map(warning).collect()
 }
 
-/// Reads the fields that are the directive `name` for a list: each with the field that it is about.
+/// Returns the fields with the list directive `name`, each with the list field that it applies to.
 ///
 /// # Errors
-/// One that names no field.
+/// A directive without a field name.
 pub(crate) fn about_lists<'p>(
     patch: &'p Map,
     name: &str,
@@ -105,14 +105,14 @@ pub(crate) fn about_lists<'p>(
     let read = |entry: &'p Entry| match entry.key.text[name.len()..].strip_prefix('/') {
         Some(field) => Ok((field, entry)),
         None => Err(at
-            .error(Code::Directive, format!("`{}` names no field", entry.key.text))
+            .error(Code::Directive, format!("`{}` does not name a field", entry.key.text))
             .at(entry.key.meta.span)
             .help(format!("write `{name}/field`"))),
     };
     directives.map(read).collect()
 }
 
-/// The value as data: without the directives that stand anywhere in it.
+/// Returns the value without directives at any depth.
 #[must_use]
 pub fn without_directives(node: &Node) -> Node {
     let value = match &node.value {
@@ -123,7 +123,7 @@ pub fn without_directives(node: &Node) -> Node {
     Node { value, meta: node.meta.clone() }
 }
 
-/// The map as data.
+/// Returns the map without directives at any depth.
 #[must_use]
 pub fn map_without_directives(map: &Map) -> Map {
     let mut out = Map::new();
@@ -135,30 +135,30 @@ pub fn map_without_directives(map: &Map) -> Map {
     out
 }
 
-/// Whether an entry of a patch names its merge keys itself.
+/// Returns true if an entry of a patch has `$patchMergeKey`.
 #[must_use]
 pub fn names_keys(entry: &Node) -> bool {
     entry.get(PATCH_MERGE_KEY).is_some()
 }
 
-/// The merge keys that an entry of a patch names; none when it names none, or what it names is no
+/// Returns the merge keys in the `$patchMergeKey` of an entry; `None` without the directive or if it is not a
 /// list of names.
 #[must_use]
 pub fn named_keys(entry: &Node) -> Option<Vec<&str>> {
     entry.get(PATCH_MERGE_KEY)?.as_list()?.iter().map(Node::as_str).collect()
 }
 
-/// The problem of a `$patchMergeKey` that does not stand in an entry of a list.
+/// Returns the error for a `$patchMergeKey` outside an entry of a list.
 pub(crate) fn misplaced_keys(directive: &Node, at: &Trail<'_>) -> Diagnostic {
     at.error(Code::Directive, format!("`{PATCH_MERGE_KEY}` has no effect outside an entry of a list"))
         .at(directive.span())
         .help("move it into the entry whose merge keys it names, or remove it")
 }
 
-/// Checks that each `$patchMergeKey` below a field of a patch stands in an entry of a list.
+/// Checks that each `$patchMergeKey` below a field of a patch is in an entry of a list.
 ///
 /// # Errors
-/// One that does not.
+/// A `$patchMergeKey` elsewhere.
 pub(crate) fn check_named_keys(patch: &Node, at: &Trail<'_>) -> Result<()> {
     match &patch.value {
         Value::Scalar(_) => Ok(()),
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn names_of_directives() {
-        // Whether it is one, and for which list.
+        // Expected: is it a directive, and for which list.
         let table = [
             ("name", false, None),
             ("$ref", false, None),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn actions_are_read_and_refused() {
+    fn patch_actions_are_parsed_and_others_rejected() {
         let map = |node| [(PATCH, node)].into_iter().collect::<Map>();
         let root = Trail::root();
         assert_eq!(action(&Map::new(), &root), Ok(None));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_left_when_directives_are_taken_out() {
+    fn data_remains_without_directives() {
         let inner: Map = [("$patch", Node::string("delete")), ("a", Node::int(1))].into_iter().collect();
         let node = Node::list(vec![Node::map(inner), Node::int(2)]);
         let want = Node::list(vec![Node::map([("a", Node::int(1))].into_iter().collect()), Node::int(2)]);

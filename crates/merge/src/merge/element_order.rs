@@ -1,7 +1,6 @@
-//! `$setElementOrder/field`: the order that a patch gives to the entries of a list.
+//! `$setElementOrder/field`: the order that a patch sets for the entries of a list.
 //!
-//! Knows by what entries are found in such an order, and puts lists into it; which lists have one, the
-//! engines decide.
+//! Finds entries in such an order and sorts lists by it; the engines decide which lists have one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -16,31 +15,31 @@ use crate::schema::{Cursor, ListType};
 use smp_text::diagnostic::{Code, Result};
 use smp_text::yaml::{Entry, Map, Node};
 
-/// A list, and what the API server's order of its entries depends on.
+/// A list with the data that the API server's order of its entries depends on.
 #[derive(Debug, Default)]
 pub(crate) struct Ranked {
     pub(crate) nodes: Vec<Node>,
     pub(crate) ranks: Vec<Rank>,
-    /// How many live entries were deleted.
+    /// The number of deleted live entries.
     pub(crate) deleted: usize,
 }
 
 impl Ranked {
-    /// Entries in the order of the patch that brings them.
+    /// Returns entries in the order of their patch.
     pub(crate) fn of_patch(nodes: Vec<Node>) -> Self {
         let rank = |position| Rank { patch: Some(position), ..Rank::default() };
         Self { ranks: (0..nodes.len()).map(rank).collect(), nodes, deleted: 0 }
     }
 
-    /// The entries in the order that the API server gives them.
+    /// Returns the entries in the API server's order.
     pub(crate) fn in_order(self) -> Vec<Node> {
         let order = server_order(&self.ranks);
         permuted(self.nodes, &order)
     }
 
-    /// The same, and each entry's place in the live list.
+    /// Returns the entries in the API server's order, each with its position in the live list.
     ///
-    /// There the API server lets new entries take the places that deletions left at the end.
+    /// The API server gives new entries the positions that deletions left at the end of the live list.
     pub(crate) fn in_order_with_places(self) -> (Vec<Node>, Vec<Option<usize>>) {
         let order = server_order(&self.ranks);
         let mut free = self.deleted;
@@ -56,18 +55,18 @@ impl Ranked {
     }
 }
 
-/// By what entries are found in a list that gives the order.
+/// The keys that find entries in a `$setElementOrder` list.
 #[derive(Debug)]
 pub(crate) struct OrderKeys {
-    /// None for lists of scalars.
+    /// `None` for lists of scalars.
     keys: Option<MergeKeys>,
-    /// Those that each entry must have.
+    /// The keys that each entry must have.
     default: Option<MergeKeys>,
 }
 
 impl OrderKeys {
-    /// The default keys; of those that the schema recommends, or that entries of the patch name, also
-    /// the ones that the order mentions.
+    /// Returns the API server's keys: the default keys, plus recommended keys and keys from `$patchMergeKey`
+    /// that the order mentions.
     pub(crate) fn of_server(list: Cursor<'_>, order: &[Node], patch: &[Node]) -> Self {
         let mut more = recommended_keys(list);
         more.extend(patch.iter().filter_map(named_keys).flatten().map(SmolStr::from));
@@ -76,14 +75,14 @@ impl OrderKeys {
         Self::new(patch_merge_keys(list), more.into_iter())
     }
 
-    /// All fields that the order mentions.
+    /// Returns the overlay rules' keys: all fields that the order mentions.
     ///
     /// # Errors
-    /// Where entries have several merge keys: one that does not name all of them.
+    /// An item of the order that lacks one of several merge keys.
     pub(crate) fn of_overlay(list: Cursor<'_>, order: &[Node], at: &Trail<'_>) -> Result<Self> {
-        let needed = patch_merge_keys(list);
-        if needed.len() > 1 && list.list_type() != Some(ListType::Map) {
-            let required = needed.into_iter().map(|key| (key, KeyRule::Required));
+        let required_keys = patch_merge_keys(list);
+        if required_keys.len() > 1 && list.list_type() != Some(ListType::Map) {
+            let required = required_keys.into_iter().map(|key| (key, KeyRule::Required));
             let keys = MergeKeys::new(required, NullKey::Absent, KeyComparison::Data);
             for (position, entry) in order.iter().enumerate() {
                 identify(Some(&keys), entry, at, position)?;
@@ -97,7 +96,7 @@ impl OrderKeys {
         let more: Vec<_> = more.filter(|key| seen.insert(key.clone())).collect();
         let needed: Vec<_> = needed.into_iter().map(|key| (key, KeyRule::Required)).collect();
         let more = more.into_iter().map(|key| (key, KeyRule::Optional));
-        // As one of several keys null is no value.
+        // With several keys, null is not a value.
         let null = if needed.len() > 1 { NullKey::Absent } else { NullKey::Value };
         let keys = |keys: Vec<_>| (!keys.is_empty()).then(|| MergeKeys::new(keys, null, KeyComparison::Data));
         Self { default: keys(needed.clone()), keys: keys(needed.into_iter().chain(more).collect()) }
@@ -111,7 +110,7 @@ impl OrderKeys {
         Ok(positions)
     }
 
-    /// Entries with their places in the live list; among themselves they have the order that they have.
+    /// Returns entries with their positions in the live list. Their relative order does not change.
     ///
     /// # Errors
     /// Entries without their keys.
@@ -125,8 +124,8 @@ impl OrderKeys {
         Ok(ranked)
     }
 
-    /// Puts entries that the order names in that order, and the others between them by their places in
-    /// the live list.
+    /// Sorts the entries that the order names in that order. The others are placed between them by their
+    /// positions in the live list.
     ///
     /// # Errors
     /// Entries without their keys.
@@ -146,10 +145,10 @@ impl OrderKeys {
         Ok(permuted(nodes, &server_order(&ranks)))
     }
 
-    /// The entries of the patch must stand in the order's order, and all be named there.
+    /// Checks that all entries of the patch are in the order, and in the same sequence.
     ///
     /// # Errors
-    /// One that does not.
+    /// An entry that is missing there or out of sequence.
     pub(crate) fn check(
         &self,
         patch: &[Node],
@@ -165,7 +164,7 @@ impl OrderKeys {
         for (position, entry) in patch.iter().enumerate() {
             let mut found = false;
             if let Some(action) = entry.get(PATCH).filter(|_| self.keys.is_some()) {
-                // Other directives than deletions count as entries once the order is used up.
+                // As on the API server, other directives than deletions match the next item of the order.
                 found = items.len() > 0 || action.as_str() == Some("delete");
             } else {
                 let wanted = identify(entry, position)?;
@@ -174,33 +173,36 @@ impl OrderKeys {
                 }
             }
             if !found {
-                let message = format!("this entry is not in `{}`, or at another place", directive.key.text);
+                let message = format!(
+                    "this entry is missing in `{}` or has another position there",
+                    directive.key.text
+                );
                 let names = self.default.as_ref().map(MergeKeys::names).unwrap_or_default();
                 return Err(at
                     .entry(entry, names, position)
                     .error(Code::Directive, message)
                     .at(entry.span())
                     .label(directive.value.span(), "the order")
-                    .help("name all entries of the patch there, in the same order"));
+                    .help("list all entries of the patch there, in the same order"));
             }
         }
         Ok(())
     }
 }
 
-/// The fields that entries of an order have.
+/// Returns the fields of the items of an order.
 fn mentioned(order: &[Node]) -> impl Iterator<Item = &str> {
     order.iter().filter_map(Node::as_map).flat_map(Map::iter).map(|(name, _)| name)
 }
 
-/// The identity of the entry at a position of a list.
+/// Returns the identity of the entry at a position of a list.
 fn identify(keys: Option<&MergeKeys>, entry: &Node, list: &Trail<'_>, position: usize) -> Result<Identity> {
     match keys {
         Some(keys) => {
             keys.identify(entry).ok_or_else(|| lacks(keys, entry, &list.entry(entry, keys.names(), position)))
         }
         None => KeyValue::of(entry).map(Identity::One).ok_or_else(|| {
-            let message = "entries that are maps have no order without a merge key in the schema";
+            let message = "maps cannot be ordered without a merge key in the schema";
             list.index(position).error(Code::MissingMergeKey, message).at(entry.span())
         }),
     }

@@ -1,7 +1,7 @@
-//! Which entry of a list an entry of a patch is about: by the keys of the schema, or by those that its
+//! Matches entries of a patch with entries of a list, by the keys of the schema or by those that
 //! `$patchMergeKey` names.
 //!
-//! What such an entry may name and must have, and what is wrong with one that lacks it, is said here.
+//! Validates the entries of the patch: the keys that they may name and must have.
 
 #[cfg(test)]
 mod tests;
@@ -18,45 +18,45 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic, Result, by_count};
 use smp_text::yaml::Node;
 
-/// What tells the entries of a list apart while a patch is merged into it.
+/// The merge keys of a list while a patch is merged into it.
 #[derive(Debug)]
 pub(crate) struct ListKeys<'s> {
     rules: Rules,
-    /// Those of entries without `$patchMergeKey`; none where only that directive can tell entries apart.
+    /// The keys of entries without `$patchMergeKey`; `None` if the list needs that directive.
     keys: Option<MergeKeys>,
     several: Several,
     /// The keys that `$patchMergeKey` must name.
     must_name: Vec<SmolStr>,
-    /// The keys that it may name; any when there are none here.
+    /// The keys that `$patchMergeKey` may name; empty if all are allowed.
     may_name: Vec<SmolStr>,
     /// The type of the entries.
     element: Cursor<'s>,
     list: Cursor<'s>,
 }
 
-/// By which keys entries are compared.
+/// The keys by which entries are compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum KeyPattern {
-    /// All those of the list.
+    /// The list's own merge keys.
     Own,
-    /// Others.
+    /// Other keys.
     Keys(MergeKeys),
 }
 
-/// What the entry must have that an entry of a patch is about.
+/// The condition that finds the counterpart of an entry of a patch.
 #[derive(Debug)]
 pub(crate) struct EntryMatch {
-    /// The name by some keys; where nothing has it, the next one counts.
+    /// The identities to search for, in order of precedence.
     pub(crate) by: Vec<(KeyPattern, Identity)>,
-    /// Whether `$patchMergeKey` says so.
+    /// Set if `$patchMergeKey` names the keys.
     pub(crate) named: bool,
-    /// Whether it is deleted.
+    /// Set if the entry is a deletion.
     pub(crate) delete: bool,
     pub(crate) several: Several,
 }
 
 impl<'s> ListKeys<'s> {
-    /// The keys of a list that merges as `association` says and whose entries are of the type `element`.
+    /// Creates the keys of a list that merges as `association` and has entries of the type `element`.
     pub(crate) fn new(
         association: Association,
         list: Cursor<'s>,
@@ -75,22 +75,22 @@ impl<'s> ListKeys<'s> {
         Self { rules, keys, several, must_name, may_name: recommended_keys(list), element, list }
     }
 
-    /// Whose rules count.
+    /// Returns the rules of the merge.
     pub(crate) fn rules(&self) -> Rules {
         self.rules
     }
 
-    /// The keys of entries without `$patchMergeKey`.
+    /// Returns the keys of entries without `$patchMergeKey`.
     pub(crate) fn keys(&self) -> Option<&MergeKeys> {
         self.keys.as_ref()
     }
 
-    /// The names of these keys.
+    /// Returns the names of the list's own keys.
     pub(crate) fn names(&self) -> &[SmolStr] {
         self.keys.as_ref().map_or(&[], MergeKeys::names)
     }
 
-    /// The name of an entry by the keys of a pattern.
+    /// Returns the identity of an entry by the keys of a pattern.
     pub(crate) fn identify(&self, entry: &Node, pattern: &KeyPattern) -> Option<Identity> {
         match pattern {
             KeyPattern::Own => self.keys.as_ref()?.identify(entry),
@@ -98,10 +98,10 @@ impl<'s> ListKeys<'s> {
         }
     }
 
-    /// What an entry of a patch is about.
+    /// Returns the condition that finds the counterpart of an entry of a patch.
     ///
     /// # Errors
-    /// An entry that is no map, or lacks a key; a malformed directive.
+    /// An entry that is not a map or lacks a key; a malformed directive.
     pub(crate) fn entry_match(&self, entry: &Node, at: &Trail<'_>) -> Result<EntryMatch> {
         let map = entry.as_map().ok_or_else(|| self.not_a_map(entry, at))?;
         let action = action(map, at)?;
@@ -119,7 +119,7 @@ impl<'s> ListKeys<'s> {
         Ok(EntryMatch { by, named: false, delete, several: self.several })
     }
 
-    /// What is compared where entries name their keys.
+    /// Returns the comparison of values for keys from `$patchMergeKey`.
     fn comparison(&self) -> KeyComparison {
         match self.rules {
             Rules::Merge(MergeRules::Kustomize { .. } | MergeRules::Kyaml) => KeyComparison::Text,
@@ -127,8 +127,8 @@ impl<'s> ListKeys<'s> {
         }
     }
 
-    /// The match by the values that an entry has for the keys which it names, null where one only has to
-    /// be there.
+    /// Returns the match by keys from `$patchMergeKey` with the entry's values. A null value means that the key
+    /// only has to be present.
     fn by_named_keys(
         &self,
         named: &[(SmolStr, KeyValue)],
@@ -144,9 +144,9 @@ impl<'s> ListKeys<'s> {
         let by_presence = named.iter().any(|(_, value)| is_null(value));
         let exact = keys(&|_, value| if is_null(value) { KeyRule::Present } else { KeyRule::Optional });
         let otherwise = match self.rules {
-            // A deletion does not take what only lacks a key.
+            // A deletion must not remove an entry that only lacks the key.
             _ if by_presence && delete => None,
-            // Where no entry has it any more, the one without it is meant: the patch was applied before.
+            // If no entry has the key, the patch was already applied and the entry without the key matches.
             _ if by_presence => Some(keys(&|_, _| KeyRule::Optional)),
             Rules::Patch(PatchRules::Apiserver) => None,
             _ => Some(keys(&|name, _| self.rule_of_named(name))),
@@ -158,7 +158,8 @@ impl<'s> ListKeys<'s> {
         EntryMatch { by, named: true, delete, several }
     }
 
-    /// What counts of a key that an entry names: where it is absent, its default if the list has keys of its own.
+    /// Returns the rule of a key from `$patchMergeKey`: its default is used only if the list has keys of its
+    /// own.
     fn rule_of_named(&self, name: &str) -> KeyRule {
         let default = self.keys.as_ref().and_then(|_| default_of(self.element, name, self.comparison()));
         default.unwrap_or(KeyRule::Optional)
@@ -174,7 +175,7 @@ impl<'s> ListKeys<'s> {
         let value = |name: &SmolStr| {
             let value = entry.as_map().and_then(|map| self.comparison().value(map, name));
             let value = value.ok_or_else(|| {
-                let message = format!("the key `{name}`, named by `{PATCH_MERGE_KEY}`, is no scalar");
+                let message = format!("the key `{name}` in `{PATCH_MERGE_KEY}` is not a scalar");
                 at.error(Code::Directive, message).at(directive.span())
             })?;
             Ok((name.clone(), value))
@@ -205,29 +206,30 @@ impl<'s> ListKeys<'s> {
         let others: Vec<&str> = keys.iter().copied().filter(|key| !allowed(key)).collect();
         if !others.is_empty() {
             let help = format!("`{PATCH_MERGE_KEY}` may name `{}` here", self.may_name.join("`, `"));
-            let are = by_count(others.len(), "is no merge key", "are no merge keys");
+            let are = by_count(others.len(), "is not a merge key", "are not merge keys");
             return Err(wrong(format!("`{}` {are} of this list", others.join("`, `"))).help(help));
         }
         Ok(keys.into_iter().map(SmolStr::from).collect())
     }
 
-    /// The problem of the names in `$patchMergeKey`: one is there twice, or no entry can have such a field.
+    /// Returns the problem with the names in `$patchMergeKey`: a duplicate, or a field that the type does not
+    /// have.
     fn problem_of_names(&self, keys: &[&str]) -> Option<String> {
         let mut seen = FxHashSet::default();
-        if let Some(twice) = keys.iter().find(|key| !seen.insert(**key)) {
-            return Some(format!("`{PATCH_MERGE_KEY}` names `{twice}` twice"));
+        if let Some(duplicate) = keys.iter().find(|key| !seen.insert(**key)) {
+            return Some(format!("`{PATCH_MERGE_KEY}` names `{duplicate}` twice"));
         }
         let is_closed = self.element.fields().next().is_some() && !self.element.preserves_unknown_fields();
         let is_key = |key: &str| self.names().iter().chain(&self.must_name).any(|name| name == key);
         let is_unknown = |key: &&&str| !self.element.has_field(key) && !is_key(key);
         let unknown = keys.iter().find(is_unknown).filter(|_| is_closed && self.may_name.is_empty())?;
-        Some(format!("`{unknown}`, named by `{PATCH_MERGE_KEY}`, is not a field of the entries of this list"))
+        Some(format!("`{unknown}` in `{PATCH_MERGE_KEY}` is not a field of the entries of this list"))
     }
 
     /// Checks that an entry has the keys of the list.
     ///
     /// # Errors
-    /// It lacks one, or one is no key.
+    /// A missing key, or a value that is not allowed in a key.
     pub(crate) fn check_named(&self, entry: &Node, at: &Trail<'_>) -> Result<()> {
         match self.identify(entry, &KeyPattern::Own) {
             Some(_) => Ok(()),
@@ -235,7 +237,7 @@ impl<'s> ListKeys<'s> {
         }
     }
 
-    /// All keys that an entry may name to be told apart from others, if that are more than it goes by.
+    /// Returns all keys that the entry could name, if there are more than it uses.
     pub(crate) fn more_to_name(&self, entry: &Node) -> Option<String> {
         let all: Vec<SmolStr> = if self.may_name.is_empty() {
             self.list.list_map_keys().map(SmolStr::from).collect()
@@ -250,29 +252,30 @@ impl<'s> ListKeys<'s> {
         (!all.iter().all(is_known)).then(|| all.join(", "))
     }
 
-    /// The error for an entry that lacks a merge key.
+    /// Returns the error for an entry that lacks a merge key.
     pub(crate) fn missing_key(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
         let Some(keys) = &self.keys else {
             let message = "no merge key is known for this list, and this entry does not name one";
-            return at.error(Code::MissingMergeKey, message).at(entry.span()).help(format!(
-                "list the fields that tell entries apart under `{PATCH_MERGE_KEY}`, or give a schema"
-            ));
+            return at
+                .error(Code::MissingMergeKey, message)
+                .at(entry.span())
+                .help(format!("list the merge keys under `{PATCH_MERGE_KEY}`, or provide a schema"));
         };
         lacks(keys, entry, at)
     }
 
-    /// The error for an entry that is no map.
+    /// Returns the error for an entry that is not a map.
     pub(crate) fn not_a_map(&self, entry: &Node, at: &Trail<'_>) -> Diagnostic {
-        // kustomize looks for the key first.
+        // kustomize looks up the key first.
         let code = if self.rules.is_kustomize() { Code::MissingMergeKey } else { Code::WrongType };
         let message = format!("an entry of this list must be a map and is {}", entry.type_name());
         at.error(code, message).at(entry.span())
     }
 
-    /// Whether no two entries of a list have the same keys; those that name their keys do not count.
+    /// Checks that no two entries have the same keys. Entries with `$patchMergeKey` are skipped.
     ///
     /// # Errors
-    /// Two that have.
+    /// Two entries with the same keys.
     pub(crate) fn check_distinct<'n>(
         &self,
         entries: impl Iterator<Item = &'n Node>,
@@ -282,20 +285,20 @@ impl<'s> ListKeys<'s> {
             if names_keys(entry) { None } else { self.identify(entry, &KeyPattern::Own) }
         };
         let (spans, names): (Vec<_>, Vec<_>) = entries.map(|entry| (entry.span(), own(entry))).unzip();
-        let Some(([first, second], keys)) = first_double(&names).zip(self.keys.as_ref()) else {
+        let Some(([first, second], keys)) = first_duplicate(&names).zip(self.keys.as_ref()) else {
             return Ok(());
         };
         let here = names[second].as_ref().map_or(at.index(second), |name| at.named(keys, name));
         Err(here
             .error(Code::DuplicateMergeKey, "two entries of this list have the same merge key")
-            .label(spans[second], "the second one")
-            .label(spans[first], "the first one")
-            .help("remove one of the two, or give it another key"))
+            .label(spans[second], "second entry")
+            .label(spans[first], "first entry")
+            .help("remove one of them, or change its key"))
     }
 }
 
-/// The first two of some entries that have the same name.
-pub(crate) fn first_double(names: &[Option<Identity>]) -> Option<[usize; 2]> {
+/// Returns the positions of the first two entries with the same identity.
+pub(crate) fn first_duplicate(names: &[Option<Identity>]) -> Option<[usize; 2]> {
     let named = || names.iter().enumerate().filter_map(|(i, name)| Some((i, name.as_ref()?)));
     if names.len() <= FEW {
         let earlier = |(i, name)| named().take_while(|(j, _)| *j < i).find(|(_, other)| *other == name);
@@ -305,20 +308,21 @@ pub(crate) fn first_double(names: &[Option<Identity>]) -> Option<[usize; 2]> {
     named().find_map(|(i, name)| seen.insert(name, i).map(|first| [first, i]))
 }
 
-/// What has the same keys, as far as the entry has them.
+/// Returns the match by the keys that the entry has.
 fn by_own_keys(keys: &MergeKeys, identity: Identity) -> (KeyPattern, Identity) {
-    let there = |value: &KeyValue| *value != KeyValue::Absent;
-    if identity.values().iter().all(there) {
+    let is_set = |value: &KeyValue| *value != KeyValue::Absent;
+    if identity.values().iter().all(is_set) {
         return (KeyPattern::Own, identity);
     }
     let (known, values): (Vec<_>, Vec<_>) =
-        keys.iter().zip(identity.values()).filter(|(_, value)| there(value)).unzip();
+        keys.iter().zip(identity.values()).filter(|(_, value)| is_set(value)).unzip();
     let known = known.into_iter().map(|(name, rule)| (name.clone(), rule.clone()));
     let known = MergeKeys::new(known, NullKey::Absent, keys.comparison());
     (KeyPattern::Keys(known), values.into_iter().cloned().collect())
 }
 
-/// The error for an entry that keys do not name: it names exactly those that are missing, or cannot be keys.
+/// Returns the error for an entry without an identity: it names the missing keys, or those with unusable
+/// values.
 pub(crate) fn lacks(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnostic {
     let missing = keys.missing(entry);
     if !missing.is_empty() {
@@ -334,27 +338,26 @@ pub(crate) fn lacks(keys: &MergeKeys, entry: &Node, at: &Trail<'_>) -> Diagnosti
     at.error(Code::MissingMergeKey, message).at(entry.span())
 }
 
-/// Of all keys by which an entry is told apart it lacks some that it needs.
+/// Returns the error for an entry that lacks some of the required keys.
 fn missing_keys(missing: &[&str], all: &[SmolStr], entry: &Node, at: &Trail<'_>) -> Diagnostic {
     let message = format!("this entry lacks its {}", quoted_keys("merge key", missing));
-    let needs = if missing.len() == all.len() { "there" } else { "for the missing ones, too" };
+    let needs = if missing.len() == all.len() { "for each of them" } else { "for the missing keys, too" };
     let needs =
         if missing.len() == 1 && all.len() > 1 { format!("for `{}`, too", missing[0]) } else { needs.into() };
-    at.error(Code::MissingMergeKey, message).at(entry.span()).help(format!(
-        "entries of this list are told apart by `{}`: each entry needs a value {needs}",
-        all.join("`, `")
-    ))
+    at.error(Code::MissingMergeKey, message)
+        .at(entry.span())
+        .help(format!("entries of this list are merged by `{}`: set a value {needs}", all.join("`, `")))
 }
 
-/// "merge key `a`", "merge keys `a`, `b`".
+/// Formats keys as "merge key `a`" or "merge keys `a`, `b`".
 fn quoted_keys(what: &str, keys: &[&str]) -> String {
     let plural = by_count(keys.len(), "", "s");
     format!("{what}{plural} `{}`", keys.join("`, `"))
 }
 
-/// The API server's own rules have no word for what happens anyway.
+/// Returns the API server's error for `$patch: merge` in an entry of a list.
 pub(crate) fn merge_in_list(entry: &Node, at: &Trail<'_>) -> Diagnostic {
-    at.error(Code::Directive, "`$patch: merge` cannot stand in an entry of a list")
+    at.error(Code::Directive, "`$patch: merge` is not allowed in an entry of a list")
         .at(entry.span())
-        .help("entries are merged anyway: leave it out")
+        .help("remove the directive: entries are merged by default")
 }

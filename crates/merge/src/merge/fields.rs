@@ -1,6 +1,6 @@
-//! The one loop over the fields of a map that a patch is merged into.
+//! The loop over the fields of a map that a patch is merged into.
 //!
-//! Knows where fields go and which stay; what two values make together, the engines decide.
+//! Places and removes fields; the engines decide how two values merge.
 
 use rustc_hash::FxHashSet;
 
@@ -9,28 +9,28 @@ use super::trail::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, PatchRefusal, Result};
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// What a patch makes of a field.
+/// The result of merging one field.
 #[derive(Debug)]
 pub(crate) enum MergedField {
-    /// It is as it shall be: changed in place, or still not there.
+    /// Nothing to do: changed in place, or still absent.
     Done,
-    /// It is another value.
+    /// A new value.
     Value(Node),
-    /// It goes.
+    /// The field is removed.
     Gone,
 }
 
 impl MergedField {
-    /// A value that may be none.
+    /// Creates a value, or a removal for `None`.
     pub(crate) fn of(value: Option<Node>) -> Self {
         value.map_or(Self::Gone, Self::Value)
     }
 }
 
-/// Merges fields of a patch into those of a map, which keep their order; new ones come behind them.
+/// Merges fields of a patch into those of a map. Existing fields keep their order, and new ones are appended.
 ///
 /// # Errors
-/// Those of `merge`.
+/// The errors of `merge`.
 pub(crate) fn merge<'p, E>(
     dest: &mut Map,
     patch: impl Iterator<Item = &'p Entry>,
@@ -58,7 +58,7 @@ pub(crate) fn merge<'p, E>(
     Ok(())
 }
 
-/// Sets a value and keeps the comments of the former one where the new one has none.
+/// Sets a value, and keeps the old comments if the new value has none.
 pub(crate) fn put(dest: &mut Node, mut value: Node) {
     if value.meta.comments.is_none() {
         value.meta.comments = dest.meta.comments.take();
@@ -66,15 +66,15 @@ pub(crate) fn put(dest: &mut Node, mut value: Node) {
     *dest = value;
 }
 
-/// The fields of a patch that are no directives.
+/// Returns the fields of a patch that are not directives.
 pub(crate) fn plain(patch: &Map) -> impl Iterator<Item = &Entry> {
     patch.entries().iter().filter(|entry| !is_directive(&entry.key.text))
 }
 
-/// The two maps that a patch is about.
+/// Returns the maps of the target and of the patch.
 ///
 /// # Errors
-/// Other values.
+/// A value that is not a map.
 pub(crate) fn maps<'n>(dest: &'n mut Node, patch: &'n Node) -> Result<(&'n mut Map, &'n Map)> {
     let wrong = |node: &Node, what: &str| {
         let message = format!("{what} must be a map and is {}", node.type_name());
@@ -83,14 +83,14 @@ pub(crate) fn maps<'n>(dest: &'n mut Node, patch: &'n Node) -> Result<(&'n mut M
     let patch = patch.as_map().ok_or_else(|| wrong(patch, "a strategic merge patch"))?;
     match dest.value {
         Value::Map(ref mut map) => Ok((map, patch)),
-        _ => Err(wrong(dest, "what a strategic merge patch is applied to")),
+        _ => Err(wrong(dest, "the target of a strategic merge patch")),
     }
 }
 
-/// `$retainKeys`: fields that it does not name go, and the patch may set no others.
+/// Applies `$retainKeys`: removes fields that it does not name. The patch must not set other fields.
 ///
 /// # Errors
-/// A malformed directive; a field that the patch sets and the directive does not name.
+/// A malformed directive; a field that the patch sets but the directive does not name.
 pub(crate) fn retain_keys(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> {
     let Some(directive) = patch.get(RETAIN_KEYS) else { return Ok(()) };
     let wrong = |message: String, node: &Node| {
@@ -104,7 +104,7 @@ pub(crate) fn retain_keys(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result
     let kept: FxHashSet<&str> = list.iter().filter_map(Node::as_str).collect();
     let set = |entry: &&Entry| !entry.value.is_null() && !kept.contains(entry.key.text.as_str());
     if let Some(entry) = plain(patch).find(set) {
-        let message = format!("the patch sets `{}`, which its `$retainKeys` does not name", entry.key.text);
+        let message = format!("the patch sets `{}`, which is missing in its `$retainKeys`", entry.key.text);
         return Err(wrong(message, directive).label(entry.key.meta.span, "set here"));
     }
     dest.entries_mut().retain(|entry| kept.contains(entry.key.text.as_str()));

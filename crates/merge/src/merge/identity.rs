@@ -1,7 +1,7 @@
-//! What names an entry within its list: the values of its keys, or the entry itself.
+//! The identity of an entry within its list: the values of its merge keys, or the entry itself.
 //!
-//! The one way to say so. What stands for a key that is absent or null, and what counts of a value, are
-//! values here; `association` and the engines choose them.
+//! This is the only implementation. The treatment of absent and null keys and the comparison of values are
+//! parameters that `association` and the engines set.
 
 use smol_str::{SmolStr, format_smolstr};
 
@@ -9,28 +9,28 @@ use smp_text::diagnostic::Result;
 use smp_text::path::{PathElement, PathValue};
 use smp_text::yaml::{Map, Node, Resolved, resolve_plain, to_json};
 
-/// Up to this many entries are compared one with another, not looked up.
+/// Lists up to this length are compared pairwise instead of by a hash map.
 pub(crate) const FEW: usize = 16;
 
-/// A scalar as data, to be compared and looked up: whole floats are the integers that JSON makes of them.
+/// A scalar as data, for comparison and look-up. Whole floats are integers, as in JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum KeyValue {
-    /// There is no such field.
+    /// The field is absent.
     Absent,
     /// `null`
     Null,
     /// A boolean.
     Bool(bool),
-    /// A whole number that fits 64 bits with a sign.
+    /// An integer that fits into a signed 64-bit number.
     Int(i64),
     /// The bits of any other number.
     Float(u64),
-    /// A string; dates count as strings.
+    /// A string or a date.
     Str(SmolStr),
 }
 
 impl KeyValue {
-    /// The data of a scalar; none for maps and lists.
+    /// Returns the data of a scalar, or `None` for maps and lists.
     #[must_use]
     pub fn of(node: &Node) -> Option<Self> {
         node.resolve().map(|resolved| match resolved {
@@ -44,7 +44,7 @@ impl KeyValue {
             Resolved::Null => Self::Null,
             Resolved::Bool(value) => Self::Bool(value),
             Resolved::Int(value) => Self::Int(value),
-            #[allow(clippy::cast_precision_loss)] // So does JSON with what is larger than 64 bits.
+            #[allow(clippy::cast_precision_loss)] // JSON also loses precision beyond 64 bits.
             Resolved::UInt(value) => Self::Float((value as f64).to_bits()),
             Resolved::Float(value) => Self::of_float(value),
             Resolved::Timestamp(text) | Resolved::Str(text) => Self::Str(text.into()),
@@ -54,13 +54,13 @@ impl KeyValue {
     fn of_float(value: f64) -> Self {
         const LIMIT: f64 = 9_223_372_036_854_775_808.0;
         if value.fract() == 0.0 && (-LIMIT..LIMIT).contains(&value) {
-            #[allow(clippy::cast_possible_truncation)] // It is whole and within the limits.
+            #[allow(clippy::cast_possible_truncation)] // It is whole and in range.
             return Self::Int(value as i64);
         }
         Self::Float(value.to_bits())
     }
 
-    /// Whether there is a value that is not null.
+    /// Returns true for a value that is present and not null.
     #[must_use]
     pub fn is_present(&self) -> bool {
         !matches!(self, Self::Absent | Self::Null)
@@ -77,17 +77,17 @@ impl KeyValue {
     }
 }
 
-/// What of a key's value counts.
+/// The comparison of key values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyComparison {
-    /// What it is: `80` is `8e1`, and not `"80"`. A map or list is no key.
+    /// By data: `80` equals `8e1` but not `"80"`. Maps and lists cannot be keys.
     Data,
-    /// How it is written, as in kustomize: `1` is `"1"`. What has no text is as good as null.
+    /// By text, as in kustomize: `1` equals `"1"`. Values without text are treated as null.
     Text,
 }
 
 impl KeyComparison {
-    /// The value of a field; none when it is no key at all.
+    /// Returns the value of a field, or `None` if it cannot be a key.
     #[must_use]
     pub fn value(self, map: &Map, name: &str) -> Option<KeyValue> {
         let Some(node) = map.get(name) else { return Some(KeyValue::Absent) };
@@ -98,13 +98,13 @@ impl KeyComparison {
         Some(text.map_or(KeyValue::Null, |text| KeyValue::Str(text.clone())))
     }
 
-    /// A default, which schemas keep as the JSON text of a scalar.
+    /// Converts a default, which schemas store as the JSON text of a scalar.
     #[must_use]
     pub fn default(self, json: &str) -> Option<KeyValue> {
         match resolve_plain(json) {
             _ if json.starts_with('"') => {
                 let text: String = serde_json::from_str(json).ok()?;
-                // As a text, an empty one names nothing.
+                // Compared as text, an empty default identifies nothing.
                 (self == Self::Data || !text.is_empty()).then(|| KeyValue::Str(text.into()))
             }
             Resolved::Null => None,
@@ -114,34 +114,34 @@ impl KeyComparison {
     }
 }
 
-/// What a key counts as that is null.
+/// The treatment of null keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NullKey {
-    /// A value like any other.
+    /// Null is an ordinary value.
     Value,
-    /// No value: as if the field were not there.
+    /// Null is treated as an absent field.
     Absent,
-    /// No key: an entry with it has no name.
+    /// Null is invalid: the entry has no identity.
     Refused,
 }
 
-/// What counts of one key of an entry.
+/// The part that one key has in the identity of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyRule {
-    /// Its value; an entry without it has no name.
+    /// Its value; an entry without the key has no identity.
     Required,
-    /// Its value; to be absent is one, too.
+    /// Its value; absence counts as a value, too.
     Optional,
-    /// Its value; where it is absent, this one.
+    /// Its value, or this default if absent.
     Default(KeyValue),
-    /// That it is there: any value is as good as another.
+    /// Its presence; all values are equal.
     Present,
 }
 
-/// What names an entry within its list.
+/// The identity of an entry within its list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Identity {
-    /// The value of one key, or the entry itself where it is a scalar.
+    /// The value of one key, or the entry itself if it is a scalar.
     One(KeyValue),
     /// The values of several keys.
     Many(Box<[KeyValue]>),
@@ -150,7 +150,7 @@ pub enum Identity {
 }
 
 impl Identity {
-    /// The identity of an entry that is named by its own value.
+    /// Returns the identity of an entry that is identified by its own value.
     ///
     /// # Errors
     /// Infinity or NaN within a map or list.
@@ -161,7 +161,7 @@ impl Identity {
         }
     }
 
-    /// The values that it consists of.
+    /// Returns the values of the keys.
     #[must_use]
     pub fn values(&self) -> &[KeyValue] {
         match self {
@@ -182,7 +182,7 @@ impl FromIterator<KeyValue> for Identity {
     }
 }
 
-/// The fields that name the entries of a list.
+/// The merge keys of a list, with their rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeKeys {
     names: Vec<SmolStr>,
@@ -192,7 +192,7 @@ pub struct MergeKeys {
 }
 
 impl MergeKeys {
-    /// Keys in the order of the schema, and what counts of them.
+    /// Creates keys in the order of the schema.
     #[must_use]
     pub fn new(
         keys: impl IntoIterator<Item = (SmolStr, KeyRule)>,
@@ -203,29 +203,29 @@ impl MergeKeys {
         Self { names, rules, null, comparison }
     }
 
-    /// Their names.
+    /// Returns the names of the keys.
     #[must_use]
     pub fn names(&self) -> &[SmolStr] {
         &self.names
     }
 
-    /// What of their values counts.
+    /// Returns the comparison of their values.
     #[must_use]
     pub fn comparison(&self) -> KeyComparison {
         self.comparison
     }
 
-    /// The names with what counts of them.
+    /// Returns the names with their rules.
     pub fn iter(&self) -> impl Iterator<Item = (&SmolStr, &KeyRule)> {
         self.names.iter().zip(&self.rules)
     }
 
-    /// Whether they are several, of which no entry may lack one.
+    /// Returns true for several keys that are all required.
     pub(crate) fn are_all_needed(&self) -> bool {
         self.rules.len() > 1 && self.rules.iter().all(|rule| *rule == KeyRule::Required)
     }
 
-    /// The name of an entry; none when it lacks a key that it needs, or a key is none.
+    /// Returns the identity of an entry, or `None` if it lacks a required key or has an invalid one.
     #[must_use]
     pub fn identify(&self, entry: &Node) -> Option<Identity> {
         let map = entry.as_map()?;
@@ -235,7 +235,7 @@ impl MergeKeys {
         }
     }
 
-    /// What an entry has for a key, null being what it counts as.
+    /// Returns the value of a key after the treatment of null.
     fn read(&self, map: &Map, i: usize) -> Option<KeyValue> {
         match (self.comparison.value(map, &self.names[i])?, self.null) {
             (KeyValue::Null, NullKey::Refused) => None,
@@ -253,8 +253,8 @@ impl MergeKeys {
         }
     }
 
-    /// The keys that an entry needs and lacks: those that are not there, and where null is no value, those that
-    /// are null.
+    /// Returns the required keys that an entry lacks: those that are absent, and those that are null unless
+    /// null is a value.
     #[must_use]
     pub fn missing(&self, entry: &Node) -> Vec<&str> {
         let Some(map) = entry.as_map() else { return Vec::new() };
@@ -269,8 +269,7 @@ impl MergeKeys {
         (0..self.names.len()).filter(is_missing).map(|i| self.names[i].as_str()).collect()
     }
 
-    /// The keys of an entry that are there and have no value that could name it: maps, lists, and null where
-    /// that is refused.
+    /// Returns the keys of an entry that have invalid values: maps, lists, and null if that is rejected.
     #[must_use]
     pub fn unusable(&self, entry: &Node) -> Vec<&str> {
         let Some(map) = entry.as_map() else { return Vec::new() };
@@ -278,7 +277,7 @@ impl MergeKeys {
         (0..self.names.len()).filter(is_unusable).map(|i| self.names[i].as_str()).collect()
     }
 
-    /// The step to an entry of that name; what is absent is not shown.
+    /// Returns the path element of an entry with that identity, without absent keys.
     #[must_use]
     pub fn element(&self, identity: &Identity) -> PathElement {
         let pairs = self.names.iter().zip(identity.values()).filter(|(_, value)| **value != KeyValue::Absent);
@@ -305,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_are_data_or_texts() {
+    fn defaults_compare_as_data_or_text() {
         let text = |text: &str| Some(KeyValue::Str(text.into()));
         let table = [
             ("\"TCP\"", text("TCP"), text("TCP")),
@@ -320,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_or_null_counts_as_the_rules_say() {
+    fn absent_and_null_keys_follow_their_rules() {
         let tcp = KeyRule::Default(KeyValue::Str("TCP".into()));
         let named = |entry: &str, rule: &KeyRule, null, comparison| {
             let keys = [("port".into(), KeyRule::Required), ("protocol".into(), rule.clone())];
@@ -353,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_that_an_entry_lacks_are_told() {
+    fn missing_keys_of_an_entry_are_listed() {
         let keys = ["a", "b"].map(|name| (name.into(), KeyRule::Required));
         let keys = MergeKeys::new(keys, NullKey::Absent, KeyComparison::Data);
         assert_eq!(keys.missing(&node("{b: null}")), ["a", "b"]);

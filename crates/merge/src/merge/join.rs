@@ -1,4 +1,4 @@
-//! Merges of two or three versions of an object, by any rules that know such merges.
+//! Merges of two or three versions of an object, by the rules in the options.
 
 use super::merged::Merged;
 use super::options::MergeOptions;
@@ -8,13 +8,13 @@ use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Merges the fields of `source` over those of dest: what the source has is taken, its nulls clear values,
-/// and what only dest has stays.
+/// Merges the fields of `source` over those of `dest`. Values of the source win, its nulls remove values, and
+/// fields that only dest has stay.
 ///
-/// The schema is asked for the kind that the objects say they have. By the rules of [`MergeRules::Lossless`], where
-/// there is no dest, the source is the result as it is; lists merge by the keys of their entries and sets are
-/// joined; a list whose entries nothing tells apart is replaced, and where no schema knows it that is warned of.
-/// One version that has a map, list or scalar where the other has something else is a conflict.
+/// Types are looked up by the apiVersion and kind of the objects. The rules of [`MergeRules::Lossless`] return
+/// the source unchanged if there is no dest. Lists merge by the merge keys of their entries, and sets are
+/// joined. Lists whose entries have no unique keys are replaced, with a warning if the schema does not know
+/// them. A map, list or scalar against a value of another type is a conflict.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, merge2};
@@ -34,15 +34,15 @@ use smp_text::yaml::Node;
 /// ```
 ///
 /// # Errors
-/// By kyaml's and kustomize's rules: a map, list or scalar against another kind of value; an unknown `$patch`;
-/// list entries that cannot be told apart.
+/// With the rules of kyaml and kustomize: a map, list or scalar against a value of another type; an unknown
+/// `$patch`; list entries without unique keys.
 ///
 /// [`MergeRules::Lossless`]: crate::merge::MergeRules::Lossless
 pub fn merge2(dest: Option<Node>, source: &Node, schema: &Schema, options: &MergeOptions) -> Result<Merged> {
     merge2_as(dest, source, Cursor::unknown(), schema, options)
 }
 
-/// The same, with the type of objects that do not say their kind.
+/// Merges two versions like [`merge2`], with a type for objects without a kind.
 pub fn merge2_as(
     dest: Option<Node>,
     source: &Node,
@@ -58,16 +58,19 @@ pub fn merge2_as(
     }
 }
 
-/// Merges the changes from `original` to `updated` into dest.
+/// Merges the changes from `original` to `updated` into `dest`.
 ///
-/// What both sides changed is a conflict; the options say which side is taken then. Objects that one
-/// side does not have at all are for the caller to keep or drop; here they count as maps without fields.
+/// A value that both sides changed differently is a conflict; the options decide which side wins. Objects that
+/// one side lacks entirely are the caller's decision: here they count as empty maps.
 ///
-/// By the rules of [`MergeRules::Lossless`] versions that are equal change nothing, at any value: where the
-/// original and the updated version are equal, dest stays, null or not; where the original and dest are, the
-/// updated value is taken. Where all differ, null in the updated version or in dest clears the value, maps
-/// are merged field by field and lists by the keys of their entries; what else there is, is a conflict. What
-/// the merge itself emptied goes, what an author wrote empty stays.
+/// The rules of [`MergeRules::Lossless`] compare each value of the three versions:
+///
+/// - If original and updated are equal, dest stays, null or not.
+/// - If original and dest are equal, the updated value wins.
+/// - Otherwise, null in updated or dest removes the value. Maps merge by field and lists by merge key. All
+///   other values conflict.
+///
+/// Maps and lists that the merge has emptied are removed; those that were written empty stay.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, merge3};
@@ -87,8 +90,8 @@ pub fn merge2_as(
 /// ```
 ///
 /// # Errors
-/// By kyaml's and kustomize's rules: values of different kinds in the same place, and list entries that cannot
-/// be told apart.
+/// With the rules of kyaml and kustomize: values of different types for one field, and list entries without
+/// unique keys.
 ///
 /// [`MergeRules::Lossless`]: crate::merge::MergeRules::Lossless
 pub fn merge3(
@@ -101,7 +104,7 @@ pub fn merge3(
     merge3_as([original, updated], dest, Cursor::unknown(), schema, options)
 }
 
-/// The same, with the type of objects that do not say their kind.
+/// Merges three versions like [`merge3`], with a type for objects without a kind.
 pub fn merge3_as(
     [original, updated]: [Option<&Node>; 2],
     dest: Option<Node>,

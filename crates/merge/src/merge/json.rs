@@ -1,7 +1,6 @@
-//! The door for objects that are `serde_json` values: merges of two or three versions of one.
+//! Merges of two or three versions of an object for `serde_json` values.
 //!
-//! What goes on behind it is done by [`merge2`] and [`merge3`](super::merge3()) on trees. Must not know how
-//! anything is merged.
+//! Converts values and calls [`merge2`] and [`merge3`](super::merge3()). It contains no merge logic.
 
 use serde_json::Value;
 
@@ -10,10 +9,10 @@ use crate::schema::Schema;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Merges the fields of `source` over those of `dest`: what the source has is taken, its nulls clear values,
-/// and what only `dest` has stays. Either may be null, which is no object at all.
+/// Merges the fields of `source` over those of `dest`. Values of the source win, its nulls remove values, and
+/// fields that only `dest` has stay. Null means a missing object.
 ///
-/// The schema is asked for the kind that the objects say they have.
+/// Types are looked up by the apiVersion and kind of the objects.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, json};
@@ -29,14 +28,14 @@ use smp_text::yaml::Node;
 /// ```
 ///
 /// # Errors
-/// As [`merge2`].
+/// Those of [`merge2`].
 pub fn merge(dest: &Value, source: &Value, schema: &Schema, options: &MergeOptions) -> Result<Merged<Value>> {
     Ok(merge2(tree(dest), &Node::from(source), schema, options)?.into_json())
 }
 
-/// Merges the changes from `original` to `updated` into `dest`. Each may be null, which is no object at all.
+/// Merges the changes from `original` to `updated` into `dest`. Null means a missing object.
 ///
-/// What both sides changed is a conflict; the options say which side is taken then.
+/// A value that both sides changed differently is a conflict; the options decide which side wins.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{MergeOptions, json};
@@ -52,7 +51,7 @@ pub fn merge(dest: &Value, source: &Value, schema: &Schema, options: &MergeOptio
 /// ```
 ///
 /// # Errors
-/// As [`merge3`](super::merge3()).
+/// Those of [`merge3`](super::merge3()).
 pub fn merge3(
     original: &Value,
     updated: &Value,
@@ -69,7 +68,7 @@ fn tree(value: &Value) -> Option<Node> {
 }
 
 impl Merged {
-    /// The same with a `serde_json` value.
+    /// Converts the nodes into `serde_json` values.
     fn into_json(self) -> Merged<Value> {
         let Self { node, warnings, conflicts } = self;
         let value = |node: Node| node.to_json_value();
@@ -86,7 +85,7 @@ mod tests {
     use crate::merge::{ConflictPolicy, ConflictSide};
 
     #[test]
-    fn an_upgrade_keeps_what_was_changed_locally() {
+    fn three_way_merge_keeps_local_changes() {
         let gadget = |image: &str, replicas: i32| {
             json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": replicas, "template": {
                 "spec": {"containers": [{"name": "web", "image": image}]},
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn null_is_no_object() {
+    fn null_is_a_missing_object() {
         let (schema, options) = (Schema::none(), MergeOptions::default());
         let new = json!({"a": 1});
         let merged = merge(&Value::Null, &new, &schema, &options).expect("merges");

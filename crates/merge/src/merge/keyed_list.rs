@@ -1,7 +1,6 @@
-//! A list whose entries are told apart by keys, while a patch is merged into it.
+//! A list with merge keys while a patch is merged into it.
 //!
-//! Knows how entries find each other; how two entries merge and in which order the result stands, the
-//! engines decide.
+//! Finds the matching entries. The engines decide how two entries merge and how the result is ordered.
 
 use rustc_hash::FxHashMap;
 
@@ -13,29 +12,29 @@ use super::trail::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
 
-/// A list while it changes. Deleted entries leave a hole, new ones go to the end.
+/// A list during the merge. Deleted entries leave an empty slot, and new ones are appended.
 #[derive(Debug)]
 pub(crate) struct KeyedList<'k> {
     keys: &'k ListKeys<'k>,
     pub(crate) entries: Vec<Option<Node>>,
-    /// How many entries there were.
+    /// The number of live entries at the start.
     pub(crate) live: usize,
-    /// How many of them were deleted.
+    /// The number of deleted live entries.
     pub(crate) deleted: usize,
-    /// What the entries of the patch are about.
+    /// The match conditions of the entries of the patch.
     pub(crate) wanted: Vec<EntryMatch>,
-    /// By each pattern that is asked for, the list's own keys first: the entries as they were before
-    /// anything was merged.
+    /// An index of the live entries for each key pattern in use, starting with the list's own keys. Matches
+    /// refer to the entries as they were before the merge.
     indexes: Vec<(KeyPattern, Index)>,
-    /// The first entry of the patch that was about each slot.
+    /// The first entry of the patch that matched each slot.
     pub(crate) touched: Vec<Option<usize>>,
 }
 
 impl<'k> KeyedList<'k> {
-    /// A list and what the entries of a patch are about.
+    /// Creates the list and the match conditions of the entries of a patch.
     ///
     /// # Errors
-    /// As [`ListKeys::entry_match`].
+    /// Those of [`ListKeys::entry_match`].
     pub(crate) fn new(
         live: Vec<Node>,
         patch: &[Node],
@@ -59,11 +58,11 @@ impl<'k> KeyedList<'k> {
         Ok(Self { keys, live: entries.len(), entries, deleted: 0, wanted, indexes, touched })
     }
 
-    /// Merges the entries of a patch, deletions first, each into its match. `merge` makes one entry of a
-    /// match, if there is one, and an entry of the patch.
+    /// Merges the entries of a patch into their matches, deletions first. `merge` combines the match, if any,
+    /// with the entry of the patch.
     ///
     /// # Errors
-    /// Those of `merge`; several matches; two entries for one, which only the API server takes.
+    /// Those of `merge`; several matches; two entries of the patch for one match, except for the API server.
     pub(crate) fn merge(
         &mut self,
         patch: &[Node],
@@ -83,14 +82,14 @@ impl<'k> KeyedList<'k> {
         Ok(())
     }
 
-    /// Deletes what the patch says.
+    /// Deletes the entries that the patch deletes.
     ///
     /// # Errors
-    /// In kustomize's lists, several matches of an entry that does not name its keys.
+    /// With kustomize's rules, several matches of an entry without `$patchMergeKey`.
     pub(crate) fn delete(&mut self, patch: &[Node], at: &Trail<'_>) -> Result<()> {
         let Self { keys, entries, wanted, indexes, .. } = self;
         for (i, wanted) in wanted.iter().enumerate().filter(|(_, wanted)| wanted.delete) {
-            let found = wanted.by.iter().map(|by| slots(indexes, entries, by).collect::<Vec<_>>());
+            let found = wanted.by.iter().map(|by| matching_slots(indexes, entries, by).collect::<Vec<_>>());
             let Some(found) = found.into_iter().find(|found| !found.is_empty()) else { continue };
             if found.len() > 1 && !wanted.named && keys.rules().is_kustomize() {
                 return Err(ambiguous(&found, entries, (wanted, &patch[i], keys), &at.index(i)));
@@ -103,21 +102,21 @@ impl<'k> KeyedList<'k> {
         Ok(())
     }
 
-    /// The slot of the entry that an entry of the patch is about.
+    /// Returns the slot that an entry of the patch matches.
     ///
     /// # Errors
-    /// Several match; another entry of the patch was about it.
+    /// Several matches; a match that another entry of the patch has already used.
     pub(crate) fn find(&mut self, i: usize, entry: &Node, at: &Trail<'_>) -> Result<Option<usize>> {
         let Self { keys, entries, wanted, indexes, .. } = self;
         let wanted = &wanted[i];
         let mut found = None;
         for by in &wanted.by {
-            let mut fitting = slots(indexes, entries, by);
-            found = fitting.next();
-            let is_only = wanted.several == Several::First || fitting.next().is_none();
-            drop(fitting);
+            let mut matches = matching_slots(indexes, entries, by);
+            found = matches.next();
+            let is_only = wanted.several == Several::First || matches.next().is_none();
+            drop(matches);
             if !is_only {
-                let all: Vec<usize> = slots(indexes, entries, by).collect();
+                let all: Vec<usize> = matching_slots(indexes, entries, by).collect();
                 return Err(ambiguous(&all, entries, (wanted, entry, keys), &at.index(i)));
             }
             if found.is_some() {
@@ -126,12 +125,12 @@ impl<'k> KeyedList<'k> {
         }
         match found.and_then(|slot| self.touched[slot]) {
             Some(first) if self.keys.rules() != Rules::Patch(PatchRules::Apiserver) => {
-                let message = format!("the patch has two entries for the same one: [{first}] and [{i}]");
+                let message = format!("two entries of the patch match the same entry: [{first}] and [{i}]");
                 let help = match self.keys.more_to_name(entry) {
                     Some(_) if !wanted.named => {
-                        "join the two, or tell them apart by naming more keys under `$patchMergeKey`"
+                        "combine them, or name more keys under `$patchMergeKey` to distinguish them"
                     }
-                    _ => "join the two",
+                    _ => "combine them",
                 };
                 Err(at.error(Code::DuplicateMergeKey, message).at(entry.span()).help(help))
             }
@@ -139,7 +138,7 @@ impl<'k> KeyedList<'k> {
         }
     }
 
-    /// Notes that an entry of the patch was about a slot.
+    /// Records that an entry of the patch matched a slot.
     pub(crate) fn touch(&mut self, slot: usize, i: usize) {
         self.touched[slot].get_or_insert(i);
     }
@@ -157,19 +156,19 @@ impl<'k> KeyedList<'k> {
         self.entries.push(Some(entry));
     }
 
-    /// What named the entry in a slot before anything was merged.
+    /// Returns the identity of the entry in a slot before the merge.
     pub(crate) fn name(&self, slot: usize) -> Option<&Identity> {
         self.indexes.first().and_then(|(_, index)| index.names[slot].as_ref())
     }
 
-    /// The entries in their order, the new ones at the end.
+    /// Returns the entries in order, with the new ones at the end.
     pub(crate) fn into_entries(self) -> Vec<Node> {
         self.entries.into_iter().flatten().collect()
     }
 }
 
-/// The slots that fit, in order.
-fn slots(
+/// Returns the matching slots in order.
+fn matching_slots(
     indexes: &mut [(KeyPattern, Index)],
     entries: &[Option<Node>],
     (pattern, identity): &(KeyPattern, Identity),
@@ -178,8 +177,8 @@ fn slots(
     index.into_iter().flat_map(|(_, index)| index.find(identity, |slot| entries[slot].is_some()))
 }
 
-/// What to do where no more keys could tell entries apart.
-const DIFFER: &str = "entries of this list must differ in their keys: remove or change the others first";
+/// The help for ambiguous entries if no more keys can distinguish them.
+const DIFFER: &str = "entries of this list must have unique keys: remove or change the other entries first";
 
 fn ambiguous(
     slots: &[usize],
@@ -188,30 +187,33 @@ fn ambiguous(
     at: &Trail<'_>,
 ) -> Diagnostic {
     let positions: Vec<String> = slots.iter().map(|slot| format!("[{slot}]")).collect();
-    let message = format!("{} entries match this one of the patch: {}", slots.len(), positions.join(", "));
+    let message =
+        format!("this entry of the patch matches {} entries: {}", slots.len(), positions.join(", "));
     let help = match wanted.by.as_slice() {
         _ if wanted.named => keys.more_to_name(entry).map_or_else(
             || DIFFER.to_string(),
             |all| {
-                format!("name more keys under `$patchMergeKey`, such as `[{all}]`, so that one entry is left")
+                format!(
+                    "name more keys under `$patchMergeKey`, such as `[{all}]`, so that only one entry matches"
+                )
             },
         ),
         [(KeyPattern::Own, _)] => DIFFER.to_string(),
-        _ => "give this entry more keys, or name them under `$patchMergeKey`".to_string(),
+        _ => "set more keys in this entry, or name them under `$patchMergeKey`".to_string(),
     };
     let error = at.error(Code::Ambiguous, message).at(entry.span()).help(help);
     let matches = slots.iter().filter_map(|&slot| entries[slot].as_ref());
-    matches.fold(error, |error, entry| error.label(entry.span(), "this one matches"))
+    matches.fold(error, |error, entry| error.label(entry.span(), "matching entry"))
 }
 
 const END: u32 = u32::MAX;
 
-/// Finds entries of a list by name while entries come and go.
+/// An index of list entries by identity that supports additions and deletions.
 #[derive(Debug, Default)]
 struct Index {
-    /// The name that each slot has, if any.
+    /// The identity of each slot, if any.
     names: Vec<Option<Identity>>,
-    /// In long lists: for each name its slots in order, as a chain through `next`.
+    /// For long lists: the slots of each identity in order, as a chain through `next`.
     chains: FxHashMap<Identity, Chain>,
     next: Vec<u32>,
 }
@@ -243,9 +245,9 @@ impl Index {
         }
     }
 
-    /// The slots of that name that are still there, in order.
+    /// Returns the remaining slots with that identity, in order.
     ///
-    /// Those at the front that are gone are forgotten, so that looking again costs nothing.
+    /// Deleted slots at the front of a chain are dropped, so that repeated look-ups stay cheap.
     fn find(&mut self, name: &Identity, alive: impl Fn(usize) -> bool) -> impl Iterator<Item = usize> {
         let mut at = END as usize;
         if self.next.is_empty() {
@@ -272,9 +274,9 @@ mod tests {
     use crate::merge::identity::KeyValue;
 
     #[test]
-    fn slots_are_found_in_order_and_forgotten_when_gone() {
+    fn slots_are_found_in_order_without_deleted_ones() {
         let id = |n| Identity::One(KeyValue::Int(n));
-        // A short list, and a long one.
+        // A short list and a long one.
         for offset in [0, FEW] {
             let mut index = Index::default();
             let names = (0..offset).map(|_| None).chain([1, 2, 1, 1].map(|n| Some(id(n))));

@@ -1,4 +1,4 @@
-//! What a merge gives back.
+//! The result of a merge.
 
 use std::fmt;
 
@@ -6,30 +6,30 @@ use smp_text::diagnostic::Diagnostic;
 use smp_text::path::FieldPath;
 use smp_text::yaml::Node;
 
-/// A merged object, a tree or a `serde_json` value, and what is to be said of it.
+/// A merged object, as a tree or a `serde_json` value, with warnings and conflicts.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]
 pub struct Merged<T = Node> {
-    /// The result. None when the object is deleted; one that only lost all its fields is an empty map.
+    /// The result; `None` if the object is deleted. An object that only lost all of its fields is an empty map.
     pub node: Option<T>,
-    /// What was done and perhaps not meant, such as a list that was replaced for want of a schema.
+    /// Warnings about changes that may be unintended, such as a list that was replaced for lack of a schema.
     pub warnings: Vec<Diagnostic>,
-    /// What both sides of a three-way merge changed, in the order in which it was met.
+    /// The conflicts of the merge, in the order of the walk.
     pub conflicts: Vec<Conflict<T>>,
 }
 
 impl Merged {
-    /// A result of which there is nothing to say.
+    /// Creates a result without warnings and conflicts.
     pub fn of(node: Option<Node>) -> Self {
         Self { node, warnings: Vec::new(), conflicts: Vec::new() }
     }
 }
 
-/// A field that both sides changed, and not to the same value; in a two-way merge one that is a map, list or
-/// scalar in the one and something else in the other.
+/// A field that both sides changed to different values. In a two-way merge, a field that has different types
+/// (map, list or scalar) in the two versions.
 ///
-/// A value is none where a side does not have the field. As a [`Node`], it has the location at which it was read:
-/// [`Node::span`]. `Debug` leaves the values out, because those of a Secret must not get into logs.
+/// A value is `None` if its version lacks the field. As a [`Node`], it has its source location: [`Node::span`].
+/// `Debug` omits the values, because those of a Secret must not get into logs.
 ///
 /// ```
 /// use serde_json::json;
@@ -45,17 +45,17 @@ impl Merged {
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Conflict<T = Node> {
-    /// The field.
+    /// The path of the field.
     pub path: FieldPath,
-    /// Its value before the changes.
+    /// The value before the changes.
     pub original: Option<T>,
-    /// Its value in the updated version.
+    /// The value in the updated version.
     pub updated: Option<T>,
-    /// Its value in dest.
+    /// The value in dest.
     pub dest: Option<T>,
-    /// Whether it is a list that is one value only because no schema says how its entries are merged.
+    /// Set for a list that is replaced only because no schema tells how its entries merge.
     pub unknown_list: bool,
-    /// Whose value the result has, or who decided that it has none.
+    /// The side whose value the result has, or which removed the value.
     pub taken: ConflictSide,
 }
 
@@ -85,7 +85,7 @@ impl<T> fmt::Debug for Conflict<T> {
 /// One side of a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConflictSide {
-    /// The updated version, in a two-way merge the source.
+    /// The updated version; in a two-way merge the source.
     Updated,
     /// Dest.
     Dest,

@@ -1,14 +1,15 @@
-//! Merging trees: patches into objects, and three versions of an object into one.
+//! Merges YAML trees: strategic merge patches into objects, and two or three versions of one object.
 //!
-//! Each set of [`Rules`] has its engine, a recursive function with its rule in plain sight: `overlay`,
-//! `apiserver`, `lossless`, and for kustomize's and kyaml's rules `kyaml`, whose outcome follows from how
-//! kyaml walks. [`apply`], [`merge2`] and [`merge3`] are the doors to them, [`json`] that for `serde_json` values.
+//! Each set of [`Rules`] has its own engine, written as one recursive function: `overlay`, `apiserver` and
+//! `lossless`. The rules of kustomize and kyaml share `kyaml`, which repeats kyaml's tree walk because the
+//! result depends on it. The entry points are [`apply`], [`merge2`] and [`merge3`]; [`json`] has those for
+//! `serde_json` values.
 //!
-//! What they share is here: `association` says how a list merges, `identity` what names its entries,
-//! `entry_match` which of them an entry of a patch is about, `keyed_list` holds them meanwhile, and
-//! `element_order` and `order` say how they stand afterwards. `fields` is the loop over the fields of a
-//! map, `align` lines trees up of which none is a patch. Must not know resources, nor how patches are made,
-//! but joins the two halves of one.
+//! The shared parts: `association` tells how a list merges, `identity` holds merge keys and their values, and
+//! `entry_match` finds the entry that an entry of a patch refers to. `keyed_list` holds the list during the
+//! merge; `element_order` and `order` compute the final order. `fields` is the loop over the fields of a map,
+//! and `align` matches the fields and entries of several versions. This module knows nothing of resources or of
+//! how patches are created, but it joins the two halves of a three-way patch.
 
 mod absent;
 pub mod align;

@@ -1,47 +1,47 @@
-//! How two or three versions are merged: by whose rules, the order of lists, which keys tell list entries
-//! apart, which side is taken.
+//! Options for merges of two or three versions: rules, list order, inferred keys, conflict resolution.
 
 use smol_str::SmolStr;
 
 use super::rules::{Exceptions, MergeRules};
 
-/// Where the entries of a patch go that a list does not have yet.
+/// The position of new entries in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ListOrder {
-    /// Behind the entries that are there.
+    /// After the existing entries.
     #[default]
     Append,
-    /// Before them, and with them by kyaml's rules the entries that the patch changes, as `kustomize build`
-    /// does. In a three-way merge, for which kyaml has no such choice, the new ones alone.
+    /// Before the existing entries. With kyaml's rules, entries that the patch changes also move to the front,
+    /// as in `kustomize build`. In a three-way merge only new entries do, because kyaml has no such option
+    /// there.
     Prepend,
 }
 
-/// The keys that entries of a list are told apart by where no schema is known.
+/// The keys that identify list entries without a schema.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum InferKeys {
     /// None: such lists are replaced.
     #[default]
     Off,
-    /// The first of these that all entries of the list have; where nothing may be lost, with values that are
-    /// unique in each version.
+    /// The first of these keys that all entries of the list have. With the lossless rules, its values must also
+    /// be unique in each version.
     Keys(Vec<SmolStr>),
 }
 
 impl InferKeys {
-    /// `name` only, as current kyaml has it.
+    /// Returns `name` only, as in current kyaml.
     #[must_use]
     pub fn name() -> Self {
         Self::Keys(vec![SmolStr::new_static("name")])
     }
 
-    /// The seven keys of the original merge tools, in their order.
+    /// Returns the seven keys of the original merge tools, in their order.
     #[must_use]
     pub fn usual() -> Self {
         let keys = ["mountPath", "devicePath", "ip", "type", "topologyKey", "name", "containerPort"];
         Self::Keys(keys.map(SmolStr::new_static).to_vec())
     }
 
-    /// The keys that are tried, in order.
+    /// Returns the candidate keys in order.
     #[must_use]
     pub fn keys(&self) -> &[SmolStr] {
         match self {
@@ -51,28 +51,28 @@ impl InferKeys {
     }
 }
 
-/// What a three-way merge takes where both sides changed a field differently.
+/// The side that wins if both sides of a three-way merge changed a field differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ConflictPolicy {
-    /// The updated side, except where dest says `null`.
+    /// The updated version, unless dest has null.
     #[default]
     Updated,
-    /// What is in dest.
+    /// Dest.
     Dest,
 }
 
-/// What null means in a three-way merge without losses.
+/// The meaning of null in a lossless three-way merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NullPolicy {
-    /// A value like any other while versions are equal: what only one side changed is taken, null or not. Where both
-    /// sides changed the field, null clears it.
+    /// An ordinary value while versions are equal: a change by one side wins, null or not. If both sides
+    /// changed the field, null removes it.
     #[default]
     Keep,
-    /// Null in the updated version or in dest clears the field, changed or not.
+    /// Null in the updated version or in dest always removes the field.
     Clear,
 }
 
-/// How versions are merged. By default with nothing lost.
+/// Options for merges of versions. The default is lossless.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{ConflictPolicy, InferKeys, MergeOptions};
@@ -82,29 +82,29 @@ pub enum NullPolicy {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeOptions {
-    /// The rules.
+    /// The merge rules.
     pub rules: MergeRules,
-    /// Where new list entries go. None: where the rules have it, which for kyaml is behind all others, and
-    /// for a three-way merge without losses behind the entry that they follow in their own version.
+    /// The position of new list entries. `None` uses the default of the rules: kyaml appends them, and a
+    /// lossless three-way merge puts them after their predecessor in their own version.
     pub list_order: Option<ListOrder>,
-    /// What to do where no schema is known.
+    /// The keys for lists without a schema.
     pub infer_keys: InferKeys,
-    /// What to take in case of a conflict.
+    /// The side that wins conflicts.
     pub conflicts: ConflictPolicy,
-    /// What null means by the rules that lose nothing; by kyaml's it always clears.
+    /// The meaning of null under the lossless rules; with kyaml's rules null always removes the field.
     pub nulls: NullPolicy,
 }
 
 impl Default for MergeOptions {
-    /// As [`MergeOptions::lossless`].
+    /// Returns [`MergeOptions::lossless`].
     fn default() -> Self {
         Self::lossless()
     }
 }
 
 impl MergeOptions {
-    /// With nothing lost: lists that no schema knows merge by the usual keys, and of a conflict the updated
-    /// value is taken.
+    /// Returns lossless options: lists without a schema merge by the usual keys, and the updated value wins
+    /// conflicts.
     #[must_use]
     pub fn lossless() -> Self {
         Self {
@@ -116,48 +116,48 @@ impl MergeOptions {
         }
     }
 
-    /// What `kustomize build` does with a strategic patch, but for the exceptions.
+    /// Returns the rules by which `kustomize build` applies a strategic merge patch, with the given exceptions.
     #[must_use]
     pub fn kustomize(exceptions: Exceptions) -> Self {
         let rules = MergeRules::Kustomize { exceptions };
         Self { rules, ..Self::kyaml(ListOrder::Prepend, InferKeys::Off) }
     }
 
-    /// What kyaml's merge2 and merge3 do, bug for bug.
+    /// Returns the rules of kyaml's merge2 and merge3, bug for bug.
     #[must_use]
     pub fn kyaml(list_order: ListOrder, infer_keys: InferKeys) -> Self {
         Self { rules: MergeRules::Kyaml, list_order: Some(list_order), infer_keys, ..Self::lossless() }
     }
 
-    /// The same with new list entries elsewhere; none: where the rules have them.
+    /// Sets the position of new list entries; `None` uses the default of the rules.
     #[must_use]
     pub fn list_order(mut self, order: impl Into<Option<ListOrder>>) -> Self {
         self.list_order = order.into();
         self
     }
 
-    /// The same with other keys where no schema is known.
+    /// Sets the keys for lists without a schema.
     #[must_use]
     pub fn infer_keys(mut self, keys: InferKeys) -> Self {
         self.infer_keys = keys;
         self
     }
 
-    /// The same with another side taken in case of a conflict.
+    /// Sets the side that wins conflicts.
     #[must_use]
     pub fn conflicts(mut self, policy: ConflictPolicy) -> Self {
         self.conflicts = policy;
         self
     }
 
-    /// The same with another meaning of null.
+    /// Sets the meaning of null.
     #[must_use]
     pub fn nulls(mut self, policy: NullPolicy) -> Self {
         self.nulls = policy;
         self
     }
 
-    /// Which of the losses of kyaml's engine are left out.
+    /// Returns the exceptions from kustomize's data losses.
     pub(super) fn exceptions(&self) -> Exceptions {
         match self.rules {
             MergeRules::Kustomize { exceptions } => exceptions,
@@ -165,7 +165,7 @@ impl MergeOptions {
         }
     }
 
-    /// Where kyaml's engine puts new list entries.
+    /// Returns the position of new list entries for kyaml's engine.
     pub(super) fn order(&self) -> ListOrder {
         self.list_order.unwrap_or_default()
     }

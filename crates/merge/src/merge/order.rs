@@ -1,23 +1,22 @@
-//! In which order the entries of a merged list stand: a pure step behind the merge.
+//! The order of the entries of a merged list, computed after the merge.
 //!
-//! Knows positions only, neither nodes nor keys.
+//! Operates on positions only, not on nodes or keys.
 
-/// What the order of an entry depends on.
+/// The positions that the order of an entry depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rank {
-    /// The position that the patch gives it, if it speaks of it.
+    /// The position in the patch, if any.
     pub patch: Option<usize>,
-    /// The position that it has in the live list, if it is there.
+    /// The position in the live list, if any.
     pub live: Option<usize>,
-    /// Whether it goes behind the others of its side, as deletions in a patch do.
+    /// Set for entries that come after the others of their side, as deletions in a patch do.
     pub last: bool,
 }
 
-/// The positions of entries in the order that the API server gives them.
+/// Returns the indexes of entries in the API server's order.
 ///
-/// What the patch speaks of stands in the patch's order, the rest in the live order; the two are put
-/// together by their places in the live list, as far as both have one. (apimachinery 0.36,
-/// `normalizeElementOrder`.)
+/// Entries of the patch have the patch's order, and the others the live order. The two lists are interleaved by
+/// the positions in the live list, if both entries have one (apimachinery 0.36, `normalizeElementOrder`).
 #[must_use]
 pub fn server_order(ranks: &[Rank]) -> Vec<usize> {
     let (patched, rest): (Vec<usize>, Vec<usize>) = (0..ranks.len()).partition(|&i| ranks[i].patch.is_some());
@@ -36,7 +35,7 @@ pub fn server_order(ranks: &[Rank]) -> Vec<usize> {
     out
 }
 
-/// The items in the given order.
+/// Returns the items in the given order.
 #[must_use]
 pub fn permuted<T>(items: Vec<T>, order: &[usize]) -> Vec<T> {
     let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
@@ -48,27 +47,27 @@ fn side(items: &[usize], ranks: &[Rank], position: impl Fn(&Rank) -> Option<usiz
     if rest.iter().all(|&i| position(&ranks[i]).is_some()) {
         rest.sort_by_key(|&i| position(&ranks[i]));
     } else {
-        rest = with_strangers(&rest, |i| position(&ranks[i]));
+        rest = with_unpositioned(&rest, |i| position(&ranks[i]));
     }
     rest.extend(last);
     rest
 }
 
-/// Sorts entries of which some have no position: each that has none goes before all that came
-/// earlier, and each that has one goes before earlier ones that are greater or have none.
+/// Sorts entries with and without positions. An entry without a position goes before all earlier ones; an
+/// entry with a position goes before earlier ones that are greater or have none.
 ///
-/// That is what Go's insertion sort makes of a comparison that says "less" for every entry without a
-/// position (apimachinery 0.36, lists of up to 20 entries): only an empty `$setElementOrder` leads here.
+/// This is the result of Go's insertion sort with a comparison that returns "less" for every entry without a
+/// position (apimachinery 0.36, lists of up to 20 entries). It only happens with an empty `$setElementOrder`.
 ///
-/// Longer lists, which Go sorts in blocks, get all entries without a position first.
-fn with_strangers(items: &[usize], position: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
+/// Go sorts longer lists in blocks. Here they get all entries without a position first.
+fn with_unpositioned(items: &[usize], position: impl Fn(usize) -> Option<usize>) -> Vec<usize> {
     if items.len() > 20 {
-        let (mut known, mut strangers): (Vec<usize>, Vec<usize>) =
+        let (mut known, mut unpositioned): (Vec<usize>, Vec<usize>) =
             items.iter().partition(|&&i| position(i).is_some());
         known.sort_by_key(|&i| position(i));
-        strangers.reverse();
-        strangers.extend(known);
-        return strangers;
+        unpositioned.reverse();
+        unpositioned.extend(known);
+        return unpositioned;
     }
     let mut out: std::collections::VecDeque<usize> = std::collections::VecDeque::with_capacity(items.len());
     for &item in items {
@@ -107,8 +106,8 @@ mod tests {
     }
 
     #[test]
-    fn new_entries_come_before_what_follows() {
-        // Live a b, patch new b: nothing can stand before an entry that the live list lacks.
+    fn new_entries_come_before_later_live_entries() {
+        // Live a b, patch new b: new is not in the live list, so nothing comes before it.
         let ranks = ranks(&[(None, Some(0)), (Some(1), Some(1)), (Some(0), None)]);
         assert_eq!(server_order(&ranks), [2, 0, 1]);
     }
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_without_any_position_are_turned_round() {
+    fn entries_without_positions_are_reversed() {
         assert_eq!(server_order(&ranks(&[(None, None), (None, None), (None, None)])), [2, 1, 0]);
         assert_eq!(server_order(&ranks(&[(None, None), (None, Some(5)), (None, Some(3))])), [2, 1, 0]);
     }

@@ -1,8 +1,9 @@
-//! The sets of rules by which trees are merged.
+//! The sets of merge rules.
 //!
-//! Command-line words are resolved to these before a merge starts: nothing here depends on what is merged.
+//! Command-line values are resolved to these before a merge starts. The rules never depend on the merged
+//! objects.
 
-/// Rules by which strategic merge patches are made and applied.
+/// Rules for creating and applying strategic merge patches.
 ///
 /// ```
 /// use strategic_merge_patch::merge::{Exceptions, MergeRules, PatchRules, Rules, apply};
@@ -28,15 +29,16 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PatchRules {
-    /// Everything in the schema, list types and list map keys first; existing order is kept.
+    /// All directives of the schema, with precedence for list types and list map keys. Existing entries keep
+    /// their order.
     Overlay,
     /// The API server's rules (apimachinery 0.36): patch strategies and patch merge keys only.
     Apiserver,
 }
 
-/// Rules by which two or three versions of an object are merged.
+/// Rules for merging two or three versions of an object.
 ///
-/// They can also [apply](super::apply) a patch, but no patch can be made for them:
+/// They can also [apply](super::apply) a patch, but patches cannot be created for them:
 ///
 /// ```compile_fail
 /// use strategic_merge_patch::merge::MergeRules;
@@ -45,7 +47,7 @@ pub enum PatchRules {
 /// let options = CreateOptions::default().rules(MergeRules::Lossless);
 /// ```
 ///
-/// Nor do the rules of patches merge versions:
+/// Conversely, patch rules cannot merge versions:
 ///
 /// ```compile_fail
 /// use strategic_merge_patch::merge::{MergeOptions, PatchRules};
@@ -56,22 +58,22 @@ pub enum PatchRules {
 pub enum MergeRules {
     /// The rules by which `kustomize build` applies a strategic merge patch.
     Kustomize {
-        /// Exceptions from kustomize's rules where they lose data.
+        /// Exceptions where kustomize's rules lose data.
         exceptions: Exceptions,
     },
     /// The rules of merge2 and merge3 of kyaml, the library behind kustomize and kpt, bug for bug.
     Kyaml,
-    /// Changes of one version are taken, changes of both are reported as conflicts, and nothing is dropped
-    /// without a report.
+    /// Changes of one version are taken, changes of both are conflicts, and nothing is dropped without a
+    /// warning.
     Lossless,
 }
 
-/// Rules by which a strategic merge patch can be applied: all of them.
+/// Rules for applying a strategic merge patch: all patch and merge rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rules {
-    /// Those of patches.
+    /// Patch rules.
     Patch(PatchRules),
-    /// Those of merges.
+    /// Merge rules.
     Merge(MergeRules),
 }
 
@@ -93,15 +95,15 @@ impl From<MergeRules> for Rules {
     }
 }
 
-/// Which of kustomize's losses are left out.
+/// The exceptions from kustomize's data losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exceptions {
     /// None: bug for bug.
     None,
-    /// Those that the README lists as differences on purpose.
+    /// The exceptions that the documentation lists as intentional differences.
     ///
-    /// A patch entry without its merge key and two entries with equal keys are errors; keys that an
-    /// entry lacks count with the schema's default; `$patchMergeKey` works; lists of custom
-    /// resources merge by their list map keys.
+    /// A patch entry without its merge key and two entries with equal keys are errors. Absent keys have the
+    /// default of the schema. `$patchMergeKey` is supported. Lists of custom resources merge by their list map
+    /// keys.
     Listed,
 }

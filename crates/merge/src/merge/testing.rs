@@ -1,4 +1,4 @@
-//! Tables of merges over a small schema that has every merge directive.
+//! Test helpers: tables of merges over a small schema with all merge directives.
 
 use std::sync::OnceLock;
 
@@ -84,14 +84,14 @@ definitions:
     properties: {foo: {type: string}, bar: {type: string}, baz: {type: string}, other: {}, another: {}}
 "##;
 
-/// The only document of a text.
+/// Parses a single document.
 pub(crate) fn node(text: &str) -> Node {
     let sources = SourceMap::default();
     let id = sources.add("t.yaml", text);
     parse_one(&sources, id, ParseOptions::default()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The type `Thing`.
+/// Returns the type `Thing`.
 pub(crate) fn schema() -> Cursor<'static> {
     static GRAPH: OnceLock<TypeGraph> = OnceLock::new();
     let graph =
@@ -107,7 +107,7 @@ pub(crate) fn run(dest: &str, patch: &str, kind: Cursor<'_>, rules: impl Into<Ru
     apply(node(dest), &node(patch), kind, &Schema::none(), rules)
 }
 
-/// The merged object as JSON, `deleted`, or the error as `code: field: message`.
+/// Returns the merged object as JSON, `deleted`, or the error as `code: field: message`.
 pub(crate) fn merged(dest: &str, patch: &str, rules: impl Into<Rules>) -> String {
     match run(dest, patch, schema(), rules) {
         Ok(merged) => merged.node.as_ref().map_or("deleted".to_string(), json),
@@ -115,7 +115,7 @@ pub(crate) fn merged(dest: &str, patch: &str, rules: impl Into<Rules>) -> String
     }
 }
 
-/// Checks merges: dest, the patch, and what [`merged`] says.
+/// Checks merges: dest, the patch, and the result of [`merged`].
 pub(crate) fn check(rules: impl Into<Rules>, table: &[(&str, &str, &str)]) {
     let rules = rules.into();
     for (dest, patch, want) in table {

@@ -1,4 +1,4 @@
-//! Where a recursive function is, kept on the stack: costs nothing until an error asks for it.
+//! The field path of a recursive function, kept on the stack. It costs nothing until an error needs it.
 
 use smol_str::SmolStr;
 
@@ -7,7 +7,7 @@ use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::path::{FieldPath, PathElement, PathValue};
 use smp_text::yaml::Node;
 
-/// The steps from the root to a value; each call extends its caller's.
+/// The path elements from the root to a value; each call extends that of its caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Trail<'t> {
     parent: Option<&'t Trail<'t>>,
@@ -25,43 +25,43 @@ enum TrailElement<'t> {
 }
 
 impl<'t> Trail<'t> {
-    /// The root of an object.
+    /// Returns the root of an object.
     #[must_use]
     pub fn root() -> Self {
         Self { parent: None, element: TrailElement::Root }
     }
 
-    /// A field of the map that stands here.
+    /// Returns a field of the current map.
     #[must_use]
     pub fn field(&'t self, name: &'t str) -> Self {
         Self { parent: Some(self), element: TrailElement::Field(name) }
     }
 
-    /// An entry of the list that stands here.
+    /// Returns an entry of the current list by its position.
     #[must_use]
     pub fn index(&'t self, index: usize) -> Self {
         Self { parent: Some(self), element: TrailElement::Index(index) }
     }
 
-    /// An entry that is named by its key fields as far as it has them, else by its position.
+    /// Returns an entry by the keys that it has, or else by its position.
     #[must_use]
     pub fn entry(&'t self, entry: &'t Node, keys: &'t [SmolStr], index: usize) -> Self {
         Self { parent: Some(self), element: TrailElement::Entry(entry, keys, index) }
     }
 
-    /// An entry that is named by the values of its keys.
+    /// Returns an entry by the values of its keys.
     #[must_use]
     pub(crate) fn named(&'t self, keys: &'t MergeKeys, name: &'t Identity) -> Self {
         Self { parent: Some(self), element: TrailElement::Named(keys, name) }
     }
 
-    /// An entry that is named by the texts of its keys; the key `""` stands for the entry itself.
+    /// Returns an entry by the texts of its keys; the key `""` means the entry itself.
     #[must_use]
     pub fn texts(&'t self, keys: &'t [SmolStr], texts: &'t [SmolStr]) -> Self {
         Self { parent: Some(self), element: TrailElement::Texts(keys, texts) }
     }
 
-    /// The path, for messages.
+    /// Returns the field path, for messages.
     #[must_use]
     pub fn path(&self) -> FieldPath {
         let mut elements = Vec::new();
@@ -73,7 +73,7 @@ impl<'t> Trail<'t> {
         elements.into_iter().rev().collect()
     }
 
-    /// An error at this place.
+    /// Creates an error at this path.
     #[must_use]
     pub fn error(&self, code: Code, message: impl Into<String>) -> Diagnostic {
         let error = Diagnostic::error(code, message);
@@ -98,12 +98,12 @@ impl TrailElement<'_> {
     }
 }
 
-/// What a text looks like when it stands without quotes.
+/// Returns the value of an unquoted text.
 fn text_value(text: &SmolStr) -> PathValue {
     PathValue::of(&Node::plain(text.clone())).unwrap_or(PathValue::Null)
 }
 
-/// The step to an entry: the key fields that it has, or its position when it has none.
+/// Returns the path element of an entry: the keys that it has, or its position without keys.
 fn entry_element(node: &Node, keys: &[SmolStr], index: usize) -> PathElement {
     let present = |key: &SmolStr| {
         let value = PathValue::of(node.get(key)?)?;
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trails_name_entries_by_their_keys() {
+    fn trails_identify_entries_by_their_keys() {
         let entry = Node::map([("name", Node::string("web")), ("port", Node::null())].into_iter().collect());
         let root = Trail::root();
         let list = root.field("list");

@@ -1,5 +1,6 @@
-//! What a patch says to the API server and does not mean there: `$patch` where there is nothing to delete or to
-//! replace, and in lists that do not merge; null as a merge key; keys by which an entry is new that is there already.
+//! Warnings for parts of a patch that the API server accepts but that have no or another effect: `$patch` in
+//! new maps and in lists that do not merge, null merge keys, and entries that duplicate a live entry through a
+//! default.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -16,9 +17,9 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::yaml::{Map, Node, Value};
 
-/// A warning for each `$patch` that does something else than it looks like.
+/// Returns a warning for each directive or key that does not have the effect that it seems to have.
 pub(super) fn ineffective(live: &Map, patch: &Map, kind: Cursor<'_>) -> Vec<Diagnostic> {
-    // Hardly ever has a patch any of it below its root.
+    // Shortcut: few patches have directives below the root.
     if !plain(patch).any(|entry| has_directive(&entry.value)) {
         return Vec::new();
     }
@@ -37,19 +38,19 @@ fn has_null(entry: &Node) -> bool {
     entry.as_map().is_some_and(|map| map.iter().any(|(_, value)| value.is_null()))
 }
 
-/// What a map of a patch meets.
+/// The live value that a map of a patch is merged into.
 #[derive(Clone, Copy)]
 enum Meets<'n> {
-    /// A map, which it is merged into.
+    /// A map.
     Map(&'n Map),
-    /// Nothing that it could be merged into. Maps with `$patch` are left out of what is added.
+    /// No value. The API server drops maps with `$patch` from what it adds.
     Nothing,
-    /// A list, to which it is added as it stands.
+    /// A list, to which the map is added unchanged.
     List,
 }
 
 impl<'n> Meets<'n> {
-    /// What the value of a field meets.
+    /// Returns the live value of a field.
     fn field(self, name: &str) -> Option<&'n Node> {
         match self {
             Self::Map(map) => map.get(name),
@@ -57,7 +58,7 @@ impl<'n> Meets<'n> {
         }
     }
 
-    /// What a value meets below this one, where there is no map for it.
+    /// Returns the counterpart of a nested map if there is no live map for it.
     fn without_map(self) -> Self {
         if matches!(self, Self::List) { Self::List } else { Self::Nothing }
     }
@@ -71,7 +72,7 @@ fn maps(meets: Meets<'_>, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Ve
         match &entry.value.value {
             Value::Map(map) => {
                 let meets = live.and_then(Node::as_map).map_or(meets.without_map(), Meets::Map);
-                warnings.extend(alone(meets, map, &entry.value, &here));
+                warnings.extend(directive_without_counterpart(meets, map, &entry.value, &here));
                 warnings.extend(maps(meets, map, field, &here));
             }
             Value::List(list) => {
@@ -84,19 +85,24 @@ fn maps(meets: Meets<'_>, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Ve
     warnings
 }
 
-/// What is said of a map that is for one which is not there.
-fn alone(meets: Meets<'_>, map: &Map, node: &Node, at: &Trail<'_>) -> Option<Diagnostic> {
+/// Returns a warning for a directive in a map without a counterpart in the live object.
+fn directive_without_counterpart(
+    meets: Meets<'_>,
+    map: &Map,
+    node: &Node,
+    at: &Trail<'_>,
+) -> Option<Diagnostic> {
     let action = map.get(PATCH).and_then(Node::as_str)?;
     let becomes = match (meets, action) {
         (Meets::Map(_), _) | (Meets::Nothing, "delete") | (Meets::List, "replace") => return None,
-        (Meets::Nothing, _) => "leaves out what stands beside it",
-        (Meets::List, _) => "adds what stands beside it",
+        (Meets::Nothing, _) => "drops this map",
+        (Meets::List, _) => "adds the other fields of this map",
     };
-    // Another word could be anything: it is not told.
+    // An unknown action may be a secret, so it is not printed.
     let known = matches!(action, "delete" | "replace" | "merge");
     let directive = if known { format!("`{PATCH}: {action}`") } else { format!("`{PATCH}`") };
-    let message = format!("{directive} finds nothing here: the API server {becomes}");
-    Some(warning(message, node, at).help("leave the directive out where nothing is there yet"))
+    let message = format!("{directive} has no counterpart in the live object: the API server {becomes}");
+    Some(warning(message, node, at).help("remove the directive if the value is new"))
 }
 
 fn lists(
@@ -134,116 +140,112 @@ fn lists(
         let null = names.filter_map(|name| null_key(map, name, &at.index(i)));
         null.chain(below).collect()
     };
-    let mut twins = Twins { live, element: element(list), known: FxHashMap::default() };
-    let doubles = patch.iter().enumerate().filter_map(|(i, entry)| twins.double(entry, &at.index(i)));
-    patch.iter().enumerate().flat_map(entry).chain(doubles).collect()
+    let mut twins = DefaultedEntries { live, element: element(list), known: FxHashMap::default() };
+    let duplicates = patch.iter().enumerate().filter_map(|(i, entry)| twins.duplicate(entry, &at.index(i)));
+    patch.iter().enumerate().flat_map(entry).chain(duplicates).collect()
 }
 
-/// The live entries by the keys that entries of a patch name.
-struct Twins<'n, 's> {
+/// The live entries, indexed by the keys that entries of the patch name in `$patchMergeKey`.
+struct DefaultedEntries<'n, 's> {
     live: &'n [Node],
     element: Cursor<'s>,
-    known: FxHashMap<Vec<&'n str>, KeyedTwins<'n>>,
+    known: FxHashMap<Vec<&'n str>, KeyedEntries<'n>>,
 }
 
-/// The live entries by some keys, as they are and with the defaults filled in.
-struct KeyedTwins<'n> {
-    as_they_are: MergeKeys,
+/// The identities of live entries by one set of keys, as written and with defaults filled in.
+struct KeyedEntries<'n> {
+    as_written: MergeKeys,
     with_defaults: MergeKeys,
     exact: FxHashSet<Identity>,
     same: FxHashMap<Identity, &'n Node>,
 }
 
-impl<'n> KeyedTwins<'n> {
-    fn of(live: &'n [Node], names: &[&str], element: Cursor<'_>) -> Self {
+impl<'n> KeyedEntries<'n> {
+    fn new(live: &'n [Node], names: &[&str], element: Cursor<'_>) -> Self {
         let keys = |rule: &dyn Fn(&str) -> KeyRule| {
             let keys = names.iter().map(|name| (SmolStr::from(*name), rule(name)));
             MergeKeys::new(keys, NullKey::Absent, KeyComparison::Data)
         };
-        let as_they_are = keys(&|_| KeyRule::Optional);
+        let as_written = keys(&|_| KeyRule::Optional);
         let default =
             |name: &str| default_of(element, name, KeyComparison::Data).unwrap_or(KeyRule::Optional);
         let with_defaults = keys(&default);
-        let exact = live.iter().filter_map(|entry| as_they_are.identify(entry)).collect();
+        let exact = live.iter().filter_map(|entry| as_written.identify(entry)).collect();
         let same = live.iter().rev().filter_map(|entry| Some((with_defaults.identify(entry)?, entry)));
-        Self { exact, same: same.collect(), as_they_are, with_defaults }
+        Self { exact, same: same.collect(), as_written, with_defaults }
     }
 }
 
-impl<'n> Twins<'n, '_> {
-    /// What is said of an entry that is added beside one which is the same to the API server: of them, one leaves a key
-    /// out that the other gives its default.
-    fn double(&mut self, entry: &'n Node, at: &Trail<'_>) -> Option<Diagnostic> {
+impl<'n> DefaultedEntries<'n, '_> {
+    /// Returns a warning for an entry that is added although a live entry is equal to it: one of them omits a
+    /// key that the other sets to its default.
+    fn duplicate(&mut self, entry: &'n Node, at: &Trail<'_>) -> Option<Diagnostic> {
         let names = named_keys(entry).filter(|_| entry.get(PATCH).is_none())?;
         let has_default = |name: &&str| self.element.key_default(name).is_some();
         if !names.iter().any(has_default) {
             return None;
         }
-        let new = || KeyedTwins::of(self.live, &names, self.element);
+        let new = || KeyedEntries::new(self.live, &names, self.element);
         let twins = self.known.entry(names.clone()).or_insert_with(new);
-        if twins.exact.contains(&twins.as_they_are.identify(entry)?) {
+        if twins.exact.contains(&twins.as_written.identify(entry)?) {
             return None;
         }
         let twin = twins.same.get(&twins.with_defaults.identify(entry)?)?;
         let key = names.into_iter().find(|name| entry.get(name).is_some() != twin.get(name).is_some())?;
         let message = format!(
-            "an entry is added to one that is the same: `{key}` has its default in one, and is left out in the other"
+            "this entry duplicates a live one: one of them sets `{key}` to its default, the other omits it"
         );
         let warning = Diagnostic::warning(Code::DuplicateMergeKey, message).field(at.path()).at(entry.span());
-        Some(
-            warning
-                .label(twin.span(), "this one is there")
-                .help(format!("write `{key}` as the entry has it that is there")),
-        )
+        Some(warning.label(twin.span(), "the live entry").help(format!("write `{key}` as in the live entry")))
     }
 }
 
-/// What is said of a merge key that is null. Entries that name their keys take it away by that.
+/// Returns a warning for a null merge key. Entries with `$patchMergeKey` use null to remove the key.
 fn null_key(entry: &Map, name: &str, at: &Trail<'_>) -> Option<Diagnostic> {
     let key = entry.get(name).filter(|key| key.is_null() && !entry.contains_key(PATCH_MERGE_KEY))?;
     let message =
-        format!("the merge key `{name}` is null: the API server takes that for a value, and adds an entry");
+        format!("the merge key `{name}` is null: the API server treats null as a value and adds an entry");
     let warning = Diagnostic::warning(Code::MissingMergeKey, message).field(at.field(name).path());
-    Some(warning.at(key.span()).help(format!("give `{name}` the value that the entry has")))
+    Some(warning.at(key.span()).help(format!("set `{name}` to the value of the entry to change")))
 }
 
-/// An entry of a list that comes along with what is added as it stands.
+/// Returns warnings for an entry of a list that the API server adds unchanged.
 fn added(entry: &Node, list: Cursor<'_>, at: &Trail<'_>) -> Vec<Diagnostic> {
     let Some(map) = entry.as_map() else { return Vec::new() };
     let directive = map.get(PATCH).and_then(Node::as_str).map(|action| {
         let message = format!(
-            "`$patch: {action}` stands in an entry that is new: the API server adds the entry without the directive"
+            "`$patch: {action}` has no effect in a new entry: the API server adds the entry without the directive"
         );
-        warning(message, entry, at).help("leave out the entry, or only the directive")
+        warning(message, entry, at).help("remove the entry, or only the directive")
     });
     directive.into_iter().chain(maps(Meets::List, map, element(list), at)).collect()
 }
 
-/// A warning for each entry that names its keys in a list that does not merge.
+/// Returns a warning for each entry with `$patchMergeKey` in a list that does not merge.
 fn unnamed(patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
-    let said = patch.iter().enumerate().filter(|(_, entry)| names_keys(entry)).map(|(i, entry)| {
+    let warnings = patch.iter().enumerate().filter(|(_, entry)| names_keys(entry)).map(|(i, entry)| {
         let message = format!(
-            "`{PATCH_MERGE_KEY}` names no entry of this list, which does not merge: the API server takes the patch's list"
+            "`{PATCH_MERGE_KEY}` has no effect in this list, which does not merge: the API server replaces the list"
         );
-        warning(message, entry, &at.index(i)).help("leave the directive out, and write the whole list")
+        warning(message, entry, &at.index(i)).help("remove the directive and write the whole list")
     });
-    said.collect()
+    warnings.collect()
 }
 
-/// A list that does not merge.
+/// Returns a warning for each entry with `$patch` in a list that does not merge.
 fn unmerged(live: Option<&[Node]>, patch: &[Node], at: &Trail<'_>) -> Vec<Diagnostic> {
     let becomes = match live {
-        Some(_) => "puts the patch's list in its place, this entry with it",
-        None => "makes a new list, without this entry",
+        Some(_) => "replaces the list with that of the patch, including this entry",
+        None => "creates the list without this entry",
     };
-    let said = patch.iter().enumerate().filter_map(|(i, entry)| {
+    let warnings = patch.iter().enumerate().filter_map(|(i, entry)| {
         let action = entry.get(PATCH).and_then(Node::as_str)?;
-        let does = if action == "delete" { "takes nothing out of" } else { "does nothing to" };
+        let does = if action == "delete" { "removes nothing from" } else { "has no effect on" };
         let message =
             format!("`$patch: {action}` {does} this list, which does not merge: the API server {becomes}");
-        Some(warning(message, entry, &at.index(i)).help("write out the whole list as it shall be"))
+        Some(warning(message, entry, &at.index(i)).help("write the whole list with the wanted entries"))
     });
-    said.collect()
+    warnings.collect()
 }
 
 fn warning(message: String, entry: &Node, at: &Trail<'_>) -> Diagnostic {

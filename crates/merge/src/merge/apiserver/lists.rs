@@ -1,4 +1,4 @@
-//! Lists as the API server merges them (apimachinery 0.36), but for the merge of two entries.
+//! List merges of the API server (apimachinery 0.36), except for the merge of two entries.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,19 +17,19 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// What tells the entries of a list apart; none when the schema names no merge key.
+/// Returns the merge keys of a list, or `None` if the schema names no merge key.
 pub(super) fn list_keys(list: Cursor<'_>) -> Option<ListKeys<'_>> {
     let association = Association::read(list.directives(), element(list), ListPolicy::Apiserver);
     let keyed = matches!(association, Association::Keyed { .. });
     keyed.then(|| ListKeys::new(association, list, element(list), PatchRules::Apiserver))
 }
 
-/// A merged list with what its order depends on.
+/// Returns a merged list with the data that its order depends on.
 ///
-/// The API server knows entries by their keys alone: several with the same ones share a place.
+/// The API server identifies entries by their keys only: several entries with equal keys share a position.
 ///
 /// # Errors
-/// An entry that lacks its merge key.
+/// An entry without its merge key.
 pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -> Result<Ranked> {
     let by_slot = list.wanted.iter().any(|wanted| wanted.named);
     let mut in_patch: FxHashMap<&Identity, usize> = FxHashMap::default();
@@ -42,7 +42,7 @@ pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -
     let mut ranks = Vec::with_capacity(list.entries.len());
     for (slot, entry) in list.entries.iter().enumerate() {
         let Some(entry) = entry else { continue };
-        // A key that the patch sets to null is gone by now.
+        // The patch may have removed a key by setting it to null.
         let touched = list.touched[slot];
         let is_named = touched.is_none() || keys.identify(entry, &KeyPattern::Own).is_some();
         let identity = list.name(slot).filter(|_| is_named);
@@ -57,7 +57,7 @@ pub(super) fn ranked(list: KeyedList<'_>, keys: &ListKeys<'_>, at: &Trail<'_>) -
     Ok(Ranked { ranks, deleted: list.deleted, nodes: list.into_entries() })
 }
 
-/// The entries of a patch that take the place of a whole list.
+/// Returns the entries of a patch that replaces a whole list (`$patch: replace`).
 ///
 /// # Errors
 /// Entries without keys; malformed directives.
@@ -90,7 +90,7 @@ pub(super) fn replacement(
     Ok(ranked)
 }
 
-/// The union of two lists of scalars, without doubles.
+/// Returns the union of two lists of scalars, without duplicates.
 pub(super) fn union(live: Vec<Node>, patch: &[Node]) -> Ranked {
     let positions = |list: &[Node]| {
         let mut positions: FxHashMap<KeyValue, usize> = FxHashMap::default();

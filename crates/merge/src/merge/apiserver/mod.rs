@@ -1,8 +1,8 @@
-//! Merges a patch exactly as the API server does (apimachinery 0.36, `StrategicMergeMapPatch`), into an
-//! object, or into another patch, as kubectl does with the halves of a three-way patch (`mergeMap`).
+//! Merges a patch exactly as the API server does (apimachinery 0.36, `StrategicMergeMapPatch`), into an object
+//! or into another patch. kubectl merges the halves of a three-way patch like this (`mergeMap`).
 //!
-//! Two things are left open there by the random order of Go's maps: where a patch both removes scalars
-//! from a list and merges others into it, removal comes first here.
+//! The API server's result depends on Go's random map order if a patch removes scalars from a list and merges
+//! others into the same list. Here the removal always comes first.
 
 mod ineffective;
 mod lists;
@@ -34,7 +34,7 @@ use smp_text::yaml::{Entry, List, Map, Node, Value};
 /// Applies a patch to an object of a kind.
 ///
 /// # Errors
-/// A kind without schema, and what else the API server refuses.
+/// A kind without a schema, and patches that the API server rejects.
 pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Merged> {
     let root = Trail::root();
     let (into, from) = fields::maps(&mut dest, patch)?;
@@ -47,12 +47,12 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
     Ok(Merged { warnings, ..Merged::of((!deleted).then_some(dest)) })
 }
 
-/// Joins two patches for an object of a kind into one that does what both do.
+/// Joins two patches for an object of a kind into one patch with the effect of both.
 ///
-/// The first patch has the deletions, the second one the changes.
+/// The first patch holds the deletions, the second one the changes.
 ///
 /// # Errors
-/// Directives that differ; what the API server would refuse.
+/// Conflicting directives, and patches that the API server would reject.
 pub(crate) fn join_patches(mut first: Map, second: &Map, kind: Cursor<'_>, at: &Trail<'_>) -> Result<Map> {
     MergeTarget::Patch.merge_map(&mut first, second, kind, at)?;
     Ok(first)
@@ -102,7 +102,7 @@ impl MergeTarget {
         })
     }
 
-    /// A field that only the patch has, or that has a value of another type there.
+    /// Returns the value of a field that the object lacks, or that has another type there.
     fn new_field(self, entry: &Entry, parent: Cursor<'_>, at: &Trail<'_>) -> Result<MergedField> {
         if self == Self::Object {
             check_new(&entry.value, parent.field(&entry.key.text), at)?;
@@ -124,7 +124,7 @@ impl MergeTarget {
             (Value::Map(map), Value::Map(changes)) => {
                 let cursor = declared(parent, name, patch, at)?;
                 if !strategy(cursor, at)?.replace {
-                    // Deleted or replaced: the field stays, with what is left.
+                    // A deleted or replaced map keeps its field, with the remaining content.
                     self.merge_map(map, changes, cursor, at)?;
                     return Ok(MergedField::Done);
                 }
@@ -141,7 +141,7 @@ impl MergeTarget {
         Ok(MergedField::Value(self.replacing(patch)))
     }
 
-    /// Merges two lists whose strategy is to merge.
+    /// Merges two lists with the patch strategy `merge`.
     fn merge_list(self, live: List, patch: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<Ranked> {
         let kind = entry_kind([&live, patch], at)?;
         let keys = list_keys(cursor);
@@ -178,7 +178,7 @@ impl MergeTarget {
             if self == Self::Object {
                 check_new(patch, element, at)?;
             }
-            // A new entry is taken as it stands, nulls and all.
+            // A new entry is added unchanged, including nulls.
             return Ok(self.replacing(patch));
         };
         if let (Some(map), Some(patch)) = (live.as_map_mut(), patch.as_map()) {
@@ -187,7 +187,7 @@ impl MergeTarget {
         Ok(live)
     }
 
-    /// Merges a list for which the patch gives an order (`mergePatchIntoOriginal`).
+    /// Merges a list that has a `$setElementOrder` in the patch (`mergePatchIntoOriginal`).
     fn merge_in_order(
         self,
         dest: &mut Map,
@@ -206,7 +206,7 @@ impl MergeTarget {
         keys.check(entries, order, directive, at)?;
         let kind = entry_kind([live.map(Vec::as_slice).unwrap_or_default(), entries], at)?;
         if kind.is_none() && (live.is_some() || patched.is_some()) {
-            let message = format!("`{}` has no entries to put in order", directive.key.text);
+            let message = format!("`{}` orders a list without entries", directive.key.text);
             return Err(at.error(Code::Directive, message).at(directive.value.span()));
         }
         let live = dest.get_mut(field).and_then(Node::as_list_mut).map(std::mem::take);
@@ -225,8 +225,9 @@ impl MergeTarget {
     }
 }
 
-/// The server takes new lists as they stand. Only of entries with several merge keys each one is needed, which no
-/// type of its own has; and entries that name their keys name them as in a list that is there.
+/// Checks a new value. The API server adds new lists unchanged, with two exceptions: entries of a list with
+/// several merge keys (which no built-in type has) need all of them, and `$patchMergeKey` is validated as in
+/// existing lists.
 fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     match &node.value {
         Value::Map(map) if cursor.is_known() => {
@@ -258,12 +259,12 @@ fn check_new(node: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
 
 fn merge_in_map(patch: &Map, at: &Trail<'_>) -> Diagnostic {
     let span = patch.get(PATCH).map(Node::span).unwrap_or_default();
-    at.error(Code::Directive, "`$patch: merge` cannot stand in a map")
+    at.error(Code::Directive, "`$patch: merge` is not allowed in a map")
         .at(span)
-        .help("maps are merged anyway: leave it out")
+        .help("remove the directive: maps are merged by default")
 }
 
-/// Takes over the directives that both halves of a patch may have, and not different ones.
+/// Copies the directives that both halves of a patch may have; conflicting values are an error.
 fn take_directives(first: &mut Map, second: &Map, at: &Trail<'_>) -> Result<()> {
     let is_shared = |entry: &&Entry| {
         let name = entry.key.text.as_str();
@@ -272,7 +273,8 @@ fn take_directives(first: &mut Map, second: &Map, at: &Trail<'_>) -> Result<()> 
     for entry in second.entries().iter().filter(is_shared) {
         match first.get(&entry.key.text) {
             Some(other) if *other != entry.value => {
-                let message = format!("the two halves of the patch differ in `{}`", entry.key.text);
+                let message =
+                    format!("the two halves of the patch have different values for `{}`", entry.key.text);
                 return Err(at.error(Code::Directive, message));
             }
             Some(_) => {}
@@ -282,7 +284,7 @@ fn take_directives(first: &mut Map, second: &Map, at: &Trail<'_>) -> Result<()> 
     Ok(())
 }
 
-/// `$deleteFromPrimitiveList/field`: removes scalars from a list, whatever its strategy.
+/// Applies `$deleteFromPrimitiveList/field`: removes scalars from a list of any patch strategy.
 fn delete_from_lists(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     for (field, entry) in about_lists(patch, DELETE_FROM_PRIMITIVE_LIST, at)? {
         if entry.value.is_null() {
@@ -308,7 +310,7 @@ fn delete_from_lists(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail
     Ok(())
 }
 
-/// Sets the entries of a list that is there, or that the patch brings.
+/// Sets the entries of an existing list, or adds the list if the patch has it.
 fn set_list(dest: &mut Map, field: &str, from: Option<&Entry>, nodes: List) {
     if let Some(list) = dest.get_mut(field).and_then(Node::as_list_mut) {
         *list = nodes;
@@ -319,7 +321,7 @@ fn set_list(dest: &mut Map, field: &str, from: Option<&Entry>, nodes: List) {
 
 fn list_of<'n>(node: &'n Node, at: &Trail<'_>) -> Result<&'n List> {
     node.as_list().ok_or_else(|| {
-        let message = format!("a list with an order must be a list and is {}", node.type_name());
+        let message = format!("a field with `$setElementOrder` must be a list and is {}", node.type_name());
         at.error(Code::WrongType, message).at(node.span())
     })
 }

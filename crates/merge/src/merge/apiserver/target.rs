@@ -1,12 +1,12 @@
-//! How values of a patch get into what it is merged into.
+//! Copies values of a patch into the merge target.
 //!
-//! As the API server takes them over (apimachinery 0.36), but for the directives: what it leaves of
-//! them in the object falls away when the object is decoded, so it does not get in here either.
+//! Values are copied as by the API server (apimachinery 0.36), except for directives: the ones it leaves in the
+//! object are dropped when the object is decoded, so they are not copied here.
 
 use crate::merge::directive::{PATCH, is_directive, without_directives};
 use smp_text::yaml::{Map, Node, Value};
 
-/// What a patch is merged into.
+/// The target of a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MergeTarget {
     /// An object.
@@ -15,7 +15,7 @@ pub(super) enum MergeTarget {
     Patch,
 }
 
-/// What of a new value stays.
+/// The parts of a new value that are copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kept {
     Values,
@@ -24,7 +24,7 @@ enum Kept {
 }
 
 impl MergeTarget {
-    /// A value for a field that was not there; none when nothing is left of it.
+    /// Returns the value of a new field, or `None` if nothing of it is copied.
     pub(super) fn added(self, node: &Node) -> Option<Node> {
         match self {
             Self::Object if node.is_null() => None,
@@ -33,22 +33,22 @@ impl MergeTarget {
         }
     }
 
-    /// An entry for a list that was not there and that the patch gives an order.
+    /// Returns an entry of a new list that has a `$setElementOrder` in the patch.
     pub(super) fn added_entry(self, node: &Node) -> Option<Node> {
         kept(node, if self == Self::Object { Kept::ValuesAndNulls } else { Kept::Everything })
     }
 
-    /// A value in the place of another one, as it stands in the patch.
+    /// Returns a value that replaces another one, as written in the patch.
     pub(super) fn replacing(self, node: &Node) -> Node {
         if self == Self::Object { without_directives(node) } else { node.clone() }
     }
 }
 
-/// A new value. Maps with `$patch` are left out of it, wherever they stand.
+/// Copies a new value, without maps that have `$patch` at any depth.
 fn kept(node: &Node, what: Kept) -> Option<Node> {
     let value = match &node.value {
         Value::Scalar(_) => return Some(node.clone()),
-        // Where null fields fall away, `$patch: null` falls away with them.
+        // If null fields are dropped, `$patch: null` is dropped as well.
         Value::Map(map) if map.get(PATCH).is_some_and(|v| what != Kept::Values || !v.is_null()) => {
             return None;
         }

@@ -1,4 +1,4 @@
-//! What the API server does with a patch, quirks included.
+//! The API server's treatment of patches, including its quirks.
 
 use crate::merge::testing::{BOTH, check, merged, run, schema};
 use crate::merge::{PatchRules, apply};
@@ -28,7 +28,7 @@ fn fields_are_set_added_and_removed() {
 }
 
 #[test]
-fn directives_in_maps() {
+fn patch_directives_in_maps_delete_and_replace() {
     check_server(&[
         ("{child: {name: a}}", "{child: {$patch: delete}}", "{child: {}}"),
         ("{}", "{child: {$patch: delete, name: a}}", "{}"),
@@ -37,7 +37,7 @@ fn directives_in_maps() {
         (
             "{child: {name: a}}",
             "{child: {$patch: merge, value: b}}",
-            "Directive: child: `$patch: merge` cannot stand in a map",
+            "Directive: child: `$patch: merge` is not allowed in a map",
         ),
         ("{child: {name: a}}", "{child: {$patch: remove}}", "Directive: child: `$patch` cannot be remove"),
         ("{name: a}", "{$patch: delete}", "deleted"),
@@ -48,7 +48,7 @@ fn directives_in_maps() {
 }
 
 #[test]
-fn retained_keys() {
+fn retain_keys_removes_other_fields() {
     check_server(&[
         (
             "{union: {name: a, value: b, number: 1}}",
@@ -65,7 +65,7 @@ fn retained_keys() {
         (
             "{union: {name: a}}",
             "{union: {$retainKeys: [name], value: c}}",
-            "Directive: union: the patch sets `value`, which its `$retainKeys` does not name",
+            "Directive: union: the patch sets `value`, which is missing in its `$retainKeys`",
         ),
         ("{child: {name: a}}", "{child: {$retainKeys: []}}", "{child: {}}"),
         (
@@ -79,7 +79,7 @@ fn retained_keys() {
             "{volumes: [{$retainKeys: [name, number], name: a, number: 1}]}",
             "{volumes: [{name: a, number: 1}]}",
         ),
-        // What the server would leave of it falls away when the object is decoded.
+        // The directives that the server would leave are dropped when the object is decoded.
         ("{}", "{union: {$retainKeys: [value], value: c}}", "{union: {value: c}}"),
     ]);
 }
@@ -92,7 +92,7 @@ fn entries_merge_by_their_key() {
             "{byName: [{name: a, number: 1}]}",
             "{byName: [{name: a, value: x, number: 1}, {name: b}]}",
         ),
-        // What the patch speaks of takes the patch's order.
+        // Entries named in the patch take the order of the patch.
         (
             "{byName: [{name: a}, {name: b}, {name: c}]}",
             "{byName: [{name: c, value: x}, {name: new}, {name: a}]}",
@@ -118,13 +118,13 @@ fn entries_merge_by_their_key() {
         ("{byName: [{name: a}]}", "{byName: []}", "{byName: [{name: a}]}"),
         ("{byName: [{name: a}]}", "{byName: null}", "{}"),
         ("{}", "{byName: [{name: a, value: null}, {name: b, $patch: delete}]}", "{byName: [{name: a}]}"),
-        // A new entry is taken as it stands.
+        // A new entry is added unchanged.
         (
             "{byName: [{name: a}]}",
             "{byName: [{name: b, value: null, byName: [{name: c, $patch: delete}]}]}",
             "{byName: [{name: b, value: null, byName: [{name: c}]}, {name: a}]}",
         ),
-        // Only the first of several with one key is merged, and all stand side by side.
+        // Only the first of several entries with one key is merged, and all of them get the same position.
         (
             "{ports: [{port: 53, protocol: TCP}, {port: 80}, {port: 53, protocol: UDP}]}",
             "{ports: [{port: 53, name: dns}]}",
@@ -135,14 +135,14 @@ fn entries_merge_by_their_key() {
             "{ports: [{$patch: delete, port: 53}]}",
             "{ports: []}",
         ),
-        // The list type does not count.
+        // The list type is ignored.
         ("{atomic: [{name: a}]}", "{atomic: [{name: b}]}", "{atomic: [{name: b}, {name: a}]}"),
         ("{set: [a]}", "{set: [b]}", "{set: [b]}"),
     ]);
 }
 
 #[test]
-fn entries_without_a_key_are_refused() {
+fn entries_without_a_key_are_rejected() {
     check_server(&[
         (
             "{byName: [{name: a}]}",
@@ -167,7 +167,7 @@ fn entries_without_a_key_are_refused() {
         (
             "{byName: [{name: a}]}",
             "{byName: [{$patch: merge, name: a}]}",
-            "Directive: byName[0]: `$patch: merge` cannot stand in an entry of a list",
+            "Directive: byName[0]: `$patch: merge` is not allowed in an entry of a list",
         ),
         (
             "{byName: [{name: [a]}]}",
@@ -198,7 +198,7 @@ fn entries_without_a_key_are_refused() {
 }
 
 #[test]
-fn lists_of_mixed_types_are_refused() {
+fn lists_of_mixed_types_are_rejected() {
     check_server(&[
         (
             "{strings: [a]}",
@@ -247,7 +247,7 @@ fn scalars_form_a_union() {
 }
 
 #[test]
-fn the_patch_can_give_the_order() {
+fn set_element_order_orders_the_list() {
     check_server(&[
         (
             "{byName: [{name: a}, {name: b}, {name: c}, {name: d}]}",
@@ -274,22 +274,22 @@ fn the_patch_can_give_the_order() {
         (
             "{byName: [{name: a}]}",
             "{$setElementOrder/byName: [{name: a}, {name: b}], byName: [{name: b}, {name: a}]}",
-            "Directive: byName[name=a]: this entry is not in `$setElementOrder/byName`, or at another place",
+            "Directive: byName[name=a]: this entry is missing in `$setElementOrder/byName` or has another position there",
         ),
         (
             "{byName: []}",
             "{$setElementOrder/byName: [{name: a}]}",
-            "Directive: byName: `$setElementOrder/byName` has no entries to put in order",
+            "Directive: byName: `$setElementOrder/byName` orders a list without entries",
         ),
         (
             "{byName: [{name: a}]}",
             "{$setElementOrder/byName: {}}",
-            "WrongType: byName: a list with an order must be a list and is a map",
+            "WrongType: byName: a field with `$setElementOrder` must be a list and is a map",
         ),
         (
             "{byName: [{name: a}]}",
             "{$setElementOrder/byName: [{name: a}], byName: null}",
-            "WrongType: byName: a list with an order must be a list and is null",
+            "WrongType: byName: a field with `$setElementOrder` must be a list and is null",
         ),
         (
             "{byName: [{name: a}]}",
@@ -299,7 +299,7 @@ fn the_patch_can_give_the_order() {
         (
             "{list: [{name: a}]}",
             "{$setElementOrder/list: [{name: a}]}",
-            "MissingMergeKey: list[0]: entries that are maps have no order without a merge key in the schema",
+            "MissingMergeKey: list[0]: maps cannot be ordered without a merge key in the schema",
         ),
         ("{}", "{$setElementOrder: []}", "Directive: `$setElementOrder` names no field"),
         (
@@ -326,9 +326,9 @@ fn unknown_fields_can_be_set_but_not_merged() {
             "UnknownField: labels.a: the schema has no field `a` here, so it cannot be merged",
         ),
         ("{child: [{name: a}]}", "{child: [{name: b}]}", "{child: [{name: b}]}"),
-        ("{labels: [a]}", "{labels: [b]}", "WrongType: labels: the schema has object here, not a list"),
-        ("{name: [a]}", "{name: [b]}", "WrongType: name: the schema has string here, not a list"),
-        // Free-form fields merge by their maps.
+        ("{labels: [a]}", "{labels: [b]}", "WrongType: labels: the schema declares object here, not a list"),
+        ("{name: [a]}", "{name: [b]}", "WrongType: name: the schema declares string here, not a list"),
+        // Free-form fields: the maps around them merge.
         ("{free: {a: {b: [1], c: 1}}}", "{free: {a: {b: [2]}}}", "{free: {a: {b: [2], c: 1}}}"),
     ]);
     for patch in ["{}", "{$patch: delete}"] {
@@ -342,7 +342,7 @@ fn only_maps_are_patched() {
     for rules in BOTH {
         assert_eq!(
             merged("[]", "{}", rules),
-            "WrongType: what a strategic merge patch is applied to must be a map and is a list"
+            "WrongType: the target of a strategic merge patch must be a map and is a list"
         );
         assert_eq!(
             merged("{}", "5", rules),
@@ -378,7 +378,7 @@ fn long_lists_are_linear() {
 }
 
 #[test]
-fn entries_that_are_no_maps_are_told_which_keys_they_would_have() {
+fn errors_for_entries_that_are_not_maps_name_the_merge_keys() {
     check_server(&[(
         "{byName: [{name: a}]}",
         "{$setElementOrder/byName: [5], byName: [{name: a}]}",

@@ -1,6 +1,6 @@
-//! What the API server asks of types before it merges values of them (apimachinery 0.36).
+//! Type checks that the API server makes before it merges values (apimachinery 0.36).
 //!
-//! It merges by Go's types, so that what a type does not have cannot be merged.
+//! It merges by Go types, so a field that the type lacks cannot be merged.
 
 use crate::merge::identity::KeyValue;
 use crate::merge::trail::Trail;
@@ -8,22 +8,23 @@ use crate::schema::{Cursor, PatchStrategy, TypeKind};
 use smp_text::diagnostic::{Code, PatchRefusal, Result};
 use smp_text::yaml::{Node, Value};
 
-/// There are strategic merge patches for built-in kinds only.
+/// Checks that the kind is known: the API server supports strategic merge patches for built-in kinds only.
 ///
 /// # Errors
-/// Nothing is known of the kind.
+/// An unknown kind.
 pub(crate) fn known(kind: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     if kind.is_known() {
         return Ok(());
     }
-    let message = "the API server takes no strategic merge patch for a kind without a built-in schema";
+    let message =
+        "the API server does not support strategic merge patches for kinds without a built-in schema";
     Err(at
         .error(Code::NoSchema, message)
         .refused(PatchRefusal::PatchType)
         .help("use a JSON merge patch, or the overlay dialect, which needs no schema"))
 }
 
-/// The schema of a field that is merged. The server knows no free-form objects.
+/// Returns the schema of a field that is merged. The server does not know free-form objects.
 ///
 /// # Errors
 /// The type has no such field.
@@ -42,10 +43,10 @@ pub(crate) fn declared<'s>(
         .help("check the name, or use a JSON merge patch for free-form fields"))
 }
 
-/// The schema of a list that is merged.
+/// Returns the schema of a list that is merged.
 ///
 /// # Errors
-/// As [`declared`], and where the type is no list.
+/// The errors of [`declared`], and a field that is not a list.
 pub(crate) fn declared_list<'s>(
     parent: Cursor<'s>,
     name: &str,
@@ -56,12 +57,12 @@ pub(crate) fn declared_list<'s>(
     if matches!(list.type_kind(), TypeKind::Array | TypeKind::Any) || is_object(list) {
         return Ok(list);
     }
-    let message = format!("the schema has {} here, not a list", list.kind_name());
+    let message = format!("the schema declares {} here, not a list", list.kind_name());
     Err(at.error(Code::WrongType, message).at(node.span()))
 }
 
-/// The schema of the entries of a list. As on the server, a field that is one object can hold a list of
-/// such objects as well.
+/// Returns the schema of the entries of a list. As on the server, a field declared as one object may also hold
+/// a list of such objects.
 pub(crate) fn element(list: Cursor<'_>) -> Cursor<'_> {
     if is_object(list) { list } else { list.element() }
 }
@@ -70,10 +71,10 @@ fn is_object(cursor: Cursor<'_>) -> bool {
     cursor.type_kind() == TypeKind::Object && cursor.fields().next().is_some()
 }
 
-/// The patch strategy, which can be `merge` or `replace`, not both.
+/// Returns the patch strategy, which must not be both `merge` and `replace`.
 ///
 /// # Errors
-/// It is both.
+/// Both strategies are set.
 pub(crate) fn strategy(cursor: Cursor<'_>, at: &Trail<'_>) -> Result<PatchStrategy> {
     let strategy = cursor.patch_strategy();
     if strategy.merge && strategy.replace {
@@ -83,7 +84,7 @@ pub(crate) fn strategy(cursor: Cursor<'_>, at: &Trail<'_>) -> Result<PatchStrate
     Ok(strategy)
 }
 
-/// What the entries of a list are; all must be the same.
+/// The type of the entries of a list, which must be the same for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryKind {
     Bool,
@@ -93,10 +94,10 @@ pub(crate) enum EntryKind {
     Map,
 }
 
-/// The one kind of all entries; none when there are none.
+/// Returns the common type of all entries, or `None` for empty lists.
 ///
 /// # Errors
-/// Entries of several kinds, lists and nulls.
+/// Entries of several types, lists and nulls.
 pub(crate) fn entry_kind(lists: [&[Node]; 2], at: &Trail<'_>) -> Result<Option<EntryKind>> {
     let mut kind = None;
     for entry in lists.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Several merge keys: with commas between them in the schema, and named by `$patchMergeKey`.
+//! Lists with several merge keys, and `$patchMergeKey`.
 
 use crate::merge::PatchRules;
 use crate::merge::testing::{BOTH, check, merged, node, run, schema};
@@ -10,7 +10,7 @@ fn check_both(table: &[(&str, &str, &str)]) {
 }
 
 #[test]
-fn keys_with_commas_between_must_all_fit() {
+fn comma_separated_merge_keys_must_all_match() {
     let live = "both: [{foo: a, bar: x, other: 1}, {foo: a, bar: y, other: 2}, {foo: b, bar: x, other: 3}]";
     check_both(&[
         (
@@ -92,13 +92,13 @@ fn a_named_key_that_the_entry_lacks_must_be_absent() {
 }
 
 #[test]
-fn without_the_directive_the_default_key_counts() {
+fn without_patch_merge_key_the_default_key_is_used() {
     check_both(&[(
         "recommended: [{foo: a, bar: y}]",
         "recommended: [{foo: a, bar: x, other: val}]",
         "{recommended: [{foo: a, bar: x, other: val}]}",
     )]);
-    // Of several matches the first one.
+    // Several matches: the first one is merged.
     check(
         PatchRules::Overlay,
         &[(
@@ -107,7 +107,7 @@ fn without_the_directive_the_default_key_counts() {
             "{recommended: [{foo: b}, {foo: a, bar: x, other: val}, {foo: a, bar: y}]}",
         )],
     );
-    // To the API server both are the same entry, so they end up side by side.
+    // The API server treats both as one entry and puts them at one position.
     check(
         PatchRules::Apiserver,
         &[(
@@ -119,7 +119,7 @@ fn without_the_directive_the_default_key_counts() {
 }
 
 #[test]
-fn part_of_the_keys_must_name_one_entry() {
+fn a_subset_of_the_keys_must_match_one_entry() {
     let live = "recommended: [{foo: a, other: 0}, {foo: b, bar: x, other: 1}, {foo: b, bar: x, other: 2}]";
     check_both(&[
         (
@@ -130,14 +130,14 @@ fn part_of_the_keys_must_name_one_entry() {
         (
             live,
             "recommended: [{$patchMergeKey: [foo], foo: b, other: 3}]",
-            "Ambiguous: recommended[0]: 2 entries match this one of the patch: [1], [2]",
+            "Ambiguous: recommended[0]: this entry of the patch matches 2 entries: [1], [2]",
         ),
         (
             live,
             "recommended: [{$patchMergeKey: [foo, bar], foo: b, bar: x, other: 3}]",
-            "Ambiguous: recommended[0]: 2 entries match this one of the patch: [1], [2]",
+            "Ambiguous: recommended[0]: this entry of the patch matches 2 entries: [1], [2]",
         ),
-        // Deletions act on all of them.
+        // Deletions remove all matches.
         (
             live,
             "recommended: [{$patchMergeKey: [foo], $patch: delete, foo: b}]",
@@ -157,32 +157,32 @@ fn fields_that_are_keys_can_be_added_removed_and_changed() {
             "recommended: [{$patchMergeKey: [foo, bar], foo: a, bar: x, baz: m}]",
             "{recommended: [{foo: a, bar: x, baz: m}, {foo: a, bar: y}]}",
         ),
-        // A key that is null takes the first entry that has it.
+        // A null key matches the first entry that has the key.
         (
             live,
             "recommended: [{$patchMergeKey: [foo, bar], foo: a, bar: null}]",
             "{recommended: [{foo: a}, {foo: a, bar: y}]}",
         ),
-        // Where none has it any more, the one without it is meant.
+        // If none has it, the entry without the key matches.
         (
             "recommended: [{foo: b, bar: x}, {foo: a}]",
             "recommended: [{$patchMergeKey: [foo, bar], foo: a, bar: null, other: 1}]",
             "{recommended: [{foo: b, bar: x}, {foo: a, other: 1}]}",
         ),
-        // A changed key is a deletion and a new entry.
+        // A changed key means a deletion and a new entry.
         (
             "recommended: [{foo: a, bar: x, other: val}]",
             "recommended: [{$patchMergeKey: [foo, bar], $patch: delete, foo: a, bar: x}, \
              {$patchMergeKey: [foo, bar], foo: a, bar: y}]",
             "{recommended: [{foo: a, bar: y}]}",
         ),
-        // A key that is not named is a field like any other.
+        // A key that is not in `$patchMergeKey` is an ordinary field.
         (
             "recommended: [{foo: a, bar: x, other: val}]",
             "recommended: [{$patchMergeKey: [foo], foo: a, bar: y}]",
             "{recommended: [{foo: a, bar: y, other: val}]}",
         ),
-        // Of the entries that have the key, all are deleted.
+        // All entries with the key are deleted.
         (
             "recommended: [{foo: a, bar: x}, {foo: a}, {foo: a, bar: y}]",
             "recommended: [{$patchMergeKey: [foo, bar], $patch: delete, foo: a, bar: null}]",
@@ -222,7 +222,7 @@ fn the_directive_never_reaches_the_output() {
 }
 
 #[test]
-fn malformed_directives_are_refused() {
+fn malformed_directives_are_rejected() {
     let live = "{recommended: [{foo: a}], both: [{foo: a, bar: x}]}";
     check_both(&[
         (
@@ -253,7 +253,7 @@ fn malformed_directives_are_refused() {
         (
             live,
             "recommended: [{$patchMergeKey: [foo, other], foo: a}]",
-            "Directive: recommended[0]: `other` is no merge key of this list",
+            "Directive: recommended[0]: `other` is not a merge key of this list",
         ),
         (
             live,
@@ -263,19 +263,19 @@ fn malformed_directives_are_refused() {
         (
             live,
             "recommended: [{$patchMergeKey: [foo, bar], foo: a, bar: {}}]",
-            "Directive: recommended[0]: the key `bar`, named by `$patchMergeKey`, is no scalar",
+            "Directive: recommended[0]: the key `bar` in `$patchMergeKey` is not a scalar",
         ),
     ]);
 }
 
 #[test]
-fn an_overlay_takes_the_schemas_defaults_for_named_keys() {
+fn overlay_rules_use_schema_defaults_for_named_keys() {
     let patch = "ports: [{$patchMergeKey: [port, protocol], port: 53, protocol: TCP, name: dns}]";
     check(
         PatchRules::Overlay,
         &[
             ("ports: [{port: 53}]", patch, "{ports: [{port: 53, protocol: TCP, name: dns}]}"),
-            // What fits literally goes first.
+            // An exact match takes precedence.
             (
                 "ports: [{port: 53, protocol: UDP}, {port: 53, protocol: TCP}]",
                 patch,
@@ -290,7 +290,7 @@ fn an_overlay_takes_the_schemas_defaults_for_named_keys() {
 }
 
 #[test]
-fn named_keys_merge_lists_that_no_schema_knows() {
+fn patch_merge_key_merges_lists_without_a_schema() {
     let patch = "free: {items: [{$patchMergeKey: [id], id: 2, x: new}, {$patchMergeKey: [id], id: 3}]}";
     let merged_list =
         run("free: {items: [{id: 1}, {id: 2, x: old, y: 1}]}", patch, schema(), PatchRules::Overlay)

@@ -1,23 +1,23 @@
-//! What counts as a change in a three-way merge: whether kyaml would print two values alike.
+//! Change detection of the three-way merge: two values are equal if kyaml prints them alike.
 //!
-//! It prints them in one line (a scalar in single quotes), so that quotes within a list, the order of
-//! the fields of a map and comments count, while block or flow style does not.
+//! kyaml prints values in one line, with scalars in single quotes. Therefore quotes within a list, the order of
+//! map fields and comments are significant, while block or flow style is not.
 
 use smp_text::yaml::{Key, Meta, Node, Resolved, Style, Tag, Value, resolve_plain};
 
-/// Whether a scalar that both versions have has another text; where dest has it as it was, other
-/// comments count as well.
+/// Returns true if a scalar has another text in the updated version. If dest still has the original value,
+/// changed comments count as well.
 pub(super) fn scalar_changed(original: &Node, updated: &Node, dest: Option<&Node>) -> bool {
     let untouched = dest.is_none_or(|dest| same_print(dest, original));
     untouched && !same_print(original, updated) || original.scalar_text() != updated.scalar_text()
 }
 
-/// Whether a list that both versions have is another one.
+/// Returns true if a list has changed in the updated version.
 pub(super) fn list_changed(original: &Node, updated: &Node) -> bool {
     !same_print(original, updated)
 }
 
-/// The key whose comments a field gets, if any: comments merge as scalars do.
+/// Returns the key whose comments a field gets, if any. Comments merge like scalars.
 pub(super) fn key_comments<'k>(
     dest: Option<&'k Key>,
     original: Option<&'k Key>,
@@ -33,7 +33,7 @@ pub(super) fn key_comments<'k>(
     }
 }
 
-/// Whether two values print alike, whatever the style of the values themselves.
+/// Returns true if two values print alike, regardless of their own style.
 fn same_print(a: &Node, b: &Node) -> bool {
     if !same_comments(&a.meta, &b.meta) {
         return false;
@@ -61,7 +61,7 @@ fn same_nested(a: &Node, b: &Node) -> bool {
     (!is_scalar || quotes(a.meta.style) == quotes(b.meta.style)) && same_print(a, b)
 }
 
-/// The styles that are told apart in one line, where blocks become double quotes.
+/// Maps the styles that print alike in one line to one style. Block scalars print as double quotes.
 fn quotes(style: Style) -> Style {
     match style {
         Style::Literal | Style::Folded => Style::DoubleQuoted,
@@ -70,7 +70,7 @@ fn quotes(style: Style) -> Style {
     }
 }
 
-/// The tag that is printed: one that the text does not imply.
+/// Returns the tag that is printed: one that the text does not imply.
 fn shown_tag(node: &Node) -> Tag {
     let tag = node.meta.tag;
     let Value::Scalar(text) = &node.value else { return Tag::None };
@@ -99,7 +99,7 @@ mod tests {
     use crate::merge::kyaml::testing::commented;
 
     #[test]
-    fn what_prints_alike_is_the_same() {
+    fn values_that_print_alike_are_equal() {
         let table = [
             ("1", "\"1\"", true),
             ("1", "0x1", false),

@@ -1,28 +1,28 @@
-//! `$patch` in a patch: taken out where it is found, in a map or as an entry of a list.
+//! Extraction of `$patch` from maps and lists of a patch.
 
 use crate::merge::Trail;
 use crate::merge::directive::{Action, PATCH, action};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Map, Node};
 
-/// Takes the directive out of a map.
+/// Removes the directive from a map and returns it.
 ///
 /// # Errors
-/// Another value than the three; the map is left as it is.
+/// An unknown value; the map is not changed then.
 pub(super) fn take_from_map(map: &mut Map, trail: &Trail<'_>) -> Result<Action> {
     let Some(action) = action(map, trail)? else { return Ok(Action::Merge) };
     map.remove(PATCH);
     Ok(action)
 }
 
-/// Takes the directive out of a list: an entry that has nothing but `$patch`.
+/// Removes the directive from a list and returns it. The directive of a list is an entry with `$patch` only.
 ///
-/// Only the first entry with `$patch` counts, and when it has other fields the directive is the
-/// entry's own. Entries that say the same go with it, and so do nulls and empty maps, which are no
-/// entries (kustomize 5.8).
+/// Only the first entry with `$patch` is examined. If it has other fields, the directive belongs to that entry.
+/// Entries with the same directive are removed as well, and so are nulls and empty maps, which kyaml does not
+/// count as entries (kustomize 5.8).
 ///
 /// # Errors
-/// Another value than the three.
+/// An unknown value.
 pub(super) fn take_from_list(list: &mut Vec<Node>, trail: &Trail<'_>) -> Result<Action> {
     let first = list.iter().filter_map(Node::as_map).find(|map| map.contains_key(PATCH));
     let Some(entry) = first.filter(|map| map.len() == 1) else { return Ok(Action::Merge) };
@@ -42,7 +42,7 @@ mod tests {
     use smp_text::diagnostic::Code;
 
     #[test]
-    fn a_map_has_at_most_one() {
+    fn directive_of_a_map_is_extracted() {
         let table = [
             ("{a: 1}", Action::Merge, "{a: 1}"),
             ("{$patch: merge, a: 1}", Action::Merge, "{a: 1}"),
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_errors() {
+    fn unknown_actions_are_rejected() {
         for text in ["{$patch: remove}", "{$patch: null}", "{$patch: {delete: true}}", "{$patch: Delete}"] {
             let mut map = node(text);
             let error = take_from_map(map.as_map_mut().expect("map"), &Trail::root()).expect_err(text);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_it_in_an_entry_of_its_own() {
+    fn directive_of_a_list_is_a_separate_entry() {
         let table = [
             ("[{name: a}]", Action::Merge, "[{name: a}]"),
             ("[{$patch: replace}, {name: a}, null, {}]", Action::Replace, "[{name: a}]"),

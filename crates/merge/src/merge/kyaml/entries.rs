@@ -1,8 +1,8 @@
-//! The entries of a list while it is merged the way kyaml does it.
+//! The entries of a list during a merge by kyaml's rules.
 //!
-//! kyaml finds, replaces, removes and appends entries by scanning the list for their keys each time,
-//! and its rules for entries that lack a key are odd: they match all entries that have it, or wipe
-//! the list. This does the same by look-up. The nodes of entries lie in one place and are changed there.
+//! kyaml finds, replaces, removes and appends entries by scanning the list for their keys each time. Its rules
+//! for entries without a key are surprising: they match all entries that have it, or clear the list. This
+//! module has the same results with look-ups. The nodes of all entries are in one vector and are changed there.
 
 use rustc_hash::FxHashSet;
 use smol_str::SmolStr;
@@ -17,34 +17,34 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::{Node, Value};
 
-/// Why a list cannot be merged: this entry is not what its keys need.
+/// The error for an entry of the wrong type.
 #[derive(Debug, Clone, Copy)]
 struct WrongShape {
     entry: usize,
 }
 
-/// The lists of a merge: what dest has, and the results so far.
+/// The lists of a merge: those of dest and the results so far.
 pub(super) struct Entries<'k> {
     nodes: Vec<Node>,
     table: Table<'k>,
-    /// Here the position of an entry is its number, since entries only leave this list.
+    /// Entry numbers equal positions in this list, because entries are only removed from it.
     dest: Sequence,
     results: Sequence,
-    /// Entries of dest that were put among the results.
+    /// Entries of dest that were moved to the results.
     put: FxHashSet<usize>,
-    /// Where the list is.
+    /// The location of the list.
     trail: &'k Trail<'k>,
 }
 
-/// An entry on its way through a merge: what means it, and where it is in dest.
+/// The state of one entry during the merge: its tuple and its entry in dest.
 pub(super) struct Visit<'t> {
     tuple: &'t [SmolStr],
     found: Option<usize>,
-    /// Where its keys stood before the merge: each in the first side that has it with this text.
-    places: Vec<Span>,
+    /// The spans of its keys before the merge, from the first side with this text.
+    spans: Vec<Span>,
 }
 
-/// The list of a side that is only looked up.
+/// The list of a side that is only searched.
 pub(super) struct Lookup<'k> {
     table: Table<'k>,
     list: Sequence,
@@ -60,13 +60,13 @@ impl<'k> Lookup<'k> {
         Self { table, list }
     }
 
-    /// The position of the first entry that a tuple means.
+    /// Returns the position of the first entry that matches a tuple.
     pub(super) fn find(&mut self, tuple: &[SmolStr]) -> Option<usize> {
         find(&mut self.list, &self.table, tuple)
     }
 }
 
-/// By the keys that the tuple has; by empty keys when it has none.
+/// Finds an entry by the keys that the tuple has, or by empty keys if it has none.
 fn find(list: &mut Sequence, table: &Table<'_>, tuple: &[SmolStr]) -> Option<usize> {
     let columns = filled(tuple);
     let fits = |entry: usize| {
@@ -86,7 +86,7 @@ impl<'k> Entries<'k> {
         Self { nodes: dest, table, dest: list, results, put, trail }
     }
 
-    /// The entry of dest that a tuple means. `others` are those of the other sides.
+    /// Returns the entry of dest that matches a tuple. `others` are the entries of the other sides.
     pub(super) fn visit<'t>(
         &mut self,
         tuple: &'t [SmolStr],
@@ -95,19 +95,19 @@ impl<'k> Entries<'k> {
         let found = find(&mut self.dest, &self.table, tuple);
         let node = found.and_then(|entry| self.nodes.get_mut(entry));
         let sides = || node.as_deref().into_iter().chain(others.iter().copied().flatten());
-        let place = |(key, text): (&SmolStr, &SmolStr)| {
+        let span = |(key, text): (&SmolStr, &SmolStr)| {
             let mut fields = sides().filter_map(|side| side.get(key));
             fields.find(|field| field.scalar_text() == Some(text)).map(Node::span).unwrap_or_default()
         };
-        let places = self.table.keys.names().iter().zip(tuple).map(place).collect();
-        (node, Visit { tuple, found, places })
+        let spans = self.table.keys.names().iter().zip(tuple).map(span).collect();
+        (node, Visit { tuple, found, spans })
     }
 
-    /// Puts what came of a visit among the results, or removes from dest what its tuple matches.
-    /// Returns the result.
+    /// Adds the result of a visit to the results, or removes the matches of its tuple from dest. Returns the
+    /// result.
     ///
     /// # Errors
-    /// A scalar or list among maps, or a map or list among scalars, where that matters.
+    /// A scalar or list among maps, or a map or list among scalars, if the keys are needed.
     pub(super) fn put(&mut self, visit: &Visit<'_>, decision: Decision) -> Result<Option<&Node>> {
         if let Some(entry) = visit.found {
             if matches!(decision, Decision::Keep) {
@@ -132,7 +132,7 @@ impl<'k> Entries<'k> {
         Ok(result.map(|entry| &self.nodes[entry]))
     }
 
-    /// Looks at an entry of dest again, whose node may have changed.
+    /// Updates the keys of an entry of dest after its node may have changed.
     fn refresh(&mut self, entry: usize) {
         let keys_changed = self.table.refresh(entry, &self.nodes[entry]);
         let is_nothing = self.table.shapes[entry].is_nothing();
@@ -140,7 +140,7 @@ impl<'k> Entries<'k> {
             return;
         }
         self.dest.note(entry, entry, &self.table);
-        // Seldom: an entry is visited again only when others lack some of its keys.
+        // Rare: an entry is visited again only if other entries lack some of its keys.
         if self.put.contains(&entry) {
             for at in 0..self.results.order.len() {
                 if self.results.order[at] == Some(entry) {
@@ -150,10 +150,10 @@ impl<'k> Entries<'k> {
         }
     }
 
-    /// The merged list: the results into dest, or dest behind the results.
+    /// Returns the merged list: the results merged into dest, or dest appended to the results.
     ///
     /// # Errors
-    /// As [`Entries::put`].
+    /// Those of [`Entries::put`].
     pub(super) fn finish(mut self, order: ListOrder) -> Result<Vec<Node>> {
         let (dest, results) = (std::mem::take(&mut self.dest), std::mem::take(&mut self.results));
         let list = match order {
@@ -163,15 +163,15 @@ impl<'k> Entries<'k> {
         Ok(gather(self.nodes, &list))
     }
 
-    /// The merged list in dest's order; entries that dest did not have stand behind it, or before it.
+    /// Returns the merged list in the order of dest; entries that dest lacked are appended or prepended.
     ///
     /// # Errors
-    /// As [`Entries::put`].
+    /// Those of [`Entries::put`].
     pub(super) fn finish_in_place(mut self, order: ListOrder) -> Result<Vec<Node>> {
         let (dest, results) = (std::mem::take(&mut self.dest), std::mem::take(&mut self.results));
         let known = dest.order.len();
         let list = self.joined(dest, &results)?;
-        // A list that was cleared on the way is shorter than it was.
+        // The list may have been cleared during the merge.
         let new = list.order.iter().skip(known).flatten().count();
         let mut nodes = gather(self.nodes, &list);
         if order == ListOrder::Prepend {
@@ -195,21 +195,21 @@ impl<'k> Entries<'k> {
     }
 }
 
-/// Makes sure that an entry has the keys by which it was found.
-fn complete(node: &mut Node, table: &Table<'_>, Visit { tuple, places, .. }: &Visit<'_>) {
+/// Adds the missing keys by which an entry was found.
+fn complete(node: &mut Node, table: &Table<'_>, Visit { tuple, spans, .. }: &Visit<'_>) {
     let Value::Map(map) = &mut node.value else { return };
     if map.is_empty() || table.whole {
         return;
     }
     for (i, ((key, default), text)) in table.keys.iter().zip(*tuple).enumerate() {
         if !text.is_empty() && default != Some(text) && !map.contains_key(key) {
-            let place = places.get(i).copied().unwrap_or_default();
-            map.push(key.clone(), key_scalar(text).with_span(place));
+            let span = spans.get(i).copied().unwrap_or_default();
+            map.push(key.clone(), key_scalar(text).with_span(span));
         }
     }
 }
 
-/// Moves the nodes of a list out; one that stands there several times is copied.
+/// Moves the nodes of a list out; a node that occurs several times is cloned.
 fn gather(nodes: Vec<Node>, list: &Sequence) -> Vec<Node> {
     let mut uses = vec![0_u32; nodes.len()];
     for entry in list.entries() {
@@ -223,10 +223,10 @@ fn gather(nodes: Vec<Node>, list: &Sequence) -> Vec<Node> {
     list.entries().filter_map(take).collect()
 }
 
-/// Puts an entry in the place of every one that the values match, or at the end; or removes those.
+/// Replaces each entry that the values match with `entry`, or appends it. With `None`, removes the matches.
 ///
-/// A value that is empty matches any entry that has the field. Fewer values than keys match by the
-/// first keys; no value at all matches nothing and keeps nothing.
+/// An empty value matches any entry that has the field. Fewer values than keys match by the first keys. Without
+/// values, nothing matches and the list is cleared.
 fn set(
     list: &mut Sequence,
     table: &Table<'_>,
@@ -267,7 +267,7 @@ fn set(
     Ok(())
 }
 
-/// Adds an entry of the other list: in place of the same entry for one key, behind all for several.
+/// Adds an entry of the other list. With one key it replaces the equal entry; with several it is appended.
 fn append(list: &mut Sequence, table: &Table<'_>, entry: usize) -> std::result::Result<(), WrongShape> {
     if table.whole {
         let text = table.texts_of(entry)[0].clone().unwrap_or_default();

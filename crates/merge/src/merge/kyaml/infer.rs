@@ -1,4 +1,4 @@
-//! The key of a list whose type is unknown: one of the given keys that all entries have.
+//! Inference of the key of a list of unknown type: the first given key that all entries have.
 
 use smol_str::SmolStr;
 
@@ -6,27 +6,27 @@ use crate::merge::Trail;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
 
-/// The first key that all entries have, null or not; for an empty list the first key there is.
+/// Returns the first key that all entries have, even if null. For an empty list, returns the first candidate.
 fn key_of<'k>(list: &[Node], keys: &'k [SmolStr]) -> Option<&'k SmolStr> {
     keys.iter().find(|key| list.iter().all(|entry| entry.get(key).is_some()))
 }
 
-/// Whether kyaml merges lists of an unknown type: when any side has a key.
+/// Returns true if kyaml merges these lists of unknown type: at least one side has a key.
 pub(super) fn is_keyed(sides: &[&[Node]], keys: &[SmolStr]) -> bool {
     sides.iter().any(|side| key_of(side, keys).is_some())
 }
 
-/// The key by which kyaml then merges them.
+/// Returns the key by which kyaml merges the lists.
 ///
 /// # Errors
-/// The sides have different keys, or the only ones that count as having one are empty.
+/// The sides have different keys, or the only sides with a key are empty.
 pub(super) fn agreed_key(sides: &[&[Node]], keys: &[SmolStr], trail: &Trail<'_>) -> Result<SmolStr> {
     let mut agreed: Option<&SmolStr> = None;
     for side in sides.iter().filter(|side| !side.is_empty()) {
         let key = key_of(side, keys);
         if let Some(first) = agreed.filter(|first| Some(*first) != key) {
             let other = key.map_or("none", SmolStr::as_str);
-            let message = format!("the lists that are merged have different merge keys: {first} and {other}");
+            let message = format!("the merged lists have different merge keys: {first} and {other}");
             return Err(error(Code::Ambiguous, message, side, trail));
         }
         agreed = key;
@@ -37,7 +37,7 @@ pub(super) fn agreed_key(sides: &[&[Node]], keys: &[SmolStr], trail: &Trail<'_>)
     })
 }
 
-/// The first key that all entries of all sides have; none when the sides have no entries.
+/// Returns the first key that all entries of all sides have, or `None` without entries.
 pub(super) fn common_key(sides: &[&[Node]], keys: &[SmolStr]) -> Option<SmolStr> {
     let entries = || sides.iter().copied().flatten();
     entries().next()?;
@@ -46,7 +46,7 @@ pub(super) fn common_key(sides: &[&[Node]], keys: &[SmolStr]) -> Option<SmolStr>
 
 fn error(code: Code, message: String, side: &[Node], trail: &Trail<'_>) -> Diagnostic {
     let span = side.first().map(Node::span).unwrap_or_default();
-    trail.error(code, message).at(span).help("give all entries the same key field")
+    trail.error(code, message).at(span).help("set the same key field in all entries")
 }
 
 #[cfg(test)]
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn keys_are_inferred_from_all_sides() {
-        // dest, patch, kyaml's answer (an error is `!`), the lenient answer.
+        // dest, patch, kyaml's result (`!` is an error), the lenient result.
         let table = [
             ("[{name: a}]", "[{name: b, ip: 1}]", "!", "name"),
             ("[{name: a, ip: 1}]", "[{name: b, ip: 1}]", "ip", "ip"),

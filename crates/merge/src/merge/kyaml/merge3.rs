@@ -1,8 +1,8 @@
 //! Three-way merge: what changed between two versions of an object, onto a third.
 //!
-//! kyaml's rules: what is null in the updated version or in dest goes; what was added or changed is
-//! taken, even where dest changed as well; what was removed is removed; the rest stays as dest has it.
-//! Maps never go as a whole, only their fields do, so that an empty map may remain.
+//! kyaml's rules: values that are null in the updated version or in dest are removed. Values that the updated
+//! version added or changed win, even if dest changed as well, and values that it removed are removed. All
+//! others stay as in dest. Maps are never removed as a whole, only their fields, so an empty map may remain.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ use smp_text::yaml::{Entry, List, Map, Node, Value};
 /// Merges the changes from `original` to `updated` into dest.
 ///
 /// # Errors
-/// Values of different kinds in the same place, and list entries that cannot be told apart.
+/// Values of different types for one field, and list entries without unique keys.
 pub(in crate::merge) fn merge3(
     original: Option<&Node>,
     updated: Option<&Node>,
@@ -41,7 +41,7 @@ struct Merge3<'s> {
     conflicts: Vec<Conflict>,
 }
 
-/// What the two sides have that say what changed.
+/// The values of the original and the updated version.
 #[derive(Debug)]
 struct Others<'n, T = Node> {
     original: Option<&'n T>,
@@ -66,12 +66,12 @@ impl<'n, T> Others<'n, T> {
     }
 }
 
-/// A value that is not merged but taken from one side.
+/// The kind of a value that is taken from one side instead of being merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Leaf {
     Scalar,
     List,
-    /// A list that no schema knows.
+    /// A list that the schema does not know.
     UnknownList,
 }
 
@@ -135,7 +135,7 @@ impl<'s> Merge3<'s> {
         self.options.conflicts == ConflictPolicy::Dest
     }
 
-    /// Notes it when both sides changed a value, and not alike.
+    /// Records a conflict if both sides changed a value differently.
     fn conflict(
         &mut self,
         dest: Option<&Node>,
@@ -158,7 +158,7 @@ impl<'s> Merge3<'s> {
         self.conflicts.last_mut()
     }
 
-    /// A map or list that one side does not have any more: it goes, or stays as dest has it.
+    /// Decides on a map or list that one side has removed: it is removed, or stays as in dest.
     fn removed(&mut self, dest: Option<&Node>, others: Others<'_>, trail: &Trail<'_>) -> Decision {
         let conflict = self.conflict(dest, others, trail).is_some();
         let stays = conflict && self.dest_wins() && present(dest).is_some();
@@ -181,7 +181,7 @@ impl<'s> Merge3<'s> {
         Ok(Decision::Replace(Node::map(map)))
     }
 
-    /// Those of dest in their order, then the new ones, sorted.
+    /// Merges the fields of dest in their order, then adds the new ones, sorted by name.
     fn fields(&mut self, dest: &mut Map, others: Others<'_>, here: Here<'_, 's>) -> Result<()> {
         let none = Map::new();
         let sides = [others.original, others.updated];
@@ -207,7 +207,7 @@ impl<'s> Merge3<'s> {
         Ok(())
     }
 
-    /// One field that dest has. Returns whether it stays.
+    /// Merges one field of dest. Returns true if the field stays.
     fn field(
         &mut self,
         Entry { key, value }: &mut Entry,

@@ -1,12 +1,12 @@
-//! Merging as kyaml does it, the library behind kustomize's patches and the merge2 and merge3 tools.
+//! Merges by the rules of kyaml, the library behind kustomize's patches and the merge2 and merge3 tools.
 //!
-//! kyaml walks all sides at once and decides value by value; much of what comes out follows from how
-//! it looks entries of lists up. Here the outcome is the same and the work linear. Owns these rules;
-//! the types come from `schema`, and what goes wrong or was in conflict is returned as data.
+//! kyaml walks all sides at once and decides value by value. Many of its results follow from how it looks up
+//! list entries. This implementation has the same results in linear time. Types come from `schema`; errors and
+//! conflicts are returned as data.
 //!
-//! `merge2` and `merge3` are the two walks and `walk` is what they share. `position` says what is
-//! known of a value, `tuples` which entries of lists are one; `entries` is a list while it is merged,
-//! and `sequence` how its entries are found.
+//! `merge2` and `merge3` are the two walks, and `walk` is their shared part. `position` is the schema of a
+//! value. `tuples` decides which list entries belong together, `entries` holds a list during the merge, and
+//! `sequence` finds its entries.
 
 mod change;
 mod directive;

@@ -1,7 +1,7 @@
-//! What the schema says of the value that is being merged, and what a comment says instead.
+//! The schema of the value that is merged, from the schema or from a comment.
 //!
-//! A comment with a JSON object on a field (`ports: # {"type": "array", ...}`) is a schema for that
-//! field and takes the place of any other; kyaml reads them so.
+//! A comment with a JSON object on a field (`ports: # {"type": "array", ...}`) is the schema of that field and
+//! overrides any other, as in kyaml.
 
 use std::rc::Rc;
 
@@ -25,7 +25,7 @@ use smp_text::yaml::{Key, Meta, Node};
 #[derive(Debug, Clone)]
 pub(super) struct Position<'s> {
     known_by: KnownBy<'s>,
-    /// Whether the nearest definition with a name is part of Kubernetes.
+    /// Set if the nearest named definition is part of Kubernetes.
     builtin: bool,
 }
 
@@ -35,18 +35,18 @@ enum KnownBy<'s> {
     Comment(Rc<Json>),
 }
 
-/// How a list merges.
+/// The way in which a list merges.
 #[derive(Debug)]
 pub(super) enum ListRule<'s> {
-    /// Not at all: it is one value.
+    /// Replaced: the list is one value.
     Replace,
-    /// Its entries belong together by the texts of these keys, as kyaml sees them.
+    /// Matched by the texts of these keys, as in kyaml.
     Tuples(Keys),
-    /// The same by several merge keys, of which each entry of a patch must have all.
+    /// Matched by several merge keys that each entry of a patch must have.
     AllOf(MergeKeys),
-    /// By a key that is yet to be found in the entries.
+    /// Matched by a key that is inferred from the entries.
     Inferred,
-    /// By keys, with nothing lost silently.
+    /// Matched by keys, without silent losses.
     Keyed(ListKeys<'s>),
 }
 
@@ -55,10 +55,10 @@ impl ListRule<'_> {
         matches!(self, Self::Replace)
     }
 
-    /// The keys by which entries are told apart.
+    /// Returns the keys that identify entries.
     ///
     /// # Errors
-    /// The sides of a list of unknown type do not have one key in common.
+    /// The sides of a list of unknown type have no common key.
     pub(super) fn keys(&self, sides: &[&[Node]], candidates: &[SmolStr], trail: &Trail<'_>) -> Result<Keys> {
         Ok(match self {
             Self::Tuples(keys) => keys.clone(),
@@ -69,19 +69,19 @@ impl ListRule<'_> {
         })
     }
 
-    /// Looks whether the entries of a patch have their keys, where kyaml leaves no choice of its own.
+    /// Checks the keys of the entries of a patch, for lists where kyaml requires them.
     ///
     /// # Errors
     /// An entry that lacks one of several merge keys.
     pub(super) fn check_patch(&self, patch: &[Node], trail: &Trail<'_>) -> Result<()> {
         let Self::AllOf(keys) = self else { return Ok(()) };
-        let odd = patch.iter().enumerate().find(|(_, entry)| keys.identify(entry).is_none());
-        odd.map_or(Ok(()), |(position, entry)| Err(lacks(keys, entry, &trail.index(position))))
+        let invalid = patch.iter().enumerate().find(|(_, entry)| keys.identify(entry).is_none());
+        invalid.map_or(Ok(()), |(position, entry)| Err(lacks(keys, entry, &trail.index(position))))
     }
 }
 
 impl From<Association> for ListRule<'_> {
-    /// As kyaml merges it.
+    /// Converts an association to kyaml's rule.
     fn from(association: Association) -> Self {
         match association {
             Association::Unknown | Association::Atomic => Self::Replace,
@@ -109,7 +109,7 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// The position of a field, by the schema alone.
+    /// Returns the position of a field, from the schema only.
     fn field(&self, name: &str, schema: &'s Schema) -> Self {
         match &self.known_by {
             KnownBy::Schema(cursor) => Self::new(cursor.field(name), self.builtin),
@@ -121,7 +121,7 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// The position of a field: what a comment on its value or key says, else what the schema says.
+    /// Returns the position of a field, from a comment on its value or key, or else from the schema.
     pub(super) fn field_of<'n>(
         &self,
         name: &str,
@@ -135,7 +135,7 @@ impl<'s> Position<'s> {
             .unwrap_or_else(|| self.field(name, schema))
     }
 
-    /// The position of the entries of a list.
+    /// Returns the position of the entries of a list.
     pub(super) fn element(&self, schema: &'s Schema) -> Self {
         match &self.known_by {
             KnownBy::Schema(cursor) => Self::new(cursor.element(), self.builtin),
@@ -148,7 +148,7 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// A schema below a comment: a reference that leads nowhere means that nothing is known.
+    /// Resolves a schema within a comment. A dangling reference means an unknown type.
     fn resolve(json: &Json, schema: &'s Schema) -> Self {
         match json.get("$ref").and_then(Json::as_str) {
             Some(reference) => named(reference, schema).unwrap_or_else(Self::unknown),
@@ -165,7 +165,7 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// What the schema knows of the value.
+    /// Returns the schema of the value, without comments.
     fn cursor(&self) -> Cursor<'s> {
         match self.known_by {
             KnownBy::Schema(cursor) => cursor,
@@ -173,9 +173,9 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// How a list merges, of which these are the `sides`, and perhaps one of them the patch's.
+    /// Returns how the list with these `sides` merges. `patch` is the side of the patch, if any.
     ///
-    /// Where nothing is known that depends on whether the entries have a key that may be inferred.
+    /// For lists of unknown type this depends on whether the entries have a key that may be inferred.
     pub(super) fn list_rule(
         &self,
         sides: &[&[Node]],
@@ -193,9 +193,9 @@ impl<'s> Position<'s> {
         }
     }
 
-    /// Lists of custom resources, which have no patch strategy, merge by their list type; a patch merge
-    /// key may name several keys; an inferred key is one that all entries have; and where an entry of the
-    /// patch has `$patchMergeKey`, any list merges.
+    /// Returns the rule without silent losses. Lists of custom resources, which have no patch strategy, merge
+    /// by their list type. A patch merge key may name several keys. An inferred key is one that all entries
+    /// have. If an entry of the patch has `$patchMergeKey`, the list always merges.
     fn rule_without_losses(
         &self,
         sides: &[&[Node]],
@@ -217,12 +217,12 @@ impl<'s> Position<'s> {
         association.into()
     }
 
-    /// The same, or a type where nothing is known.
+    /// Returns this position, or that of `kind` if it is unknown.
     pub(super) fn or(self, kind: Cursor<'s>) -> Self {
         if self.is_known() { self } else { Self::new(kind, false) }
     }
 
-    /// What the values themselves add: a comment's schema; where nothing is known, their own kind.
+    /// Refines the position with the schema in a comment of the values or, if unknown, with their own kind.
     pub(super) fn refine(self, values: &[Option<&Node>], schema: &'s Schema) -> Self {
         let present = || values.iter().copied().flatten().filter(|node| !node.is_null());
         if let Some(position) = present().find_map(|node| of_comment(&node.meta, schema)) {
@@ -235,14 +235,14 @@ impl<'s> Position<'s> {
     }
 }
 
-/// A list whose entries have a key in common.
+/// Returns the association of a list whose entries share a key.
 fn named_by(key: SmolStr) -> Association {
     let list =
         Directives { list_type: Some(ListType::Map), list_map_keys: vec![key], ..Directives::default() };
     Association::read(list, Cursor::unknown(), ListPolicy::KustomizeCustom)
 }
 
-/// What a comment says of a list.
+/// Returns the list directives in a comment.
 fn directives(json: &Json) -> Directives {
     let text = |word: &str| json.get(word).and_then(Json::as_str);
     let keys = json.get("x-kubernetes-list-map-keys").and_then(Json::as_array);
@@ -258,8 +258,8 @@ fn directives(json: &Json) -> Directives {
     }
 }
 
-/// Packages whose types have patch strategies wherever the API server merges; a list of theirs
-/// without one is meant to be replaced. Other types never have patch strategies.
+/// Returns true for the packages whose types have a patch strategy on every list that the API server merges;
+/// their lists without one are replaced. Other types never have patch strategies.
 fn is_builtin(type_name: &str) -> bool {
     ["api.", "apimachinery.", "apiextensions-apiserver.", "kube-aggregator.", "kubernetes."]
         .iter()
@@ -271,10 +271,10 @@ fn named<'s>(reference: &str, schema: &'s Schema) -> Option<Position<'s>> {
     Some(Position::new(cursor, false))
 }
 
-/// The schema in the comments of a value or key: the comment on its line, else the one above.
+/// Returns the schema in the comments of a value or key: the line comment, or else the one above.
 ///
-/// Any JSON object that says something counts, even `{"$openapi": "..."}` or `{"$kpt-set": "..."}`,
-/// which say nothing about the type: then the field has no known type (kustomize 5.8).
+/// Any non-empty JSON object counts, even `{"$openapi": "..."}` or `{"$kpt-set": "..."}` without a type. The
+/// field has no known type then (kustomize 5.8).
 fn of_comment<'s>(meta: &Meta, schema: &'s Schema) -> Option<Position<'s>> {
     let comments = meta.comments.as_deref()?;
     let text = match (&comments.line, comments.head.as_slice()) {
@@ -291,7 +291,7 @@ fn of_comment<'s>(meta: &Meta, schema: &'s Schema) -> Option<Position<'s>> {
     Some(position.unwrap_or_else(|| Position { known_by: KnownBy::Comment(Rc::new(json)), builtin: false }))
 }
 
-/// The type of a value that names its own: an object within a field of any type.
+/// Returns the type of an object with its own kind, in a field of any type.
 fn of_kind<'s>(node: &Node, schema: &'s Schema) -> Option<Position<'s>> {
     let map = node.as_map()?;
     let text = |field| {
@@ -307,7 +307,7 @@ mod tests {
     use crate::merge::identity::{KeyRule, KeyValue};
     use crate::merge::kyaml::testing::commented;
 
-    /// The keys by which kustomize merges a list.
+    /// Returns the keys by which kustomize merges a list.
     fn keys(at: &Position<'_>, schema: &Schema) -> String {
         match at.association(ListPolicy::Kyaml, schema) {
             Association::Keyed { keys, .. } => keys.names().join("+"),
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_have_the_keys_of_their_time() {
+    fn merge_keys_depend_on_the_api_version() {
         let schema = Schema::kustomize();
         let deployment = "{apiVersion: apps/v1, kind: Deployment}";
         let pod = ["spec", "template", "spec"];
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_have_defaults_where_nothing_may_get_lost() {
+    fn keys_have_defaults_without_losses() {
         let (schema, options) = (Schema::embedded(), MergeOptions::kustomize(Exceptions::Listed));
         let ports = at("{apiVersion: v1, kind: Service}", &["spec", "ports"], &schema);
         let ListRule::Keyed(rule) = ports.list_rule(&[], None, &options, &schema) else {
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_take_the_place_of_the_schema() {
+    fn comments_override_the_schema() {
         let schema = Schema::kustomize();
         let of = |text: &str| {
             let node = commented(text);

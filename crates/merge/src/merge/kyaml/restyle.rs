@@ -1,24 +1,24 @@
-//! Which style a value has after it took the place of another, and so which type.
+//! The style, and therefore the type, of a value that replaces another one.
 //!
-//! kyaml gives a new value the style of the old one. Where the old one was quoted, a number becomes
-//! a string by that; a string that lands where nothing was quoted stays a string by its tag.
+//! kyaml gives a new value the style of the old one. If the old one was quoted, a number becomes a string. A
+//! string that replaces an unquoted value stays a string by its tag.
 
 use smp_text::yaml::{Meta, Node, Resolved, Style, Tag, Value, old_boolean, resolve_plain};
 
-/// Gives a value the style of the one whose place it takes.
+/// Gives a value the style of the one that it replaces.
 pub(super) fn restyle(new: &mut Node, old: &Meta) {
     if !matches!(new.value, Value::Scalar(_)) {
         new.meta.style = if old.style == Style::Flow { Style::Flow } else { Style::Block };
         return;
     }
-    // The scalar is written in its place, so that it stays one with what it was one with.
+    // The new scalar stays linked to the scalars that the old one shares its value with.
     new.meta.shared = old.shared;
     let style = if matches!(old.style, Style::Block | Style::Flow) { Style::Plain } else { old.style };
     new.meta.tag = tag_after(new, style, !matches!(old.tag, Tag::None | Tag::Undecided | Tag::Quoted));
     new.meta.style = style;
 }
 
-/// The tag that says what the style alone would not.
+/// Returns the tag that is needed in addition to the style.
 fn tag_after(new: &Node, style: Style, explicit: bool) -> Tag {
     let own = match (new.meta.tag, new.resolve()) {
         (Tag::None | Tag::Undecided, Some(resolved)) => tag_of(&resolved),
@@ -31,7 +31,7 @@ fn tag_after(new: &Node, style: Style, explicit: bool) -> Tag {
     let plain = tag_of(&resolve_plain(text));
     match own {
         Tag::Str if style != Style::Plain || plain == Tag::Str => Tag::None,
-        // A number where a quoted string was: kustomize 5.8 leaves the quotes and loses the type.
+        // A number that replaces a quoted string: kustomize 5.8 keeps the quotes and loses the type.
         tag if tag == plain && style != Style::Plain => Tag::Quoted,
         tag if tag == plain => Tag::None,
         tag => tag,
@@ -49,8 +49,8 @@ fn tag_of(resolved: &Resolved<'_>) -> Tag {
     }
 }
 
-/// Quotes a plain string that YAML 1.1 reads as something else, as kyaml does with what it passes.
-/// That are booleans, and what a program made a string.
+/// Quotes a plain string that YAML 1.1 reads as another type, as kyaml does with the values that it visits:
+/// booleans, and values that a program turned into strings.
 pub(super) fn quote_old_booleans(node: &mut Node) {
     let meta = &node.meta;
     if meta.style == Style::Plain
@@ -66,7 +66,7 @@ pub(super) fn quote_old_booleans(node: &mut Node) {
     }
 }
 
-/// A key of a list entry, from the text by which the entry was matched: numbers become strings.
+/// Returns the key of a list entry from the text by which the entry was matched. Numbers become strings.
 pub(super) fn key_scalar(text: &str) -> Node {
     let mut node = Node::plain(text);
     if old_boolean(text).is_some()
@@ -83,7 +83,7 @@ mod tests {
     use crate::merge::kyaml::testing::node;
 
     #[test]
-    fn the_old_style_decides_the_type() {
+    fn style_of_the_old_value_decides_the_type() {
         let table = [
             ("1", "5", Node::int(5)),
             ("\"1\"", "5", Node::string("5")),
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn collections_keep_the_layout_of_the_place() {
+    fn collections_take_the_layout_of_the_old_value() {
         let mut list = node("[1]");
         restyle(&mut list, &node("- 2").meta);
         assert_eq!(list.meta.style, Style::Block);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn old_booleans_are_quoted_and_new_ones_not() {
+    fn only_yaml_1_1_booleans_are_quoted() {
         for (text, style) in
             [("yes", Style::DoubleQuoted), ("true", Style::Plain), ("'n'", Style::SingleQuoted)]
         {

@@ -1,6 +1,6 @@
-//! A list whose entries are found by the texts of their keys, while it changes.
+//! A list whose entries are found by the texts of their keys while it changes.
 //!
-//! Entries are numbers here, since one entry can stand in a list twice and in two lists at once.
+//! Entries are numbers here, because one entry can occur twice in a list and in two lists at once.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -9,7 +9,7 @@ use super::tuples::{Columns, Keys};
 use crate::merge::identity::FEW;
 use smp_text::yaml::{Node, Value};
 
-/// What an entry is, as far as its keys matter.
+/// The shape of an entry, as far as its keys depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Null,
@@ -30,19 +30,19 @@ impl Shape {
         }
     }
 
-    /// Null or an empty map: no entry at all, dropped at the first occasion.
+    /// Returns true for null and empty maps, which are not entries and are dropped by the next sweep.
     pub(super) fn is_nothing(self) -> bool {
         matches!(self, Self::Null | Self::EmptyMap)
     }
 }
 
-/// The keys of entries, by number.
+/// The key texts of all entries, by entry number.
 #[derive(Debug)]
 pub(super) struct Table<'k> {
     pub(super) keys: &'k Keys,
-    /// Entries are known by their own text.
+    /// Set if entries are identified by their own text.
     pub(super) whole: bool,
-    /// As many per entry as there are keys; none where the entry lacks the field.
+    /// One per key and entry; `None` if the entry lacks the field.
     texts: Vec<Option<SmolStr>>,
     pub(super) shapes: Vec<Shape>,
 }
@@ -52,7 +52,7 @@ impl<'k> Table<'k> {
         Self { keys, whole: keys.is_whole(), texts: Vec::new(), shapes: Vec::new() }
     }
 
-    /// Whether an entry has a shape that its keys cannot be asked of.
+    /// Returns true if an entry has a shape without keys.
     pub(super) fn is_unfit(&self, entry: usize) -> bool {
         match self.shapes[entry] {
             Shape::List => true,
@@ -70,7 +70,7 @@ impl<'k> Table<'k> {
         }
     }
 
-    /// Looks at an entry again. Returns whether its keys have changed.
+    /// Updates the keys of an entry. Returns true if they have changed.
     pub(super) fn refresh(&mut self, entry: usize, node: &Node) -> bool {
         self.shapes[entry] = Shape::of(node);
         let mut changed = false;
@@ -87,7 +87,7 @@ impl<'k> Table<'k> {
         &self.texts[entry * self.keys.len()..(entry + 1) * self.keys.len()]
     }
 
-    /// The texts in some columns as one number, if all are there.
+    /// Hashes the texts in some columns, if all are present.
     fn hash(&self, entry: usize, columns: Columns) -> Option<u64> {
         let texts = self.texts_of(entry).iter().enumerate().filter(|(i, _)| columns & (1 << i) != 0);
         hash(texts.map(|(_, text)| text.as_deref()))
@@ -103,16 +103,16 @@ fn hash<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// Which entries a list has, in order.
+/// The entries of a list, in order.
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
-    /// Removed entries leave a hole, so that positions stay.
+    /// Removed entries leave an empty slot, so that positions do not change.
     pub(super) order: Vec<Option<usize>>,
-    /// Positions by the texts in some columns; holes and changed entries are found out on use.
+    /// Positions by the texts in some columns. Stale positions are filtered on look-up.
     index: FxHashMap<Columns, FxHashMap<u64, Vec<usize>>>,
-    /// Positions of entries that are nothing.
+    /// Positions of nulls and empty maps.
     unswept: Vec<usize>,
-    /// How many entries have a shape that their keys cannot be asked of.
+    /// The number of entries with a shape without keys.
     pub(super) unfit: usize,
 }
 
@@ -133,7 +133,7 @@ impl Sequence {
         }
     }
 
-    /// To be called when the entry at a position is another one or has changed.
+    /// Updates the index after the entry at a position has changed.
     pub(super) fn note(&mut self, position: usize, entry: usize, table: &Table<'_>) {
         if table.shapes[entry].is_nothing() {
             self.unswept.push(position);
@@ -153,7 +153,7 @@ impl Sequence {
         self.order.iter().flatten().copied()
     }
 
-    /// Positions, ascending, of entries that `fits` among those with these texts in these columns.
+    /// Returns the positions, ascending, of entries with these texts in these columns for which `fits` is true.
     pub(super) fn positions(
         &mut self,
         columns: Columns,
@@ -184,7 +184,7 @@ impl Sequence {
         found
     }
 
-    /// Drops entries that are nothing.
+    /// Drops nulls and empty maps.
     pub(super) fn sweep(&mut self, table: &Table<'_>) {
         for at in self.unswept.drain(..) {
             if let Some(slot) = self.order.get_mut(at) {

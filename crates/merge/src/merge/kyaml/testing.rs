@@ -1,4 +1,4 @@
-//! Short ways to nodes for the tests of this room.
+//! Test helpers for kyaml's merges.
 
 use crate::merge::Merged;
 use smp_text::diagnostic::Result;
@@ -11,17 +11,17 @@ fn read(text: &str, options: ParseOptions) -> Node {
     parse_one(&sources, id, options).expect("valid YAML")
 }
 
-/// The only document of a text.
+/// Parses a single document.
 pub(crate) fn node(text: &str) -> Node {
     read(text, ParseOptions::default())
 }
 
-/// The only document of a text, with its comments.
+/// Parses a single document with its comments.
 pub(crate) fn commented(text: &str) -> Node {
     read(text, ParseOptions { comments: true, ..ParseOptions::default() })
 }
 
-/// The data in one line, fields in their order, strings that look like something else in quotes.
+/// Formats the data in one line. Fields keep their order, and ambiguous strings are quoted.
 pub(crate) fn shown(node: &Node) -> String {
     match &node.value {
         Value::Map(map) => {
@@ -41,7 +41,7 @@ pub(crate) fn shown(node: &Node) -> String {
     }
 }
 
-/// A result for comparison: the data, `none`, or the code of the error.
+/// Formats a result for comparison: the data, `none`, or the code of the error.
 pub(crate) fn outcome(result: Result<Merged>) -> String {
     match result.map(|merged| merged.node) {
         Ok(Some(node)) => shown(&node),
@@ -50,7 +50,7 @@ pub(crate) fn outcome(result: Result<Merged>) -> String {
     }
 }
 
-/// What a table says of a result, in the form of [`outcome`].
+/// Formats an expected result like [`outcome`].
 pub(crate) fn wanted(text: &str) -> String {
     if text.starts_with(['{', '[']) { shown(&node(text)) } else { text.to_string() }
 }

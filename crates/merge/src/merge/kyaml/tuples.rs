@@ -1,7 +1,7 @@
-//! The values of the keys of list entries: which entries of several lists are one.
+//! Key tuples of list entries, which decide which entries of several lists belong together.
 //!
-//! An entry is named by a tuple, the texts of its keys; a key that it lacks is an empty text. This is
-//! how kyaml sees entries, with all that follows from an empty text meaning several things.
+//! A tuple has the text of each key of an entry; the text of an absent key is empty. kyaml identifies entries
+//! like this, with all consequences of the ambiguous empty text.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use smol_str::SmolStr;
@@ -9,17 +9,17 @@ use smol_str::SmolStr;
 use crate::merge::identity::{FEW, KeyRule, KeyValue, MergeKeys};
 use smp_text::yaml::{Map, Node, Value};
 
-/// Some columns of tuples, a bit for each.
+/// A set of tuple columns, as a bit mask.
 pub(super) type Columns = u64;
 
-/// More keys than this have no meaning to anyone; further ones are not looked at.
+/// Maximum number of keys; further ones are ignored.
 const MAX_KEYS: usize = 32;
 
-/// The fields that tell the entries of a list apart. The name `""` stands for the entry itself.
+/// The fields that identify the entries of a list. The name `""` means the entry itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Keys {
     names: Vec<SmolStr>,
-    /// The texts that stand for keys that are not there; kyaml has none.
+    /// The texts for absent keys; kyaml has none.
     defaults: Vec<Option<SmolStr>>,
 }
 
@@ -30,7 +30,7 @@ impl Keys {
         Self { names, defaults }
     }
 
-    /// Those of an association.
+    /// Returns the keys of an association.
     pub(super) fn of(keys: &MergeKeys) -> Self {
         let default = |(_, rule): (_, &KeyRule)| match rule {
             KeyRule::Default(KeyValue::Str(text)) => Some(text.clone()),
@@ -42,7 +42,7 @@ impl Keys {
         }
     }
 
-    /// Entries are known by their own text.
+    /// Returns the keys of entries that are identified by their own text.
     pub(super) fn whole() -> Self {
         Self::new(vec![SmolStr::default()])
     }
@@ -59,12 +59,12 @@ impl Keys {
         self.names.len()
     }
 
-    /// The names with their defaults.
+    /// Returns the names with their defaults.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&SmolStr, Option<&SmolStr>)> {
         self.names.iter().zip(self.defaults.iter().map(Option::as_ref))
     }
 
-    /// The texts of the keys of an entry, with defaults; empty for those that it lacks.
+    /// Returns the texts of the keys of an entry, with defaults. Absent keys are empty.
     pub(super) fn texts<'k>(&'k self, entry: &'k Node) -> impl Iterator<Item = SmolStr> + use<'k> {
         let whole = self.is_whole();
         self.iter().map(move |(name, default)| {
@@ -75,7 +75,7 @@ impl Keys {
         })
     }
 
-    /// The text of a key as it stands, or its default; none where the entry has neither.
+    /// Returns the text of a key as written, or its default; `None` if the entry has neither.
     pub(super) fn raw(&self, entry: &Node, i: usize) -> Option<SmolStr> {
         if self.is_whole() {
             return Some(raw_text(entry));
@@ -99,38 +99,38 @@ fn retain_by_index<T>(items: &mut Vec<T>, keep: impl Fn(usize) -> bool) {
     });
 }
 
-/// Distinct tuples, in the order in which their entries were seen.
+/// Distinct tuples, in the order of their first entry.
 #[derive(Debug)]
 pub(super) struct Tuples {
     keys: Keys,
     texts: Vec<SmolStr>,
-    /// Whether an entry may be meant by several of them.
+    /// Set if several tuples may match one entry.
     overlap: bool,
 }
 
-/// The text of a key as kyaml sees it: empty when the key is absent, null, a map or a list.
+/// Returns the text of a key as in kyaml: empty if the key is absent, null, a map or a list.
 pub(super) fn key_text(entry: &Node, key: &str) -> SmolStr {
     entry.get(key).filter(|value| !value.is_null()).map(raw_text).unwrap_or_default()
 }
 
-/// The text of any value; maps and lists have none.
+/// Returns the text of a value; empty for maps and lists.
 pub(super) fn raw_text(node: &Node) -> SmolStr {
     node.scalar_text().cloned().unwrap_or_default()
 }
 
-/// Null or an empty map: what kyaml does not count as an entry.
+/// Returns true for null and empty maps, which kyaml does not count as entries.
 pub(super) fn is_nothing(node: &Node) -> bool {
     node.is_null() || node.as_map().is_some_and(Map::is_empty)
 }
 
-/// The columns of a tuple that hold a text.
+/// Returns the columns of a tuple that have a text.
 pub(super) fn filled(tuple: &[SmolStr]) -> Columns {
     tuple.iter().enumerate().filter(|(_, text)| !text.is_empty()).fold(0, |columns, (i, _)| columns | 1 << i)
 }
 
 impl Tuples {
-    /// The tuples by which kyaml goes through some lists: of all entries, by the keys that some entry
-    /// has, and with gaps filled.
+    /// Returns the tuples that kyaml visits for these lists: those of all entries, with gaps filled, by the
+    /// keys that at least one entry has.
     pub(super) fn of<'n>(lists: impl IntoIterator<Item = &'n [Node]>, keys: Keys) -> Self {
         let mut tuples = Self::collect(lists, keys);
         tuples.overlap = tuples.width() > 1 && tuples.texts.iter().any(SmolStr::is_empty);
@@ -164,7 +164,7 @@ impl Tuples {
         seen.insert(tuple.to_vec())
     }
 
-    /// The keys that some entry has; all when no entry has any.
+    /// Returns the keys that at least one entry has, or all keys if no entry has any.
     pub(super) fn keys(&self) -> &Keys {
         &self.keys
     }
@@ -177,7 +177,7 @@ impl Tuples {
         self.texts.is_empty()
     }
 
-    /// Whether some entry lacked some key, so that an entry may be meant by several tuples.
+    /// Returns true if an entry lacked a key, so that several tuples may match one entry.
     pub(super) fn overlap(&self) -> bool {
         self.overlap
     }
@@ -194,7 +194,7 @@ impl Tuples {
         &self.texts[i * self.width()..(i + 1) * self.width()]
     }
 
-    /// Leaves out the columns that are empty in all tuples, unless all are.
+    /// Drops the columns that are empty in all tuples, unless all columns are empty.
     fn drop_unused_keys(&mut self) {
         let used = self.iter().fold(0, |used, tuple| used | filled(tuple));
         let (width, all) = (self.width(), (1 << self.width()) - 1);
@@ -204,11 +204,11 @@ impl Tuples {
         }
     }
 
-    /// Fills gaps: tuples that share a text and differ only where one of them has a gap become one
-    /// value, in the order and with the consequences that kyaml's loop over all pairs has.
+    /// Fills gaps: tuples that share a text and differ only by gaps become equal, in the order and with the
+    /// side effects of kyaml's loop over all pairs.
     fn fill_gaps(&mut self) {
         let fillings: FxHashSet<Columns> = self.iter().map(filled).collect();
-        // Distinct tuples with their gaps in the same places differ elsewhere.
+        // Distinct tuples with equal gaps differ in a text.
         if fillings.len() > 1 {
             Filler { tuples: self, fillings: fillings.into_iter().collect(), tables: FxHashMap::default() }
                 .run();
@@ -216,12 +216,12 @@ impl Tuples {
     }
 }
 
-/// Does what comparing all pairs would do, but looks only at those that can match.
+/// Gap filling with the result of comparing all pairs, but only for pairs that can match.
 struct Filler<'t> {
     tuples: &'t mut Tuples,
-    /// In which columns tuples have, or once had, texts.
+    /// The column sets in which tuples have, or had, texts.
     fillings: Vec<Columns>,
-    /// The tuples that have, or once had, texts in these columns, by those in some of them.
+    /// For each column set and subset of it: the tuples by their texts in the subset.
     tables: FxHashMap<(Columns, Columns), FxHashMap<Vec<SmolStr>, Vec<usize>>>,
 }
 
@@ -252,7 +252,7 @@ impl Filler<'_> {
         let mut found = Vec::new();
         for other in self.fillings.clone() {
             let both = mine & other;
-            // What matches has a column in common: with one text, or with a gap in both.
+            // Matching tuples agree in at least one column: in a text, or in a gap.
             if both != 0 || mine | other != all {
                 found
                     .extend_from_slice(self.table(other, both).get(&project(tuple, both)).map_or(&[], |v| v));
@@ -295,10 +295,8 @@ impl Filler<'_> {
     }
 }
 
-/// Whether all entries are maps that have all keys that any of them has, and no two are equal; or,
-/// where entries are known by their own text, whether they are distinct scalars.
-///
-/// Nothing has to be merged in such a list.
+/// Returns true if no entries of the list need to be merged: all are maps with the same keys and distinct
+/// values. If entries are identified by their own text, they must be distinct scalars.
 pub(super) fn are_distinct(entries: &[Node], keys: &Keys) -> bool {
     if keys.is_whole() {
         let texts =
@@ -366,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn unused_keys_are_left_out() {
+    fn unused_keys_are_dropped() {
         let mut some = tuples("[{a: 1}, {a: 2, c: y}]", &["a", "b", "c"]);
         some.drop_unused_keys();
         assert_eq!(some.keys, names(&["a", "c"]));
@@ -377,7 +375,7 @@ mod tests {
         assert_eq!(shown(&none), ["/"]);
     }
 
-    /// The loop over all pairs, as kyaml has it.
+    /// kyaml's loop over all pairs, for comparison.
     fn pairs(tuples: &mut [Vec<SmolStr>]) {
         for i in 0..tuples.len() {
             let mine = tuples[i].clone();

@@ -1,5 +1,4 @@
-//! What the two-way and the three-way walk share: where they are, what comes of a value, which
-//! fields of maps belong together.
+//! The shared parts of the two-way and the three-way walk: locations, decisions, and matching of map fields.
 
 use super::position::Position;
 use super::restyle::{quote_old_booleans, restyle};
@@ -7,26 +6,26 @@ use crate::merge::Trail;
 use smp_text::diagnostic::{Code, Result};
 use smp_text::yaml::{Comments, Key, Map, Meta, Node};
 
-/// Where a walk is: in the schema, and on its way from the root.
+/// The current location of a walk: its schema, and its path from the root.
 #[derive(Clone, Copy)]
 pub(super) struct Here<'h, 's> {
     pub(super) at: &'h Position<'s>,
     pub(super) trail: &'h Trail<'h>,
 }
 
-/// What comes of a value.
+/// The decision on a value.
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// It stays, changed in place perhaps.
+    /// The value stays; it may have been changed in place.
     Keep,
-    /// Another value takes its place.
+    /// The value is replaced.
     Replace(Node),
-    /// It is removed; the value itself is left as it is, since a list may still hold it.
+    /// The value is removed. The node itself is not changed, because a list may still hold it.
     Remove,
 }
 
 impl Decision {
-    /// What is left of an object.
+    /// Returns the resulting object.
     pub(super) fn of(self, object: Option<Node>) -> Option<Node> {
         match self {
             Self::Keep => object,
@@ -35,7 +34,7 @@ impl Decision {
         }
     }
 
-    /// Puts what was decided in the place of a field's value. Returns whether the field stays.
+    /// Applies the decision to the value of a field. Returns true if the field stays.
     pub(super) fn put(self, value: &mut Node) -> bool {
         match self {
             Self::Keep => quote_old_booleans(value),
@@ -48,7 +47,7 @@ impl Decision {
         true
     }
 
-    /// Adds what was decided of a field that a map does not have, with these comments.
+    /// Adds the decided value of a new field to a map, with these comments.
     pub(super) fn add(self, map: &mut Map, key: &Key, comments: Option<Box<Comments>>) {
         if let Self::Replace(mut node) = self {
             quote_old_booleans(&mut node);
@@ -57,7 +56,7 @@ impl Decision {
     }
 }
 
-/// Keeps the fields or entries for which `keep` says so, until it fails.
+/// Keeps the fields or entries for which `keep` returns true. Stops at the first error.
 pub(super) fn retain<T>(entries: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Result<bool>) -> Result<()> {
     let mut outcome = Ok(());
     entries.retain_mut(|entry| match outcome.as_ref().map_or(Ok(true), |()| keep(entry)) {
@@ -70,10 +69,10 @@ pub(super) fn retain<T>(entries: &mut Vec<T>, mut keep: impl FnMut(&mut T) -> Re
     outcome
 }
 
-/// Whether two values are both maps, both lists or both scalars.
+/// Checks that two values are both maps, both lists or both scalars.
 ///
 /// # Errors
-/// They are not.
+/// Values of different types.
 pub(super) fn same_kind(old: &Node, new: &Node, trail: &Trail<'_>) -> Result<()> {
     if std::mem::discriminant(&old.value) == std::mem::discriminant(&new.value) {
         return Ok(());
@@ -82,12 +81,12 @@ pub(super) fn same_kind(old: &Node, new: &Node, trail: &Trail<'_>) -> Result<()>
     Err(trail
         .error(Code::WrongType, message)
         .at(new.span())
-        .label(old.span(), format!("{} is here", old.type_name()))
-        .help("set the field to null in an earlier patch to give it another type"))
+        .label(old.span(), format!("the existing value is {}", old.type_name()))
+        .help("to change its type, set the field to null in an earlier patch"))
 }
 
-/// For each field of a map the position of the other's, and the positions of the fields that only
-/// the other has, sorted by name.
+/// Matches the fields of two maps. Returns for each field of the first map its position in the other, and the
+/// positions of the fields that only the other has, sorted by name.
 pub(super) fn partners(map: &Map, other: &Map) -> (Vec<Option<usize>>, Vec<usize>) {
     let (mut partners, mut new) = (vec![None; map.len()], Vec::new());
     let few = other.len() <= 4;

@@ -1,11 +1,11 @@
-//! Whose comments a merged value has: dest's, unless only the updated version changed them.
+//! Comments of merged values: those of dest, unless only the updated version changed them.
 //!
-//! Comments on the line of a value, that is; a text that is edited keeps all others where they stand.
+//! This concerns line comments only. All other comments stay where they are when the text is edited.
 
 use smp_text::yaml::{Entry, Key, Map, Meta, Node, Value, is_same};
 
-/// Dest's value where the updated version has the original's data: with new comments where dest has the
-/// original's.
+/// Returns the value of dest if the updated version has the same data as the original. Line comments of the
+/// updated version are used if dest still has those of the original.
 pub(super) fn updated(dest: &Node, original: Option<&Node>, updated: Option<&Node>) -> Node {
     let mut merged = dest.clone();
     if let (Some(original), Some(updated)) = (original, updated)
@@ -43,7 +43,7 @@ fn take_in_fields(dest: &mut Map, original: &Map, updated: &Map) {
     }
 }
 
-/// Gives a value or key the comment of the updated version where that alone changed it.
+/// Copies the line comment of the updated version if only that version changed it.
 pub(super) fn take_line(dest: &mut Meta, original: &Meta, updated: &Meta) {
     let new = line(updated);
     if new.is_some() && new != line(original) && line(dest) == line(original) {
@@ -51,7 +51,7 @@ pub(super) fn take_line(dest: &mut Meta, original: &Meta, updated: &Meta) {
     }
 }
 
-/// The updated value in the place of dest's, without a comment that it has not changed.
+/// Returns the updated value that replaces that of dest, without a line comment that it has not changed.
 pub(super) fn replacing(updated: &Node, original: Option<&Node>, dest: Option<&Node>) -> Node {
     let mut merged = updated.clone();
     let is_old = original.is_some_and(|original| line(&original.meta) == line(&updated.meta));
@@ -64,8 +64,8 @@ pub(super) fn replacing(updated: &Node, original: Option<&Node>, dest: Option<&N
     merged
 }
 
-/// The key of a field that dest and a source have, with the comment that stands behind the source's key where the value
-/// is another one. A scalar's comment stands behind the value.
+/// Returns the key of a field that dest and the source have. If the values differ, it has the line comment of
+/// the source's key. The comment of a scalar belongs to the value instead.
 pub(super) fn of_key(mut key: Key, [dest, source]: [Option<&Entry>; 2]) -> Key {
     if let (Some(dest), Some(source)) = (dest, source)
         && dest.value != source.value

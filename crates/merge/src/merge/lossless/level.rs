@@ -1,4 +1,4 @@
-//! One level of several versions: which fields and which entries belong together, and whether there are any.
+//! One level of several versions: aligns fields and list entries.
 
 use crate::merge::align::{self, Aligned};
 use crate::merge::association::{Association, ListPolicy, is_atomic};
@@ -7,22 +7,22 @@ use smp_text::yaml::{Map, Node};
 
 use smol_str::SmolStr;
 
-/// Where a value stands in the schema.
+/// The type of a value in the schema.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TypedPlace<'s> {
     pub cursor: Cursor<'s>,
-    /// Whether it is a map of which one field excludes others, such as the sources of a volume.
+    /// Set for unions: maps in which one field excludes others, such as the sources of a volume.
     is_union: bool,
 }
 
-/// One level, lined up.
+/// One aligned level.
 #[derive(Debug)]
 pub(super) enum Level<const N: usize> {
     /// Maps: the positions of their fields.
     Fields(Vec<[Option<usize>; N]>),
-    /// Lists whose entries something tells apart.
+    /// Lists whose entries have unique keys or values.
     Entries(Association, Vec<Aligned<N>>),
-    /// One value.
+    /// A single value.
     Whole,
 }
 
@@ -35,12 +35,12 @@ impl<'s> TypedPlace<'s> {
         Self::new(self.cursor.field(name))
     }
 
-    /// That of the entries of a list. The schema says at the list whether they are unions.
+    /// Returns the type of the entries of a list. The patch strategy of the list tells whether they are unions.
     pub fn element(self) -> Self {
         Self { cursor: self.cursor.element(), is_union: self.is_union }
     }
 
-    /// The place that an object says itself where the schema is at its end.
+    /// Returns the type by the object's own kind if the schema does not know the value.
     pub fn refined(self, versions: &[Option<&Node>], schema: &'s Schema) -> Self {
         if self.cursor.is_known() && !self.cursor.is_embedded_resource() {
             return self;
@@ -49,13 +49,13 @@ impl<'s> TypedPlace<'s> {
         versions.iter().flatten().find_map(kind).map_or(self, Self::new)
     }
 
-    /// Whether the names of the fields of a map are anybody's, as those of labels are.
+    /// Returns true for maps with arbitrary keys, such as labels.
     pub fn has_free_keys(self) -> bool {
         self.cursor.additional().is_known()
     }
 
-    /// Whether two versions of a map here, of which one may lack it, are two values that cannot become one: the
-    /// schema calls it one value, or they have chosen different fields of a union.
+    /// Returns true if two versions of a map (or one, if the other is absent) cannot be merged: the map is atomic,
+    /// or the versions have different fields of a union.
     pub fn is_one_value(self, sides: [Option<&Map>; 2]) -> bool {
         let same_fields = || match sides {
             [Some(one), Some(other)] => {
@@ -66,9 +66,9 @@ impl<'s> TypedPlace<'s> {
         is_atomic(self.cursor) && !self.has_free_keys() || self.is_union && !same_fields()
     }
 
-    /// Of a union for which the source chooses what dest does not have: dest's value with its scalars, which tell
-    /// what was chosen, and the fields of which the source speaks. None where the source chooses nothing else, or
-    /// leaves nothing behind.
+    /// Resolves a union in which the source chooses another member than dest. Returns the value of dest reduced
+    /// to its scalars, such as the name of the chosen member, and to the fields that the source has. Returns
+    /// `None` if the source chooses no other member, or if nothing would be removed.
     pub fn left_by_choice(self, [dest, source]: [Option<&Node>; 2]) -> Option<Node> {
         let (dest, source, true) = (dest?, source?.as_map()?, self.is_union) else { return None };
         let fields = dest.as_map()?;
@@ -88,14 +88,14 @@ impl<'s> TypedPlace<'s> {
     }
 }
 
-/// What an object says that it is.
+/// Returns the apiVersion and kind of an object.
 fn gvk(object: &Map) -> Option<Gvk> {
     let text = |name| object.get(name).and_then(Node::as_str);
     Some(Gvk::from_manifest(text("apiVersion")?, text("kind")?))
 }
 
-/// Lines up maps, or lists. A version without the value counts as an empty one.
-pub(super) fn line_up<const N: usize>(
+/// Aligns maps or lists. An absent version counts as empty.
+pub(super) fn align_level<const N: usize>(
     versions: [Option<&Node>; N],
     place: TypedPlace<'_>,
     candidates: &[SmolStr],
@@ -110,22 +110,22 @@ pub(super) fn line_up<const N: usize>(
         return Level::Whole;
     }
     let lists = versions.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
-    let lined_up = align::lists(lists, place.cursor, ListPolicy::Overlay, candidates);
-    lined_up.map_or(Level::Whole, |(association, rows)| Level::Entries(association, rows))
+    let aligned = align::lists(lists, place.cursor, ListPolicy::Overlay, candidates);
+    aligned.map_or(Level::Whole, |(association, rows)| Level::Entries(association, rows))
 }
 
-/// Lines up what dest, the updated version and the original have, in that order.
+/// Aligns dest, the updated version and the original, in that order.
 ///
-/// Where the schema recommends several merge keys, the default key alone identifies entries as long as it is unique and
-/// the original has each entry that two versions have. Otherwise all recommended keys do, and an entry that only gains
-/// or loses a key stays the same entry.
-pub(super) fn line_up_versions(
+/// If the schema recommends several merge keys, the default key alone identifies entries as long as it is
+/// unique and the original has each entry that both other versions have. Otherwise all recommended keys are
+/// used, and an entry that only gains or loses a key stays the same entry.
+pub(super) fn align_versions(
     versions: [Option<&Node>; 3],
     place: TypedPlace<'_>,
     candidates: &[SmolStr],
 ) -> Level<3> {
     let [dest, updated, original] = [0, 1, 2];
-    let level = line_up(versions, place, candidates);
+    let level = align_level(versions, place, candidates);
     if place.cursor.recommended_merge_key().is_none() {
         return level;
     }
@@ -150,13 +150,13 @@ pub(super) fn line_up_versions(
     }
 }
 
-/// Whether a value of a source only clears what is there.
+/// Returns true if a value of the source only removes values.
 fn clears_only(node: &Node) -> bool {
     let in_map = |map: &Map| !map.is_empty() && map.iter().all(|(_, value)| clears_only(value));
     node.is_null() || node.as_map().is_some_and(in_map)
 }
 
-/// Whether a merge emptied a map or list that no version has empty.
+/// Returns true if the merge has emptied a map or list that is not empty in any version.
 pub(super) fn is_emptied(merged: &Node, versions: &[Option<&Node>]) -> bool {
     merged.is_empty_collection() && !versions.iter().flatten().any(|node| node.is_empty_collection())
 }

@@ -1,9 +1,9 @@
-//! Merges that lose nothing: what one version changed is taken, what both changed is a conflict.
+//! Merges without data loss: changes of one version are taken, and changes of both versions are conflicts.
 //!
-//! The rules are those that merge2 and merge3 document, applied by what changed and by the schema: first,
-//! at every value, versions that are equal change nothing; only where they differ do the rules of maps, lists
-//! and nulls count. `level` says what belongs together, `three_way` and `two_way` what comes of it, `order`
-//! how it stands, `comments` whose comments it has. Must not know kustomizations or files.
+//! The rules are those that merge2 and merge3 document, applied to actual changes and with the schema. Versions
+//! that are equal at a value cause no change there; the rules for maps, lists and nulls apply only to differing
+//! values. `level` aligns fields and entries, `three_way` and `two_way` merge them, `order` sorts the result,
+//! and `comments` merges its comments. This module knows nothing of kustomizations and files.
 
 mod comments;
 mod level;

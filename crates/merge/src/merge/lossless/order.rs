@@ -1,66 +1,67 @@
-//! In which order fields and entries stand after a merge.
+//! The order of fields and list entries after a merge.
 //!
-//! Knows positions only, neither nodes nor keys.
+//! Operates on positions only, not on nodes or keys.
 
 use crate::merge::ListOrder;
 
-/// The versions, by their place in the positions of a row.
+/// The indexes of the versions in a row.
 pub(super) const DEST: usize = 0;
 pub(super) const UPDATED: usize = 1;
 pub(super) const ORIGINAL: usize = 2;
 
 /// The positions of one field or entry in each version.
-pub(super) type Places<const N: usize> = [Option<usize>; N];
+pub(super) type Positions<const N: usize> = [Option<usize>; N];
 
-/// The order of the entries that stay after a three-way merge, as numbers of rows.
+/// Returns the order of the entries that stay after a three-way merge, as row numbers.
 ///
-/// Where dest has the order of the original, the updated order is taken; else dest's stays. What only the
-/// other one has stands behind what it follows there. An order that was asked for puts all that is new
-/// behind dest's entries, or before them.
-pub(super) fn of_versions(rows: &[Places<3>], order: Option<ListOrder>) -> Vec<usize> {
+/// If dest has the order of the original, the updated order is used, otherwise that of dest. Entries that only
+/// the other version has follow their predecessor in that version. An explicit order appends or prepends all
+/// new entries instead.
+pub(super) fn of_versions(rows: &[Positions<3>], order: Option<ListOrder>) -> Vec<usize> {
     if order.is_some() {
         return of_pair(rows, order);
     }
-    let known = by_place(rows, DEST).into_iter().filter_map(|row| rows[row][ORIGINAL]);
+    let known = by_position(rows, DEST).into_iter().filter_map(|row| rows[row][ORIGINAL]);
     if known.is_sorted() { interleaved(rows, UPDATED, DEST) } else { interleaved(rows, DEST, UPDATED) }
 }
 
-/// The order of the entries that stay after a two-way merge: dest's, then those that only the updated
-/// version has.
-pub(super) fn of_pair<const N: usize>(rows: &[Places<N>], order: Option<ListOrder>) -> Vec<usize> {
-    let old = by_place(rows, DEST);
-    let new = by_place(rows, UPDATED).into_iter().filter(|&row| rows[row][DEST].is_none());
+/// Returns the order of the entries that stay after a two-way merge: those of dest, then those that only the
+/// updated version has.
+pub(super) fn of_pair<const N: usize>(rows: &[Positions<N>], order: Option<ListOrder>) -> Vec<usize> {
+    let old = by_position(rows, DEST);
+    let new = by_position(rows, UPDATED).into_iter().filter(|&row| rows[row][DEST].is_none());
     match order.unwrap_or_default() {
         ListOrder::Append => old.into_iter().chain(new).collect(),
         ListOrder::Prepend => new.chain(old).collect(),
     }
 }
 
-/// The order of the fields that stay: dest's, with new ones behind what they follow in the updated version.
-pub(super) fn of_fields<const N: usize>(rows: &[Places<N>]) -> Vec<usize> {
+/// Returns the order of the fields that stay: as in dest, with each new one after its predecessor in the
+/// updated version.
+pub(super) fn of_fields<const N: usize>(rows: &[Positions<N>]) -> Vec<usize> {
     interleaved(rows, DEST, UPDATED)
 }
 
-/// The rows that a version has, in its order.
-fn by_place<const N: usize>(rows: &[Places<N>], version: usize) -> Vec<usize> {
+/// Returns the rows that a version has, in its order.
+fn by_position<const N: usize>(rows: &[Positions<N>], version: usize) -> Vec<usize> {
     let mut present: Vec<usize> = (0..rows.len()).filter(|&row| rows[row][version].is_some()).collect();
     present.sort_unstable_by_key(|&row| rows[row][version]);
     present
 }
 
-/// Those of `base` in its order; those that only `other` has in runs, each behind what it follows there.
-fn interleaved<const N: usize>(rows: &[Places<N>], base: usize, other: usize) -> Vec<usize> {
+/// Returns the rows of `base` in order. Rows that only `other` has follow their predecessor in `other`.
+fn interleaved<const N: usize>(rows: &[Positions<N>], base: usize, other: usize) -> Vec<usize> {
     let mut runs: Vec<Vec<usize>> = vec![Vec::new(); rows.len()];
     let mut order = Vec::with_capacity(rows.len());
     let mut follows = None;
-    for row in by_place(rows, other) {
+    for row in by_position(rows, other) {
         match follows {
             _ if rows[row][base].is_some() => follows = Some(row),
             None => order.push(row),
             Some(before) => runs[before].push(row),
         }
     }
-    for row in by_place(rows, base) {
+    for row in by_position(rows, base) {
         order.push(row);
         order.append(&mut runs[row]);
     }
@@ -71,8 +72,8 @@ fn interleaved<const N: usize>(rows: &[Places<N>], base: usize, other: usize) ->
 mod tests {
     use super::*;
 
-    /// Rows of letters by their places in three texts, dest first.
-    fn rows(versions: [&str; 3]) -> (Vec<char>, Vec<Places<3>>) {
+    /// Creates a row for each letter, with its positions in three strings; dest comes first.
+    fn rows(versions: [&str; 3]) -> (Vec<char>, Vec<Positions<3>>) {
         let mut letters: Vec<char> = versions.concat().chars().collect();
         letters.sort_unstable();
         letters.dedup();
@@ -82,8 +83,8 @@ mod tests {
     }
 
     #[test]
-    fn entries_stand_as_their_neighbours_do() {
-        // The original, the updated version, dest, and the order: of all that any of the last two has.
+    fn new_entries_follow_their_predecessor() {
+        // The original, the updated version, dest, and the order of all letters in the last two.
         let table = [
             ("ab", "ba", "ab", "ba"),
             ("ab", "abn", "ab", "abn"),
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn new_entries_go_where_they_were_asked_to() {
+    fn new_entries_follow_an_explicit_order() {
         let (letters, rows) = rows(["amb", "bna", "ab"]);
         let shown = |order| -> String {
             of_versions(&rows, Some(order)).into_iter().map(|row| letters[row]).collect()

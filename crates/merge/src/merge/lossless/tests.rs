@@ -1,4 +1,4 @@
-//! The rules of both merges as tables.
+//! Tables of two-way and three-way merges.
 
 use crate::merge::testing::{json, node};
 use crate::merge::{
@@ -8,7 +8,7 @@ use crate::schema::{Schema, openapi};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, ParseOptions, parse_one};
 
-/// A version; `-` stands for one that does not have the value.
+/// Parses a version; `-` is an absent value.
 fn version(text: &str) -> Option<Node> {
     (text != "-").then(|| node(text))
 }
@@ -36,7 +36,7 @@ fn paths(merged: &Merged) -> String {
     merged.conflicts.iter().map(|conflict| conflict.path.to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// The original, the updated version, dest, the result, the fields in conflict.
+/// Checks rows of the original, the updated version, dest, the result, and the fields in conflict.
 fn check_with(schema: &Schema, options: &MergeOptions, table: &[[&str; 5]]) {
     for [original, updated, dest, want, conflicts] in table {
         let merged = three([original, updated, dest], schema, options);
@@ -47,7 +47,7 @@ fn check_with(schema: &Schema, options: &MergeOptions, table: &[[&str; 5]]) {
     }
 }
 
-/// As JSON that shows the order of fields.
+/// Formats JSON in the order of the fields.
 fn in_own_order(node: &Node) -> String {
     match (node.as_map(), node.as_list()) {
         (Some(map), _) => {
@@ -65,7 +65,7 @@ fn check(table: &[[&str; 5]]) {
     check_with(&Schema::none(), &MergeOptions::lossless(), table);
 }
 
-/// In a Deployment's pod, a Service, ...: `KIND` and the path to the value are put around each text.
+/// Checks values within an object: `KIND` and the path to the value are put around each text.
 fn inside(frame: &str, table: &[[&str; 5]]) {
     let place = |text: &&str| frame.replace("VALUE", text);
     let framed: Vec<[String; 4]> =
@@ -80,7 +80,7 @@ const SERVICE: &str = "{apiVersion: v1, kind: Service, spec: {VALUE}}";
 const DEPLOYMENT: &str = "{apiVersion: apps/v1, kind: Deployment, spec: {VALUE}}";
 
 #[test]
-fn versions_that_are_equal_change_nothing() {
+fn equal_versions_change_nothing() {
     let values = [
         "-",
         "null",
@@ -111,7 +111,7 @@ fn versions_that_are_equal_change_nothing() {
 }
 
 #[test]
-fn what_both_sides_changed_is_a_conflict() {
+fn different_changes_by_both_sides_conflict() {
     check(&[
         ["1", "2", "3", "2", "."],
         ["1", "-", "3", "-", "."],
@@ -133,7 +133,7 @@ fn what_both_sides_changed_is_a_conflict() {
 }
 
 #[test]
-fn null_clears_where_the_versions_differ() {
+fn null_removes_values_that_both_sides_changed() {
     check(&[
         ["1", "null", "3", "-", "."],
         ["1", "2", "null", "-", "."],
@@ -155,7 +155,7 @@ fn null_clears_where_the_versions_differ() {
 }
 
 #[test]
-fn a_change_of_type_by_one_side_is_taken_and_by_both_is_a_conflict() {
+fn type_changes_by_both_sides_conflict() {
     check(&[
         ["{a: 1}", "{a: {b: 1}}", "{a: 1, c: 1}", "{a: {b: 1}, c: 1}", ""],
         ["{a: 1, c: 1}", "{a: 1, c: 2}", "{a: [1], c: 1}", "{a: [1], c: 2}", ""],
@@ -167,7 +167,7 @@ fn a_change_of_type_by_one_side_is_taken_and_by_both_is_a_conflict() {
 }
 
 #[test]
-fn what_the_merge_emptied_goes_and_what_was_written_empty_stays() {
+fn only_collections_that_the_merge_emptied_are_removed() {
     check(&[
         ["{r: {a: 1}, t: x}", "{t: y}", "{r: {a: 1}, t: x, n: 1}", "{t: y, n: 1}", ""],
         ["{r: {a: 1, b: 1}, t: x}", "{r: {a: 1}, t: x}", "{r: {b: 1}, t: x}", "{t: x}", ""],
@@ -192,12 +192,12 @@ fn what_the_merge_emptied_goes_and_what_was_written_empty_stays() {
 }
 
 #[test]
-fn of_a_map_that_one_side_removed_stays_what_the_other_one_added() {
+fn fields_added_to_a_removed_map_stay() {
     check(&[
         ["{r: {a: 1}, t: x}", "{t: x}", "{r: {a: 1, b: 1}, t: x}", "{r: {b: 1}, t: x}", "r"],
         ["{r: {a: 1, b: {c: 1, d: 1}}}", "{r: {a: 1, b: {c: 2, d: 1}}}", "{}", "{r: {b: {c: 2}}}", "r"],
     ]);
-    // The names of labels are anybody's: nobody changed what the other one removed.
+    // Maps with arbitrary keys such as labels: no conflict.
     inside(
         "{apiVersion: v1, kind: ConfigMap, metadata: {VALUE}}",
         &[
@@ -215,7 +215,7 @@ fn of_a_map_that_one_side_removed_stays_what_the_other_one_added() {
 }
 
 #[test]
-fn lists_without_keys_are_one_value() {
+fn lists_without_keys_are_atomic() {
     check(&[
         ["[1, 2]", "[1, 3]", "[1, 2, 4]", "[1, 3]", "."],
         ["[{name: a}]", "[{name: a}, {x: 1}]", "[{name: b}]", "[{name: a}, {x: 1}]", "."],
@@ -265,7 +265,7 @@ fn keys_are_inferred_from_all_versions() {
 }
 
 #[test]
-fn entries_are_merged_by_key_and_stand_as_their_neighbours_do() {
+fn entries_are_merged_by_key_and_follow_their_predecessor() {
     check(&[
         [
             "[{name: a}, {name: b}]",
@@ -298,9 +298,9 @@ fn entries_are_merged_by_key_and_stand_as_their_neighbours_do() {
 }
 
 #[test]
-fn entries_that_one_side_removed_and_the_other_changed() {
+fn entries_removed_by_one_side_and_changed_by_the_other_conflict() {
     check(&[
-        // The delta comes back, with the key.
+        // The changed fields are restored, with the key.
         [
             "[{name: a, x: 1, y: 1}, {name: b}]",
             "[{name: a, x: 2, y: 1}, {name: b}]",
@@ -309,7 +309,7 @@ fn entries_that_one_side_removed_and_the_other_changed() {
             "[name=a]",
         ],
         ["[{name: a, x: 1}, {name: b}]", "[{name: a}, {name: b}]", "[{name: b}]", "[{name: b}]", "[name=a]"],
-        // No half of an entry is left.
+        // No partial entry remains.
         [
             "[{name: a, x: 1}, {name: b}]",
             "[{name: b}]",
@@ -317,7 +317,7 @@ fn entries_that_one_side_removed_and_the_other_changed() {
             "[{name: b}, {name: c}]",
             "[name=a]",
         ],
-        // What was added to a list that goes, nobody removed.
+        // An entry added to a removed list does not conflict.
         [
             "{l: [{name: a}], x: 1}",
             "{x: 1}",
@@ -353,7 +353,7 @@ fn entries_that_one_side_removed_and_the_other_changed() {
 }
 
 #[test]
-fn the_schema_says_how_lists_merge() {
+fn list_type_and_keys_decide_how_lists_merge() {
     inside(
         SERVICE,
         &[
@@ -396,7 +396,7 @@ fn the_schema_says_how_lists_merge() {
 }
 
 #[test]
-fn of_a_union_one_choice_is_taken() {
+fn one_member_of_a_union_is_kept() {
     let volumes = "spec.volumes[name=v]";
     inside(
         POD,
@@ -424,7 +424,7 @@ fn of_a_union_one_choice_is_taken() {
             ],
         ],
     );
-    // References are one value; what selects by labels is not.
+    // References are atomic; label selectors are not.
     inside(
         POD,
         &[
@@ -494,7 +494,7 @@ fn custom_resources_merge_by_their_own_keys() {
     let unknown =
         three(versions.each_ref().map(String::as_str), &Schema::embedded(), &MergeOptions::lossless());
     assert_eq!(paths(&unknown), "listeners", "nothing tells that they have keys");
-    // An object within an object says what it is.
+    // An embedded object is merged by its own kind.
     let work = |pod: &str| format!("{{kind: Work, manifests: [{pod}]}}");
     let pods = ["[{name: a}]", "[{name: a, image: x}]", "[{name: a}, {name: b}]"];
     let pods = pods.map(|containers| {
@@ -509,7 +509,7 @@ fn custom_resources_merge_by_their_own_keys() {
 }
 
 #[test]
-fn two_versions() {
+fn two_versions_are_merged() {
     let table = [
         ["5", "3", "5"],
         ["null", "3", "-"],
@@ -544,7 +544,7 @@ fn two_versions() {
 }
 
 #[test]
-fn two_versions_tell_of_what_they_replace() {
+fn two_way_merge_warns_about_replaced_lists() {
     let merged = |dest: &str, source: &str, options: &MergeOptions| {
         merge2(version(dest), &node(source), &Schema::embedded(), options).expect("no errors")
     };
@@ -556,15 +556,14 @@ fn two_versions_tell_of_what_they_replace() {
     let scalars = merged("{l: [a]}", "{l: [b]}", &MergeOptions::lossless());
     assert_eq!(warnings(&scalars), [""; 0], "a list of scalars is replaced by rule");
     let unknown = merged("{l: [{x: a}]}", "{l: [{x: b}]}", &MergeOptions::lossless());
-    assert_eq!(warnings(&unknown), ["l: this list was replaced: no schema says how its entries are merged"]);
+    assert_eq!(warnings(&unknown), ["l: this list was replaced: no schema defines how its entries merge"]);
     let ports = |list: &str| SERVICE.replace("VALUE", &format!("ports: {list}"));
     let alike =
         merged(&ports("[{port: 1}, {port: 2}]"), &ports("[{port: 1}, {port: 1}]"), &MergeOptions::lossless());
-    let message =
-        "spec.ports: this list was replaced: entries with equal or missing keys cannot be told apart";
+    let message = "spec.ports: this list was replaced: it has entries with equal or missing merge keys";
     assert_eq!(warnings(&alike), [message]);
     let directive = merged("{a: {x: 1}}", "{a: {$patch: delete}}", &MergeOptions::lossless());
-    assert_eq!(warnings(&directive), ["a: `$patch` is a field like any other in merges of versions"]);
+    assert_eq!(warnings(&directive), ["a: `$patch` is an ordinary field when versions are merged"]);
     assert_eq!(
         warnings(&merged("{a: {$patch: delete}}", "{a: {$patch: delete}, b: 1}", &MergeOptions::lossless())),
         [""; 0]
@@ -575,7 +574,7 @@ fn two_versions_tell_of_what_they_replace() {
 }
 
 #[test]
-fn comments_come_along_where_only_the_updated_version_changed_them() {
+fn comments_changed_only_by_the_updated_version_are_taken() {
     let read = |text: &str| {
         let sources = SourceMap::default();
         let options = ParseOptions { comments: true, ..ParseOptions::default() };
@@ -601,7 +600,7 @@ fn comments_come_along_where_only_the_updated_version_changed_them() {
         ("a: 1", "a: 1 # new", "a: 2 # mine", "# mine"),
         ("a: 1 # old", "a: 1", "a: 1 # old", "# old"),
         ("a: 1 # old", "a: 2 # new", "a: 1 # old", "# new"),
-        // The text keeps what stands there.
+        // The text keeps the existing comment.
         ("a: 1 # old", "a: 2 # old", "a: 1 # mine", ""),
         ("{a: 1}", "a: 2 # new", "a: 3", "# new"),
     ];
@@ -611,7 +610,7 @@ fn comments_come_along_where_only_the_updated_version_changed_them() {
 }
 
 #[test]
-fn long_lists_take_time_by_their_length() {
+fn long_lists_merge_in_linear_time() {
     let list = |value: usize| {
         let entries = (0..10_000).map(|i| format!("{{name: n{i}, v: {}}}", i * value));
         node(&format!("[{}]", entries.collect::<Vec<_>>().join(", ")))
@@ -622,6 +621,6 @@ fn long_lists_take_time_by_their_length() {
         merge3(Some(&original), Some(&updated), Some(dest), &Schema::none(), &MergeOptions::lossless());
     let merged = merged.expect("merged");
     assert_eq!((merged.node, merged.conflicts.len()), (Some(updated), 9_999));
-    // Far from what it takes even unoptimized, and far below what n² would.
+    // Far above the unoptimized linear time, and far below quadratic time.
     assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }

@@ -3,8 +3,8 @@
 use smol_str::SmolStr;
 
 use super::comments;
-use super::level::{Level, TypedPlace, is_emptied, line_up, line_up_versions};
-use super::order::{self, DEST, ORIGINAL, Places, UPDATED};
+use super::level::{Level, TypedPlace, align_level, align_versions, is_emptied};
+use super::order::{self, DEST, ORIGINAL, Positions, UPDATED};
 use crate::merge::align::Aligned;
 use crate::merge::association::Association;
 use crate::merge::options::{ConflictPolicy, MergeOptions, NullPolicy};
@@ -12,8 +12,8 @@ use crate::merge::{Conflict, ConflictSide, Merged, Trail};
 use crate::schema::{Cursor, Schema};
 use smp_text::yaml::{Entry, Key, Map, Meta, Node, Value, is_same};
 
-/// Merges what changed from the original to the updated version into dest; `kind` is the type of objects that do
-/// not say theirs.
+/// Merges the changes from the original to the updated version into dest. `kind` is the type of objects without
+/// a kind.
 pub(in crate::merge) fn merge3(
     [original, updated]: [Option<&Node>; 2],
     dest: Option<Node>,
@@ -31,7 +31,7 @@ pub(in crate::merge) fn merge3(
     Merged { node, warnings: Vec::new(), conflicts: merge.conflicts }
 }
 
-/// One value in the three versions; none where a version does not have it.
+/// One value in the three versions; `None` if absent.
 #[derive(Debug, Clone, Copy)]
 struct Versions<'n> {
     original: Option<&'n Node>,
@@ -44,17 +44,17 @@ impl<'n> Versions<'n> {
         Self { original: row[ORIGINAL], updated: row[UPDATED], dest: row[DEST] }
     }
 
-    /// Both sides of the merge.
+    /// Returns the two sides of the merge.
     fn sides(self) -> [Option<&'n Node>; 2] {
         [self.updated, self.dest]
     }
 
-    /// In the order of the rows. An original that is null is none: to give it a value is to add that.
+    /// Returns the versions in the order of rows. A null original counts as absent: setting it adds the value.
     fn row(self) -> [Option<&'n Node>; 3] {
         [self.dest, self.updated, self.original.filter(|node| !node.is_null())]
     }
 
-    /// Those first that say of which version of its kind the result is.
+    /// Returns the versions, first the one that determines the apiVersion of the result.
     fn by_version(self) -> [Option<&'n Node>; 3] {
         let version = |node: Option<&'n Node>| node.and_then(|node| node.get("apiVersion"));
         let Self { original, updated, dest } = self;
@@ -65,24 +65,24 @@ impl<'n> Versions<'n> {
         }
     }
 
-    /// The updated value in the place of dest's.
+    /// Returns the updated value that replaces that of dest.
     fn replaced(self) -> Option<Node> {
         let Self { original, updated, dest } = self;
         updated.map(|updated| comments::replacing(updated, original, dest))
     }
 
-    /// Whether only one side has the value, which so far both had.
+    /// Returns true if only one side still has a value that the original had.
     fn is_removed(self) -> bool {
         self.original.is_some() && self.updated.is_some() != self.dest.is_some()
     }
 }
 
-/// What the trivial rule makes of a value, or who changed it.
+/// The result of comparing the versions, or which sides changed the value.
 enum Trivial {
-    Settled(Option<Node>),
+    Resolved(Option<Node>),
     /// Only the updated version changed the value.
     UpdatedAlone,
-    /// Both sides did.
+    /// Both sides changed the value.
     Both,
 }
 
@@ -95,11 +95,11 @@ struct VersionMerge<'s> {
 impl<'s> VersionMerge<'s> {
     fn value(&mut self, versions: Versions<'_>, place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
         let trivial = match self.trivial(versions, at) {
-            Trivial::Settled(node) if self.options.nulls == NullPolicy::Clear => {
+            Trivial::Resolved(node) if self.options.nulls == NullPolicy::Clear => {
                 let place = place.refined(&versions.by_version(), self.schema);
                 return self.cleared(versions, node, place, at);
             }
-            Trivial::Settled(node) => return node,
+            Trivial::Resolved(node) => return node,
             trivial => trivial,
         };
         let place = place.refined(&versions.by_version(), self.schema);
@@ -113,70 +113,70 @@ impl<'s> VersionMerge<'s> {
         }
     }
 
-    /// Versions that are equal change nothing; null clears what else would be in dispute.
+    /// Compares the versions. Equal versions change nothing, and null removes a value that both sides changed.
     fn trivial(&mut self, versions: Versions<'_>, at: &Trail<'_>) -> Trivial {
         let Versions { original, updated, dest } = versions;
         if original == updated || updated == dest {
-            return Trivial::Settled(dest.map(|dest| comments::updated(dest, original, updated)));
+            return Trivial::Resolved(dest.map(|dest| comments::updated(dest, original, updated)));
         }
         let is_null = |node: Option<&Node>| node.is_some_and(Node::is_null);
         if original == dest {
-            // Maps and lists are gone through all the same, so that what stays is dest's own.
+            // Maps and lists are still walked, so that unchanged parts keep the style of dest.
             return match (updated, dest) {
                 (Some(_), Some(_)) if !is_null(updated) && !is_null(dest) => Trivial::UpdatedAlone,
-                _ => Trivial::Settled(updated.cloned()),
+                _ => Trivial::Resolved(updated.cloned()),
             };
         }
         match (is_null(updated), is_null(dest)) {
             (false, false) => Trivial::Both,
-            // Neither has a value.
-            (_, true) if updated.is_none() => Trivial::Settled(dest.filter(|_| self.dest_wins()).cloned()),
-            (true, _) if dest.is_none() => Trivial::Settled(None),
+            // Neither side has a value.
+            (_, true) if updated.is_none() => Trivial::Resolved(dest.filter(|_| self.dest_wins()).cloned()),
+            (true, _) if dest.is_none() => Trivial::Resolved(None),
             (_, true) => {
                 self.note(versions, at, ConflictSide::Dest);
-                Trivial::Settled(dest.filter(|_| self.dest_wins()).cloned())
+                Trivial::Resolved(dest.filter(|_| self.dest_wins()).cloned())
             }
             (true, false) => {
                 let taken = self.note(versions, at, self.taken());
-                Trivial::Settled(dest.filter(|_| taken == ConflictSide::Dest).cloned())
+                Trivial::Resolved(dest.filter(|_| taken == ConflictSide::Dest).cloned())
             }
         }
     }
 
-    /// A value on which versions agree, without the fields that are null in the updated version or in dest.
+    /// Returns a resolved value without the fields that are null in the updated version or in dest.
     fn cleared(
         &mut self,
         versions: Versions<'_>,
-        settled: Option<Node>,
+        resolved: Option<Node>,
         place: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
         let Versions { original, updated, dest } = versions;
         if original != updated && updated != dest && original != dest {
-            // A conflict, in which null was seen.
-            return settled;
+            // A conflict in which nulls were already considered.
+            return resolved;
         }
         let (Some(updated), Some(dest)) = (updated, dest) else {
-            return settled.filter(|node| !node.is_null()).map(|node| self.without_nulls(node, place));
+            return resolved.filter(|node| !node.is_null()).map(|node| self.without_nulls(node, place));
         };
         if updated.is_null() || dest.is_null() {
             return None;
         }
         if !has_null(updated) && !has_null(dest) {
-            return settled;
+            return resolved;
         }
-        match line_up_versions(versions.row(), place, self.options.infer_keys.keys()) {
+        match align_versions(versions.row(), place, self.options.infer_keys.keys()) {
             Level::Fields(rows) => Some(self.fields(versions, &rows, place, at)),
             Level::Entries(association, rows) => Some(self.list(versions, (&association, &rows), place, at)),
-            Level::Whole => settled,
+            Level::Whole => resolved,
         }
     }
 
-    /// A value that one side alone has, without fields that are null.
+    /// Returns a value that only one side has, without null fields.
     fn without_nulls(&self, mut node: Node, place: TypedPlace<'s>) -> Node {
         let place = place.refined(&[Some(&node)], self.schema);
         let is_keyed =
-            matches!(line_up([Some(&node)], place, self.options.infer_keys.keys()), Level::Entries(..));
+            matches!(align_level([Some(&node)], place, self.options.infer_keys.keys()), Level::Entries(..));
         if let Some(list) = node.as_list_mut().filter(|_| is_keyed) {
             for entry in list {
                 let value = std::mem::replace(entry, Node::null());
@@ -201,7 +201,7 @@ impl<'s> VersionMerge<'s> {
         {
             return Level::Whole;
         }
-        line_up_versions(versions.row(), place, self.options.infer_keys.keys())
+        align_versions(versions.row(), place, self.options.infer_keys.keys())
     }
 
     fn dest_wins(&self) -> bool {
@@ -212,7 +212,7 @@ impl<'s> VersionMerge<'s> {
         if self.dest_wins() { ConflictSide::Dest } else { ConflictSide::Updated }
     }
 
-    /// A value that both sides changed, and that cannot be merged.
+    /// Records a conflict of values that cannot be merged.
     fn conflict(&mut self, versions: Versions<'_>, place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
         let is_list = versions.row().iter().flatten().all(|node| node.as_list().is_some());
         let taken = self.note(versions, at, self.taken());
@@ -238,12 +238,12 @@ impl<'s> VersionMerge<'s> {
         taken
     }
 
-    /// Maps: where one side removed what the other one changed, that is one conflict. What dest added there
-    /// stays, and what the updated version changed comes back, unless dest wins.
+    /// Merges maps. If one side removed a map that the other one changed, that is a single conflict: fields
+    /// that dest added stay and fields that the updated version changed are restored, unless dest wins.
     fn map(
         &mut self,
         versions: Versions<'_>,
-        rows: &[Places<3>],
+        rows: &[Positions<3>],
         place: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Option<Node> {
@@ -254,7 +254,7 @@ impl<'s> VersionMerge<'s> {
         let changes = self.fields(versions, rows, place, at);
         self.conflicts.truncate(known);
         if versions.dest.is_none() && changes.is_empty_collection() {
-            // All that changed in what dest removed was removed as well.
+            // Everything that changed was removed in dest.
             self.note(versions, at, ConflictSide::Dest);
             return None;
         }
@@ -267,7 +267,7 @@ impl<'s> VersionMerge<'s> {
     fn fields(
         &mut self,
         versions: Versions<'_>,
-        rows: &[Places<3>],
+        rows: &[Positions<3>],
         place: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Node {
@@ -282,9 +282,9 @@ impl<'s> VersionMerge<'s> {
                 |value: &Node| !is_emptied(value, &field.sides()) || place.cursor.is_required(&key.text);
             *merged = value.filter(is_kept).map(|value| Entry { key, value });
         }
-        let left = staying(rows, &merged);
+        let kept = kept_positions(rows, &merged);
         let mut map = Map::new();
-        map.entries_mut().extend(order::of_fields(&left).into_iter().filter_map(|row| merged[row].take()));
+        map.entries_mut().extend(order::of_fields(&kept).into_iter().filter_map(|row| merged[row].take()));
         Node { value: Value::Map(map), meta: meta_of(versions) }
     }
 
@@ -305,14 +305,14 @@ impl<'s> VersionMerge<'s> {
             };
             *merged = self.entry(entry, association.key_names(), place.element(), &trail);
         }
-        let rows: Vec<Places<3>> = rows.iter().map(|row| row.at).collect();
-        let left = staying(&rows, &merged);
-        let order = order::of_versions(&left, self.options.list_order);
+        let rows: Vec<Positions<3>> = rows.iter().map(|row| row.at).collect();
+        let kept = kept_positions(&rows, &merged);
+        let order = order::of_versions(&kept, self.options.list_order);
         let list = order.into_iter().filter_map(|row| merged[row].take()).collect();
         Node { value: Value::List(list), meta: meta_of(versions) }
     }
 
-    /// An entry goes as a whole; one that comes back has its keys.
+    /// Merges an entry. Entries are removed as a whole, and a restored one gets its keys back.
     fn entry(
         &mut self,
         versions: Versions<'_>,
@@ -337,7 +337,7 @@ fn has_null(node: &Node) -> bool {
     node.nodes().filter_map(Node::as_map).any(|map| map.iter().any(|(_, value)| value.is_null()))
 }
 
-/// The key of a field: dest's, with a comment that only the updated version changed.
+/// Returns the key of a field: that of dest, with a comment that only the updated version changed.
 fn key_of(fields: [Option<&Entry>; 3]) -> Option<Key> {
     let [dest, updated, original] = fields.map(|field| field.map(|field| &field.key));
     let mut key = dest.or(updated).or(original)?.clone();
@@ -347,17 +347,17 @@ fn key_of(fields: [Option<&Entry>; 3]) -> Option<Key> {
     Some(key)
 }
 
-/// The rows of what stays; those of what does not stand nowhere.
-fn staying<T>(rows: &[Places<3>], merged: &[Option<T>]) -> Vec<Places<3>> {
+/// Returns the rows of values that stay; the others get no positions.
+fn kept_positions<T>(rows: &[Positions<3>], merged: &[Option<T>]) -> Vec<Positions<3>> {
     rows.iter().zip(merged).map(|(row, merged)| merged.as_ref().map_or([None; 3], |_| *row)).collect()
 }
 
-/// How the result is written: as dest is.
+/// Returns the style of the result: that of dest.
 fn meta_of(versions: Versions<'_>) -> Meta {
     versions.dest.or(versions.updated).map(|node| node.meta.clone()).unwrap_or_default()
 }
 
-/// An entry with its keys, which are no change and so were left out; none when nothing else is left of it.
+/// Adds the keys to a restored entry, as they are not part of the change. Returns `None` if it has only keys.
 fn with_keys(mut entry: Node, updated: &Node, keys: &[SmolStr]) -> Option<Node> {
     let (Some(map), Some(from)) = (entry.as_map_mut(), updated.as_map()) else { return Some(entry) };
     let is_key = |name: &str| keys.iter().any(|key| key == name);

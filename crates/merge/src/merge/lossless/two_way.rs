@@ -1,8 +1,8 @@
 //! Two-way merge: the fields of a source over those of a destination.
 
 use super::comments;
-use super::level::{Level, TypedPlace, is_emptied, line_up};
-use super::order::{self, DEST, Places, UPDATED};
+use super::level::{Level, TypedPlace, align_level, is_emptied};
+use super::order::{self, DEST, Positions, UPDATED};
 use crate::merge::align::Aligned;
 use crate::merge::association::{Association, ListPolicy, replaced_unknown};
 use crate::merge::directive::is_directive;
@@ -12,7 +12,7 @@ use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::{Code, Diagnostic};
 use smp_text::yaml::{Entry, Map, Meta, Node, Value};
 
-/// Merges a source over dest; `kind` is the type of objects that do not say theirs.
+/// Merges a source over dest. `kind` is the type of objects without a kind.
 pub(in crate::merge) fn merge2(
     dest: Option<Node>,
     source: &Node,
@@ -38,7 +38,7 @@ struct SourceMerge<'s> {
 }
 
 impl<'s> SourceMerge<'s> {
-    /// A value of dest and of the source.
+    /// Merges a value of dest with one of the source.
     fn value(&mut self, pair: [Option<&Node>; 2], place: TypedPlace<'s>, at: &Trail<'_>) -> Option<Node> {
         let [dest, source] = pair;
         let Some(source) = source.filter(|source| dest != Some(*source)) else { return dest.cloned() };
@@ -53,7 +53,7 @@ impl<'s> SourceMerge<'s> {
                 ConflictSide::Dest => dest.cloned(),
             };
         }
-        match line_up(pair, place, self.options.infer_keys.keys()) {
+        match align_level(pair, place, self.options.infer_keys.keys()) {
             Level::Fields(rows) => Some(self.fields(pair, &rows, place, at)),
             Level::Entries(association, rows) => Some(self.entries(pair, (&association, &rows), place, at)),
             Level::Whole => Some(match pair[DEST] {
@@ -63,7 +63,7 @@ impl<'s> SourceMerge<'s> {
         }
     }
 
-    /// A value that is taken whole.
+    /// Replaces a value.
     fn replaced(&mut self, dest: &Node, source: &Node, place: TypedPlace<'s>, at: &Trail<'_>) -> Node {
         if std::mem::discriminant(&source.value) != std::mem::discriminant(&dest.value) {
             return match self.note([Some(dest), Some(source)], at) {
@@ -73,19 +73,19 @@ impl<'s> SourceMerge<'s> {
         }
         if let (Some(old), Some(new)) = (dest.as_list(), source.as_list()) {
             self.warnings.extend(match Association::of(place.cursor, ListPolicy::Overlay) {
-                // A list of scalars has no keys that a schema could name: to replace it is the rule.
+                // Lists of scalars have no merge keys, so replacing them needs no warning.
                 Association::Unknown if old.iter().chain(new).all(|entry| entry.scalar_text().is_some()) => {
                     None
                 }
                 Association::Unknown => replaced_unknown(old, new, source.span(), at),
                 Association::Atomic => None,
-                Association::Set | Association::Keyed { .. } => replaced_alike(old, source, at),
+                Association::Set | Association::Keyed { .. } => replaced_ambiguous(old, source, at),
             });
         }
         comments::replacing(source, None, Some(dest))
     }
 
-    /// Notes values of which only one can be: of several types, or of a union.
+    /// Records a conflict: values of different types, or different members of a union.
     fn note(&mut self, pair: [Option<&Node>; 2], at: &Trail<'_>) -> ConflictSide {
         let taken = match self.options.conflicts {
             ConflictPolicy::Updated => ConflictSide::Updated,
@@ -101,7 +101,7 @@ impl<'s> SourceMerge<'s> {
     fn fields(
         &mut self,
         pair: [Option<&Node>; 2],
-        rows: &[Places<2>],
+        rows: &[Positions<2>],
         place: TypedPlace<'s>,
         at: &Trail<'_>,
     ) -> Node {
@@ -133,7 +133,7 @@ impl<'s> SourceMerge<'s> {
         at: &Trail<'_>,
     ) -> Node {
         let lists = pair.map(|node| node.and_then(Node::as_list).map_or(&[][..], Vec::as_slice));
-        let positions: Vec<Places<2>> = rows.iter().map(|row| row.at).collect();
+        let positions: Vec<Positions<2>> = rows.iter().map(|row| row.at).collect();
         let mut list = Vec::with_capacity(rows.len());
         for i in order::of_pair(&positions, self.options.list_order) {
             let values = std::array::from_fn(|version| lists[version].get(rows[i].at[version]?));
@@ -147,22 +147,21 @@ impl<'s> SourceMerge<'s> {
     }
 }
 
-/// How the result is written: as dest is.
+/// Returns the style of the result: that of dest.
 fn meta_of([dest, source]: [Option<&Node>; 2]) -> Meta {
     dest.or(source).map(|node| node.meta.clone()).unwrap_or_default()
 }
 
-/// What is to be said when a list gives way to another one because entries of one of them have equal keys,
-/// or lack them.
-fn replaced_alike(old: &[Node], new: &Node, at: &Trail<'_>) -> Option<Diagnostic> {
-    let message = "this list was replaced: entries with equal or missing keys cannot be told apart";
+/// Returns the warning for a list that was replaced because entries have equal or missing keys.
+fn replaced_ambiguous(old: &[Node], new: &Node, at: &Trail<'_>) -> Option<Diagnostic> {
+    let message = "this list was replaced: it has entries with equal or missing merge keys";
     let warning = || Diagnostic::warning(Code::Ambiguous, message).field(at.path()).at(new.span());
-    (!old.is_empty()).then(|| warning().help("give each entry of both lists keys of its own"))
+    (!old.is_empty()).then(|| warning().help("set unique merge keys in all entries of both lists"))
 }
 
-/// A directive that becomes a field of the result.
+/// Returns the warning for a directive that becomes a field of the result.
 fn plain_directive(span: smp_text::source::Span, name: &str, at: &Trail<'_>) -> Diagnostic {
-    let message = format!("`{name}` is a field like any other in merges of versions");
-    let help = "use `patch` for patches with directives";
+    let message = format!("`{name}` is an ordinary field when versions are merged");
+    let help = "use `patch` to apply patches with directives";
     Diagnostic::warning(Code::Directive, message).field(at.path()).at(span).help(help)
 }

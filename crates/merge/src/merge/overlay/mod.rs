@@ -1,5 +1,5 @@
-//! Merges a patch by everything that the schema says: list types and map types as well as patch
-//! strategies. Existing order is kept, new entries go to the end.
+//! Merges a patch by all directives of the schema: list types, map types and patch strategies. Existing entries
+//! keep their order, and new ones are appended.
 
 mod secret;
 #[cfg(test)]
@@ -27,7 +27,7 @@ use smp_text::yaml::{Entry, List, Map, Node, Value};
 /// Applies a patch to an object of a kind.
 ///
 /// # Errors
-/// Malformed directives, entries without their keys, values of another type than the schema's.
+/// Malformed directives, entries without their keys, values of another type than in the schema.
 pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Merged> {
     let root = Trail::root();
     let (into, from) = fields::maps(&mut dest, patch)?;
@@ -42,17 +42,17 @@ pub(super) fn apply(mut dest: Node, patch: &Node, kind: Cursor<'_>) -> Result<Me
         Some(Action::Merge) | None => kind.patch_strategy(),
     };
     overlay.merge_map(into, from, kind, strategy, &root)?;
-    secret::settle(into, from);
+    secret::remove_overridden(into, from);
     Ok(Merged { warnings: overlay.warnings, ..Merged::of(Some(dest)) })
 }
 
-/// A merge and what it has to say.
+/// The state of a merge.
 struct Overlay {
     warnings: Vec<Diagnostic>,
 }
 
 impl Overlay {
-    /// Merges the fields of a map, by the patch strategy of the field or list that it stands in.
+    /// Merges the fields of a map, with the patch strategy of its field or list.
     fn merge_map(
         &mut self,
         dest: &mut Map,
@@ -75,7 +75,7 @@ impl Overlay {
             check_type(live, &entry.value, field, &here)?;
             self.merge_value(live, &entry.value, field, &here)
         })?;
-        put_in_order(dest, patch, cursor, at)
+        apply_element_order(dest, patch, cursor, at)
     }
 
     /// Merges a field that both sides have.
@@ -95,7 +95,7 @@ impl Overlay {
                     self.merge_map(map, changes, cursor, cursor.patch_strategy(), at)?;
                     Ok(MergedField::Done)
                 }
-                _ => Ok(MergedField::Value(self.made_of(patch, cursor, at)?)),
+                _ => Ok(MergedField::Value(self.created(patch, cursor, at)?)),
             },
             (Value::List(list), Value::List(_)) => {
                 *list = self.merge_list(std::mem::take(list), patch, cursor, at)?;
@@ -105,14 +105,14 @@ impl Overlay {
         }
     }
 
-    /// The value of a field that is not there; none when the patch only takes away.
+    /// Returns the value of a new field, or `None` if the patch only removes values.
     fn added(&mut self, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Node>> {
         if patch.is_null()
             || patch.as_map().map(|map| action(map, at)).transpose()?.flatten() == Some(Action::Delete)
         {
             return Ok(None);
         }
-        let value = self.made_of(patch, cursor, at)?;
+        let value = self.created(patch, cursor, at)?;
         let emptied = match (&patch.value, &value.value) {
             (Value::Map(from), Value::Map(to)) => to.is_empty() && !from.is_empty(),
             (Value::List(from), Value::List(to)) => to.is_empty() && !from.is_empty(),
@@ -121,8 +121,8 @@ impl Overlay {
         Ok((!emptied).then_some(value))
     }
 
-    /// What the patch makes of nothing.
-    fn made_of(&mut self, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<Node> {
+    /// Returns the value that the patch creates from nothing.
+    fn created(&mut self, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<Node> {
         let value = match &patch.value {
             Value::Scalar(_) => return Ok(patch.clone()),
             Value::Map(map) => {
@@ -152,7 +152,7 @@ impl Overlay {
         let mut list = KeyedList::new(live, entries, &keys, at)?;
         list.merge(entries, at, |live, entry, at| {
             let Some(mut live) = live.filter(|_| !is_atomic(element)) else {
-                return self.made_of(entry, element, at);
+                return self.created(entry, element, at);
             };
             if let (Some(map), Some(changes)) = (live.as_map_mut(), entry.as_map()) {
                 self.merge_map(map, changes, element, cursor.patch_strategy(), at)?;
@@ -162,7 +162,7 @@ impl Overlay {
         Ok(list.into_entries())
     }
 
-    /// A list without keys: the union of a set, or the patch's own list.
+    /// Merges a list without keys: the union of a set, or the patch's list.
     fn merge_values(
         &mut self,
         live: List,
@@ -173,8 +173,9 @@ impl Overlay {
     ) -> Result<List> {
         let entries = patch.as_list().map(Vec::as_slice).unwrap_or_default();
         if let Some((position, entry)) = entries.iter().enumerate().find(|(_, e)| action_of(e).is_some()) {
-            let message = "the entries of this list have no merge key, so `$patch` cannot stand in one";
-            let help = "tell them apart by `$patchMergeKey`, give a schema, or write out the whole list behind \
+            let message =
+                "`$patch` is not allowed in an entry of this list, because the list has no merge key";
+            let help = "name the merge keys with `$patchMergeKey`, provide a schema, or write the whole list after \
                         an entry `$patch: replace`";
             return Err(at.index(position).error(Code::Directive, message).at(entry.span()).help(help));
         }
@@ -195,14 +196,14 @@ impl Overlay {
         at: &Trail<'_>,
     ) -> Result<List> {
         let element = cursor.element();
-        entries.enumerate().map(|(i, entry)| self.made_of(entry, element, &at.index(i))).collect()
+        entries.enumerate().map(|(i, entry)| self.created(entry, element, &at.index(i))).collect()
     }
 }
 
-/// Whether the entries of a new list have the keys that each one needs.
+/// Checks that the entries of a new list have their required keys.
 ///
 /// # Errors
-/// One that lacks some.
+/// An entry that lacks a key.
 fn check_new(entries: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     let association = Association::of(cursor, ListPolicy::Overlay);
     if !matches!(association, Association::Keyed { .. }) {
@@ -214,7 +215,7 @@ fn check_new(entries: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()>
     entries.iter().enumerate().filter(is_new).try_for_each(check)
 }
 
-/// The union of two lists, without doubles: those that the live one had go, too.
+/// Returns the union of two lists, without duplicates, including those of the live list.
 fn union(live: List, patch: &[Node]) -> Result<List> {
     let mut seen = FxHashSet::default();
     let mut union = List::with_capacity(live.len() + patch.len());
@@ -235,7 +236,7 @@ fn action_of(entry: &Node) -> Option<&str> {
     entry.get(PATCH).map(|action| action.as_str().unwrap_or_default())
 }
 
-/// What the schema has as a map or a list, and is one, does not become something else by mistake.
+/// Checks that a map or list of the schema is not replaced by a value of another type by mistake.
 fn check_type(live: &Node, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     let fits = |node: &Node| match cursor.type_kind() {
         TypeKind::Object => node.as_map().is_some(),
@@ -245,14 +246,17 @@ fn check_type(live: &Node, patch: &Node, cursor: Cursor<'_>, at: &Trail<'_>) -> 
     if !fits(live) || fits(patch) || patch.is_null() || cursor.preserves_unknown_fields() {
         return Ok(());
     }
-    let message = format!("this is {} in the base, and {} here", live.type_name(), patch.type_name());
-    Err(at.error(Code::WrongType, message).at(patch.span()).label(live.span(), "the base").help(format!(
-        "the schema has {} here; to replace the field on purpose, remove it with null first",
-        cursor.kind_name()
-    )))
+    let message =
+        format!("the field is {} in the base and {} in the patch", live.type_name(), patch.type_name());
+    Err(at.error(Code::WrongType, message).at(patch.span()).label(live.span(), "the value in the base").help(
+        format!(
+            "the schema declares {}; to change the type, set the field to null first",
+            cursor.kind_name()
+        ),
+    ))
 }
 
-/// `retainKeys` as kubectl does it: the fields of the patch stay, the others go.
+/// Applies `retainKeys` as kubectl does: fields that the patch does not have are removed.
 fn retain_named(dest: &mut Map, patch: &Map) {
     let set = patch.entries().iter().filter(|entry| !entry.value.is_null()).map(|entry| &entry.key.text);
     let named = set.filter_map(|name| if is_directive(name) { list_of(name) } else { Some(name.as_str()) });
@@ -262,7 +266,7 @@ fn retain_named(dest: &mut Map, patch: &Map) {
     }
 }
 
-/// `$deleteFromPrimitiveList/field`
+/// Applies `$deleteFromPrimitiveList/field`.
 fn delete_from_lists(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> {
     for (field, entry) in about_lists(patch, DELETE_FROM_PRIMITIVE_LIST, at)? {
         let list = directive_list(entry, &at.field(field))?;
@@ -274,15 +278,15 @@ fn delete_from_lists(dest: &mut Map, patch: &Map, at: &Trail<'_>) -> Result<()> 
     Ok(())
 }
 
-/// `$setElementOrder/field`
-fn put_in_order(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
+/// Applies `$setElementOrder/field`.
+fn apply_element_order(dest: &mut Map, patch: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     for (field, entry) in about_lists(patch, SET_ELEMENT_ORDER, at)? {
         let here = at.field(field);
         let order = directive_list(entry, &here)?;
         if let Some(live) = dest.get_mut(field).and_then(Node::as_list_mut) {
-            let places: Vec<Option<usize>> = (0..live.len()).map(Some).collect();
+            let positions: Vec<Option<usize>> = (0..live.len()).map(Some).collect();
             let keys = OrderKeys::of_overlay(cursor.field(field), order, &here)?;
-            *live = keys.reorder(std::mem::take(live), &places, order, &here)?;
+            *live = keys.reorder(std::mem::take(live), &positions, order, &here)?;
         }
     }
     Ok(())

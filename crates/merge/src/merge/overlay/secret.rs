@@ -1,11 +1,12 @@
-//! Secrets have their values in two fields, of which the server writes `stringData` over `data`, whoever set them.
-//! What a patch says of a value in the one field is therefore said of the other, too: the later word counts, as when
-//! both are applied server-side one after the other.
+//! Precedence of `data` and `stringData` in patched Secrets.
+//!
+//! The API server writes `stringData` over `data`, regardless of who set them. A change to one field must
+//! therefore apply to the other one as well: the later patch wins, as with two server-side applies in sequence.
 
 use smp_text::yaml::{Map, Node};
 
-/// Takes out of a merged Secret what the patch has replaced or removed by the other field.
-pub(super) fn settle(merged: &mut Map, patch: &Map) {
+/// Removes the values of a merged Secret that the patch replaces or removes through the other field.
+pub(super) fn remove_overridden(merged: &mut Map, patch: &Map) {
     let text = |field| merged.get(field).and_then(Node::as_str);
     if (text("apiVersion"), text("kind")) != (Some("v1"), Some("Secret")) {
         return;
@@ -25,7 +26,7 @@ pub(super) fn settle(merged: &mut Map, patch: &Map) {
     }
 }
 
-/// Removes a value, and its field when it was the last.
+/// Removes a value, and the field that contained it if it is empty then.
 fn remove(secret: &mut Map, field: &str, key: &str) {
     let Some(values) = secret.get_mut(field).and_then(Node::as_map_mut) else { return };
     if values.remove(key).is_some() && values.is_empty() {

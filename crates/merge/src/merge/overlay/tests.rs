@@ -1,4 +1,4 @@
-//! What an overlay does: list types, map types, defaults of keys, order.
+//! Overlay merges: list types, map types, defaults of keys, order.
 
 use crate::merge::testing::{check, node, run, schema};
 use crate::merge::{PatchRules, apply};
@@ -20,7 +20,7 @@ fn fields_are_set_added_and_removed() {
         ("{labels: {a: b}}", "{labels: {c: d, a: null}}", "{labels: {c: d}}"),
         ("{child: null}", "{child: {value: b}}", "{child: {value: b}}"),
         ("{}", "{child: {}}", "{child: {}}"),
-        // What only takes away adds nothing.
+        // Removals alone add nothing.
         ("{}", "{child: {name: null, child: {$patch: delete}}}", "{}"),
         ("{}", "{byName: [{$patch: delete, name: a}]}", "{}"),
         ("{}", "{child: {name: null, value: a}}", "{child: {value: a}}"),
@@ -28,7 +28,7 @@ fn fields_are_set_added_and_removed() {
 }
 
 #[test]
-fn values_keep_their_place_and_comments() {
+fn values_keep_their_position_and_comments() {
     let sources = SourceMap::default();
     let id = sources.add("t.yaml", "name: a # why\nvalue: b\nnumber: 1\n");
     let options = ParseOptions { comments: true, ..ParseOptions::default() };
@@ -44,7 +44,7 @@ fn values_keep_their_place_and_comments() {
 }
 
 #[test]
-fn directives_in_maps() {
+fn patch_directives_in_maps_delete_and_replace() {
     check_overlay(&[
         ("{child: {name: a}, name: x}", "{child: {$patch: delete}}", "{name: x}"),
         ("{child: {name: a}}", "{child: {$patch: replace, value: b}}", "{child: {value: b}}"),
@@ -69,7 +69,7 @@ fn atomic_maps_are_replaced() {
 }
 
 #[test]
-fn retained_keys_are_those_of_the_patch() {
+fn retain_keys_removes_fields_that_the_patch_lacks() {
     check_overlay(&[
         ("{union: {name: a, value: b}}", "{union: {value: c}}", "{union: {value: c}}"),
         (
@@ -93,7 +93,7 @@ fn retained_keys_are_those_of_the_patch() {
 }
 
 #[test]
-fn entries_merge_where_they_stand() {
+fn merged_entries_keep_their_position() {
     check_overlay(&[
         (
             "{byName: [{name: a}, {name: b, value: x}, {name: c}]}",
@@ -116,7 +116,7 @@ fn entries_merge_where_they_stand() {
             "{byName: [{name: c}]}",
         ),
         ("{byName: [{name: a}]}", "{byName: []}", "{byName: [{name: a}]}"),
-        // New entries are merged into nothing: their own directives act.
+        // New entries are merged into nothing, so their directives are applied.
         (
             "{byName: [{name: a}]}",
             "{byName: [{name: b, value: null, byName: [{name: c, $patch: delete}, {name: d}]}]}",
@@ -128,7 +128,7 @@ fn entries_merge_where_they_stand() {
             "{byName: [{name: a, number: 1}]}",
             "{byName: [{value: x}, {name: a, number: 1}]}",
         ),
-        // Without a list type, of several with one key the first is meant.
+        // Without a list type, the first of several entries with one key is merged.
         (
             "{first: [{name: a}, {name: a}]}",
             "{first: [{name: a, value: x}]}",
@@ -160,7 +160,7 @@ fn ports_match_with_the_default_protocol() {
 }
 
 #[test]
-fn lists_by_their_type() {
+fn list_type_decides_how_lists_merge() {
     check_overlay(&[
         ("{atomic: [{name: a}]}", "{atomic: [{name: b}]}", "{atomic: [{name: b}]}"),
         ("{list: [{name: a}]}", "{list: [{name: b, value: null}]}", "{list: [{name: b}]}"),
@@ -178,13 +178,13 @@ fn lists_by_their_type() {
         (
             "{atomic: [{name: a}]}",
             "{atomic: [{$patch: delete, name: a}]}",
-            "Directive: atomic[0]: the entries of this list have no merge key, so `$patch` cannot stand in one",
+            "Directive: atomic[0]: `$patch` is not allowed in an entry of this list, because the list has no merge key",
         ),
     ]);
 }
 
 #[test]
-fn the_patch_can_give_the_order() {
+fn set_element_order_orders_the_list() {
     check_overlay(&[
         (
             "{byName: [{name: a}, {name: b}, {name: c}]}",
@@ -208,35 +208,35 @@ fn the_patch_can_give_the_order() {
 }
 
 #[test]
-fn doubles_and_ambiguities_are_refused() {
+fn duplicate_and_ambiguous_entries_are_rejected() {
     check_overlay(&[
         (
             "{}",
             "{byName: [{name: a}, {name: b}, {name: a}]}",
-            "DuplicateMergeKey: byName: the patch has two entries for the same one: [0] and [2]",
+            "DuplicateMergeKey: byName: two entries of the patch match the same entry: [0] and [2]",
         ),
         (
             "{ports: [{port: 1}]}",
             "{ports: [{port: 1}, {port: 1, protocol: TCP}]}",
-            "DuplicateMergeKey: ports: the patch has two entries for the same one: [0] and [1]",
+            "DuplicateMergeKey: ports: two entries of the patch match the same entry: [0] and [1]",
         ),
         (
             "{recommended: [{foo: a}]}",
             "{recommended: [{foo: a}, {$patchMergeKey: [foo], foo: a}]}",
-            "DuplicateMergeKey: recommended: the patch has two entries for the same one: [0] and [1]",
+            "DuplicateMergeKey: recommended: two entries of the patch match the same entry: [0] and [1]",
         ),
         (
             "{byName: [{name: a}, {name: b}, {name: a}]}",
             "{byName: [{name: a, value: x}]}",
-            "Ambiguous: byName[0]: 2 entries match this one of the patch: [0], [2]",
+            "Ambiguous: byName[0]: this entry of the patch matches 2 entries: [0], [2]",
         ),
-        // Not touched, not looked at.
+        // Entries that the patch does not touch are not checked.
         (
             "{byName: [{name: a}, {name: b}, {name: a}]}",
             "{byName: [{name: b}]}",
             "{byName: [{name: a}, {name: b}, {name: a}]}",
         ),
-        // A deletion acts on all.
+        // A deletion removes all matches.
         (
             "{byName: [{name: a}, {name: b}, {name: a}]}",
             "{byName: [{$patch: delete, name: a}]}",
@@ -256,20 +256,24 @@ fn doubles_and_ambiguities_are_refused() {
 }
 
 #[test]
-fn a_map_or_list_does_not_become_something_else() {
+fn maps_and_lists_are_not_replaced_by_other_types() {
     check_overlay(&[
         (
             "{child: {name: a}}",
             "{child: [a]}",
-            "WrongType: child: this is a map in the base, and a list here",
+            "WrongType: child: the field is a map in the base and a list in the patch",
         ),
-        ("{list: []}", "{list: {a: b}}", "WrongType: list: this is a list in the base, and a map here"),
+        (
+            "{list: []}",
+            "{list: {a: b}}",
+            "WrongType: list: the field is a list in the base and a map in the patch",
+        ),
         (
             "{byName: [{name: a, child: {}}]}",
             "{byName: [{name: a, child: 5}]}",
-            "WrongType: byName[name=a].child: this is a map in the base, and an integer here",
+            "WrongType: byName[name=a].child: the field is a map in the base and an integer in the patch",
         ),
-        // What has no type, or had the wrong one, or was not there.
+        // Values without a type, with a wrong type before, or new ones.
         ("{name: a}", "{name: {}}", "{name: {}}"),
         ("{name: {a: b}}", "{name: x}", "{name: x}"),
         ("{child: placeholder}", "{child: {name: a}}", "{child: {name: a}}"),
@@ -303,7 +307,7 @@ fn without_a_schema_maps_merge_and_lists_are_replaced() {
 }
 
 #[test]
-fn of_a_secrets_two_fields_the_later_word_counts() {
+fn later_change_of_secret_data_or_string_data_wins() {
     let secret = |values: &str| format!("{{apiVersion: v1, kind: Secret, {values}}}");
     let table = [
         ("stringData: {a: x, b: q}", "data: {a: eQ==}", "stringData: {b: q}, data: {a: eQ==}"),

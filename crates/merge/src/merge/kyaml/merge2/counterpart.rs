@@ -1,24 +1,24 @@
-//! What a value is merged with in a two-way merge, and what it takes over beside the content.
+//! The counterpart of a value in a two-way merge, and the metadata that is taken from it.
 
 use crate::merge::Trail;
 use crate::merge::kyaml::directive;
 use smp_text::yaml::{Comments, Node, Value};
 
-/// The side that has a value.
+/// The only side that has a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Dest alone: the patch does not reach here.
+    /// Dest: the patch does not reach this value.
     Dest,
-    /// The patch: the value came from there as a whole and is merged with itself.
+    /// The patch: the value was copied from there and is merged with itself.
     Patch,
 }
 
-/// What a value is merged with.
+/// The counterpart of a value.
 #[derive(Debug)]
 pub(super) enum Counterpart<'p> {
-    /// No other value; only this side has one.
+    /// None; only this side has a value.
     None(Side),
-    /// A value of the patch. What of it is taken is moved out.
+    /// A value of the patch. Used parts are moved out of it.
     Patch(&'p mut Node),
 }
 
@@ -32,8 +32,8 @@ pub(super) fn take(node: &mut Node) -> Node {
     std::mem::replace(node, Node::null())
 }
 
-/// What a map or list of dest takes from the patch's beside the content: comments where the patch
-/// has them, and the layout where dest is empty.
+/// Copies metadata of the patch to a map or list of dest: comments if the patch has any, and the layout if dest
+/// is empty.
 pub(super) fn adopt(dest: &mut Node, with: &Counterpart<'_>) {
     let Counterpart::Patch(patch) = with else { return };
     if dest.is_empty_collection() {
@@ -52,13 +52,13 @@ pub(super) fn adopt(dest: &mut Node, with: &Counterpart<'_>) {
     }
 }
 
-/// What is left of an entry of the patch that was merged into dest's and that may be visited again:
-/// its directive is gone, and it has the scalars of the result.
+/// Returns the state of a patch entry after it was merged and may be visited again: without its directive, and
+/// with the scalars of the result.
 ///
-/// In kustomize 5.8 the two share their nodes by accident.
+/// In kustomize 5.8, the two share their nodes by accident.
 pub(super) fn after_visit(mut entry: Node, result: Option<&Node>, trail: &Trail<'_>) -> Node {
     let Value::Map(map) = &mut entry.value else { return entry };
-    // What is wrong with a directive was said during the visit.
+    // Errors in a directive were reported during the visit.
     directive::take_from_map(map, trail).ok();
     for (key, value) in map.iter_mut().filter(|(_, value)| !value.is_null()) {
         match result.and_then(|result| result.get(key)) {

@@ -1,14 +1,15 @@
-//! The lists of a two-way merge where nothing may get lost silently: the listed exceptions.
+//! Two-way list merges without silent losses: the documented exceptions to kustomize's behaviour.
 //!
-//! What comes out is what kustomize makes of lists that are as they should be, in the same order.
-//! Where it would lose entries (no merge key, equal keys, a key that only one side spells out) there
+//! Valid lists have the same result as in kustomize, in the same order. kustomize loses entries without a merge
+//! key, with equal keys, or with a key that only one side sets. Here these are errors, or the entry is matched
+//! correctly.
 //! is an error, or the entry finds the one that it means.
 
 use rustc_hash::FxHashMap;
 
 use super::counterpart::{Counterpart, Side};
 use crate::merge::directive::PATCH_MERGE_KEY;
-use crate::merge::entry_match::{KeyPattern, ListKeys, first_double};
+use crate::merge::entry_match::{KeyPattern, ListKeys, first_duplicate};
 use crate::merge::identity::Identity;
 use crate::merge::keyed_list::KeyedList;
 use crate::merge::kyaml::tuples::is_nothing;
@@ -18,22 +19,22 @@ use crate::merge::trail::Trail;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{List, Node, Value};
 
-/// How the lists of a place are merged.
+/// The parameters of a list merge.
 pub(super) struct Lists<'l> {
     pub(super) keys: &'l ListKeys<'l>,
     pub(super) order: ListOrder,
     pub(super) trail: &'l Trail<'l>,
 }
 
-/// An entry of the result that the patch speaks of.
+/// An entry of the result that comes from the patch.
 enum MergedEntry {
-    /// It was in this slot.
+    /// Merged into this slot.
     Merged(usize),
     New(Node),
 }
 
 impl Lists<'_> {
-    /// A list that no other list is merged into. `value` merges an entry with what there is of it.
+    /// Merges a list without a counterpart. `value` processes each entry.
     pub(super) fn own(
         &self,
         list: &mut List,
@@ -41,7 +42,7 @@ impl Lists<'_> {
         mut value: impl FnMut(Option<&mut Node>, Counterpart<'_>, &Trail<'_>) -> Result<Decision>,
     ) -> Result<()> {
         match side {
-            Side::Dest => drop_doubles(list, self.keys),
+            Side::Dest => drop_duplicates(list, self.keys),
             Side::Patch => {
                 KeyedList::new(List::new(), list, self.keys, self.trail)?;
                 self.keys.check_distinct(list.iter(), self.trail)?;
@@ -60,7 +61,7 @@ impl Lists<'_> {
         })
     }
 
-    /// Merges the patch's list into dest's.
+    /// Merges the patch's list into that of dest.
     pub(super) fn merge(
         &self,
         list: &mut List,
@@ -90,7 +91,7 @@ impl Lists<'_> {
             slot.inspect(|slot| dest.touch(*slot, i));
             let old = slot.and_then(|slot| dest.entries[slot].as_mut());
             let decision = value(old, Counterpart::Patch(entry), &here)?;
-            results.extend(settle(&mut dest, slot, decision, order));
+            results.extend(store(&mut dest, slot, decision, order));
         }
         for (slot, entry) in dest.entries.iter_mut().enumerate().filter(|(i, _)| dest.touched[*i].is_none()) {
             let Some(node) = entry else { continue };
@@ -103,8 +104,8 @@ impl Lists<'_> {
     }
 }
 
-/// Puts what came of an entry of the patch into the slot that it was about, or makes a new one of it.
-fn settle(
+/// Stores the result of a patch entry in its slot, or returns it as a new entry.
+fn store(
     dest: &mut KeyedList<'_>,
     slot: Option<usize>,
     decision: Decision,
@@ -112,7 +113,7 @@ fn settle(
 ) -> Option<MergedEntry> {
     match (decision, slot) {
         (Decision::Replace(node), None) => (!is_nothing(&node)).then_some(MergedEntry::New(node)),
-        // Where entries go to the front, kustomize 5.8 puts the old one back over its replacement.
+        // With prepended entries, kustomize 5.8 restores the old entry over its replacement.
         (Decision::Replace(node), Some(slot)) => {
             if order == ListOrder::Append {
                 dest.entries[slot] = Some(node);
@@ -135,7 +136,7 @@ fn drop_named_keys(entry: &mut Node) {
     }
 }
 
-/// How many of the keys some entry has.
+/// Returns the number of keys that at least one entry has.
 fn used_keys(lists: &[&[Node]], keys: &ListKeys<'_>) -> usize {
     let Some(keys) = keys.keys() else { return 0 };
     let has = |entry: &Node, name: &str| {
@@ -145,9 +146,9 @@ fn used_keys(lists: &[&[Node]], keys: &ListKeys<'_>) -> usize {
     keys.names().iter().filter(|name| lists.iter().copied().flatten().any(|entry| has(entry, name))).count()
 }
 
-/// The merged list in its order: the new entries behind those of dest or before them.
+/// Returns the merged list in order, with new entries after those of dest or before them.
 ///
-/// Where one key tells all entries apart, kustomize 5.8 moves the changed ones to the front, too.
+/// If one key identifies all entries, kustomize 5.8 moves changed entries to the front as well.
 fn arrange(
     mut dest: Vec<Option<Node>>,
     results: Vec<MergedEntry>,
@@ -167,11 +168,11 @@ fn arrange(
     }
 }
 
-/// Of entries with equal keys in a list that the patch does not speak of the last one stays, as in
-/// kustomize: where the first one was if one key tells the entries apart, else where it is.
-fn drop_doubles(list: &mut List, keys: &ListKeys<'_>) {
+/// Drops duplicates from a list that the patch does not change. As in kustomize, the last entry with equal keys
+/// stays: at the position of the first one if one key identifies the entries, otherwise at its own.
+fn drop_duplicates(list: &mut List, keys: &ListKeys<'_>) {
     let names: Vec<_> = list.iter().map(|entry| keys.identify(entry, &KeyPattern::Own)).collect();
-    if first_double(&names).is_none() {
+    if first_duplicate(&names).is_none() {
         return;
     }
     let moves = used_keys(&[list.as_slice()], keys) <= 1;

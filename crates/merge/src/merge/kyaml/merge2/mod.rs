@@ -1,9 +1,8 @@
 //! Two-way merge: a patch onto an object, by kyaml's rules.
 //!
-//! Besides the obvious (maps merge, null removes, what the patch has wins) these rules do something
-//! to all of dest once a patch touches it: fields whose value is missing (`a:`) go, lists that merge
-//! lose entries with equal keys. New values are treated as if they were merged with themselves, so
-//! that nulls and directives in them vanish.
+//! Maps merge, null removes, and values of the patch win. These rules also change parts of dest that the patch
+//! does not mention: fields without a value (`a:`) are removed, and merged lists lose entries with equal keys.
+//! New values are merged with themselves, which removes nulls and directives in them.
 
 mod counterpart;
 mod exceptions;
@@ -28,14 +27,14 @@ use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Entry, Key, List, Map, Node, Value};
 
-/// Merges a patch onto an object. Nothing is left when the patch deletes it.
+/// Merges a patch onto an object. The result has no node if the patch deletes the object.
 ///
-/// The schema is asked for the kind that dest, or else the patch, says it has; `kind` is the type of objects
-/// that do not say theirs. Lists that were replaced for want of a schema are warned of.
+/// The type is looked up by the kind of dest, or else of the patch; `kind` is the type of objects without a
+/// kind. Lists that were replaced for lack of a schema cause a warning.
 ///
 /// # Errors
-/// A map, list or scalar against another kind of value; an unknown `$patch`; list entries that
-/// cannot be told apart. With [`Exceptions::Listed`] also entries without keys or with equal ones.
+/// A map, list or scalar against a value of another type; an unknown `$patch`; list entries without unique
+/// keys. With [`Exceptions::Listed`] also entries without keys or with equal ones.
 pub(in crate::merge) fn merge2(
     mut dest: Option<Node>,
     patch: &Node,
@@ -91,14 +90,14 @@ impl<'s> Merge2<'s> {
         }
     }
 
-    /// A value that dest does not have.
+    /// Adds a value that dest does not have.
     fn add(&mut self, mut node: Node, here: Here<'_, 's>) -> Result<Decision> {
         match &mut node.value {
             Value::Map(map) => {
                 match (directive::take_from_map(map, here.trail), self.options.exceptions()) {
                     (Ok(Action::Delete), _) => return Ok(Decision::Remove),
                     (Err(error), Exceptions::Listed) => return Err(error),
-                    // Another word than the three stays and gets into the output (kustomize 5.8).
+                    // An unknown action stays and reaches the output (kustomize 5.8).
                     _ => {}
                 }
                 self.drop_misplaced(map, here);
@@ -109,7 +108,7 @@ impl<'s> Merge2<'s> {
                 if rule.replaces() {
                     return Ok(Decision::Replace(node));
                 }
-                // kustomize 5.8 does not look for directives here, so that one gets into the output.
+                // kustomize 5.8 does not process directives here, so they reach the output.
                 if self.options.exceptions() == Exceptions::Listed
                     && directive::take_from_list(list, here.trail)? == Action::Delete
                 {
@@ -152,7 +151,7 @@ impl<'s> Merge2<'s> {
         Ok(Decision::Keep)
     }
 
-    /// Takes `$patchMergeKey` out of a map of the patch. Of entries of lists it has been taken before.
+    /// Removes a misplaced `$patchMergeKey` from a map of the patch. Those in list entries are already removed.
     fn drop_misplaced(&mut self, map: &mut Map, here: Here<'_, 's>) {
         if self.options.exceptions() == Exceptions::Listed
             && let Some(directive) = map.remove(PATCH_MERGE_KEY)
@@ -161,8 +160,8 @@ impl<'s> Merge2<'s> {
         }
     }
 
-    /// Merges an entry of a list. Where entries of the patch go to the front, kustomize 5.8 keeps an old entry that it
-    /// should replace, and the patch's entry is lost.
+    /// Merges an entry of a list. With prepended entries, kustomize 5.8 keeps an entry that `$patch: replace`
+    /// should replace, and drops the entry of the patch.
     fn entry(
         &mut self,
         dest: Option<&mut Node>,
@@ -170,25 +169,27 @@ impl<'s> Merge2<'s> {
         at: Position<'s>,
         trail: &Trail<'_>,
     ) -> Result<Decision> {
-        let is_there = dest.as_deref().is_some_and(|dest| !dest.is_null());
-        let directive = with.patch().filter(|_| is_there).and_then(|patch| patch.get(PATCH)).map(Node::span);
+        let is_present = dest.as_deref().is_some_and(|dest| !dest.is_null());
+        let directive =
+            with.patch().filter(|_| is_present).and_then(|patch| patch.get(PATCH)).map(Node::span);
         let decision = self.value(dest, with, at, trail)?;
         if let (Some(span), Decision::Replace(_), ListOrder::Prepend) =
             (directive, &decision, self.options.order())
         {
-            let message = "kustomize v5.8 ignores an entry with `$patch: replace`: the entry of the list stays as it is";
+            let message =
+                "kustomize v5.8 ignores list entries with `$patch: replace`: the entry is not changed";
             let warning = Diagnostic::warning(Code::Directive, message).field(trail.path()).at(span);
-            self.warnings.push(warning.help("replace the entry by a JSON patch"));
+            self.warnings.push(warning.help("use a JSON patch to replace the entry"));
         }
         Ok(decision)
     }
 
-    /// The fields of a map that no other map is merged into.
+    /// Merges the fields of a map without a counterpart.
     fn own_fields(&mut self, map: &mut Map, side: Side, here: Here<'_, 's>) -> Result<()> {
         retain(map.entries_mut(), |entry| self.field(entry, None, Counterpart::None(side), here))
     }
 
-    /// Those of dest in their order, then those that only the patch has, sorted.
+    /// Merges the fields of dest in their order, then adds those that only the patch has, sorted by name.
     fn fields(&mut self, map: &mut Map, patch: &mut Map, here: Here<'_, 's>) -> Result<()> {
         let (partners, new) = partners(map, patch);
         let theirs = patch.entries_mut();
@@ -209,7 +210,7 @@ impl<'s> Merge2<'s> {
         Ok(())
     }
 
-    /// One field that dest has. Returns whether it stays.
+    /// Merges one field of dest. Returns true if the field stays.
     fn field(
         &mut self,
         Entry { key, value }: &mut Entry,
@@ -270,7 +271,7 @@ impl<'s> Merge2<'s> {
         self.options.infer_keys.keys()
     }
 
-    /// A list that no other list is merged into.
+    /// Merges a list without a counterpart.
     fn own_entries(
         &mut self,
         list: &mut List,
@@ -302,7 +303,7 @@ impl<'s> Merge2<'s> {
         Ok(())
     }
 
-    /// The entries of a list in which nothing is twice and nothing lacks a key.
+    /// Merges a list in which all entries have unique keys.
     fn distinct_entries(&mut self, list: &mut List, side: Side, here: Here<'_, 's>) -> Result<()> {
         let mut i = 0;
         retain(list, |node| {
@@ -313,7 +314,7 @@ impl<'s> Merge2<'s> {
         })
     }
 
-    /// Merges the patch's list into dest's.
+    /// Merges the patch's list into that of dest.
     fn entries(
         &mut self,
         list: &mut List,
@@ -356,7 +357,7 @@ impl<'s> Merge2<'s> {
     }
 }
 
-/// `a:` without a value, which goes where `a: null` stays.
+/// Returns true for `a:` without a value, which is removed, unlike `a: null`.
 fn is_silent_null(node: &Node) -> bool {
     node.is_null() && node.scalar_text().is_some_and(SmolStr::is_empty)
 }

@@ -47,7 +47,7 @@ fn scalars_take_what_changed() {
 }
 
 #[test]
-fn maps_lose_fields_but_not_themselves() {
+fn maps_lose_fields_but_are_not_removed() {
     let table = [
         ("{m: {a: 1}}", "{}", "{m: {a: 1}}", "{m: {}}"),
         ("{m: {a: 1}}", "{}", "{m: {a: 1, b: 2}}", "{m: {b: 2}}"),
@@ -62,7 +62,7 @@ fn maps_lose_fields_but_not_themselves() {
 }
 
 #[test]
-fn lists_without_keys_are_one_value() {
+fn lists_without_keys_are_atomic() {
     let table = [
         ("{l: [1]}", "{l: [1, 2]}", "{l: [9]}", "{l: [1, 2]}"),
         ("{l: [1]}", "{l: [1]}", "{l: [9]}", "{l: [9]}"),
@@ -90,9 +90,9 @@ fn entries_merge_by_their_keys() {
             "[{name: a, image: x}, {name: b}]",
             "[{name: b}]",
         ),
-        // What only dest has of a removed entry stays, with the key behind it.
+        // Fields that dest added to a removed entry stay, with the key after them.
         ("[{name: a, image: x}]", "[]", "[{name: a, image: x, args: [1]}]", "[{args: [1], name: a}]"),
-        // What dest removed comes back as far as it changed.
+        // An entry that dest removed is restored with its changed fields.
         (
             "[{name: a, image: x, args: [1]}]",
             "[{name: a, image: y, args: [1]}]",
@@ -125,7 +125,7 @@ fn keys_can_be_inferred() {
 }
 
 #[test]
-fn ports_keep_apart_where_nothing_may_be_lost() {
+fn ports_are_merged_by_port_and_protocol_without_losses() {
     let service = |list: &str| format!("{{apiVersion: v1, kind: Service, spec: {{ports: {list}}}}}");
     let original = service("[{port: 53}, {port: 53, protocol: UDP}]");
     let updated = service("[{port: 53, name: t}, {port: 53, protocol: UDP}]");
@@ -136,7 +136,7 @@ fn ports_keep_apart_where_nothing_may_be_lost() {
 }
 
 #[test]
-fn whole_objects() {
+fn objects_are_added_and_removed() {
     let table = [
         ("{a: 1}", "", "{a: 1}", "{}"),
         ("", "{a: 1}", "", "{a: 1}"),
@@ -148,7 +148,7 @@ fn whole_objects() {
 }
 
 #[test]
-fn conflicts_are_told_and_settled() {
+fn conflicts_are_reported_and_resolved() {
     let (original, updated) = ("{a: 1, b: {c: 1}, l: [1], n: 1}", "{a: 2, b: {c: 2}, l: [2], d: 1}");
     let dest = "{a: 3, b: {c: 2}, l: [3], n: 2, d: 2}";
     let (got, conflicts) = merged(original, updated, dest, &kyaml());
@@ -201,7 +201,7 @@ fn comments_merge_as_values_do() {
 }
 
 #[test]
-fn new_entries_may_go_to_the_front() {
+fn new_entries_can_be_prepended() {
     let frame = |list: &str| format!("{{apiVersion: v1, kind: Pod, spec: {{containers: {list}}}}}");
     let table = [
         ("[]", "[{name: z}, {name: x}]", "[{name: c}]", "[{name: z}, {name: x}, {name: c}]"),

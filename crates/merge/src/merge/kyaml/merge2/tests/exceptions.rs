@@ -1,4 +1,4 @@
-//! Lists where nothing may get lost silently.
+//! List merges without silent losses.
 
 use crate::merge::kyaml::testing::{node, outcome, shown, wanted};
 use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
@@ -42,7 +42,7 @@ fn error(frame: &str, dest: &str, patch: &str) -> Diagnostic {
 }
 
 #[test]
-fn sound_lists_merge_as_in_kustomize() {
+fn valid_lists_merge_as_in_kustomize() {
     check(
         CONTAINERS,
         &[
@@ -73,7 +73,7 @@ fn sound_lists_merge_as_in_kustomize() {
 }
 
 #[test]
-fn absent_keys_count_with_their_default() {
+fn absent_keys_use_their_default() {
     let two = "[{port: 53, protocol: UDP}, {port: 53, name: t}]";
     let table = [
         (
@@ -108,7 +108,7 @@ fn absent_keys_count_with_their_default() {
 }
 
 #[test]
-fn entries_that_cannot_be_told_apart_are_errors() {
+fn entries_without_unique_keys_are_errors() {
     let table = [
         ("[{name: a}]", "[{image: x}]", "MissingMergeKey"),
         ("[{name: a}]", "[{name: null}]", "MissingMergeKey"),
@@ -137,7 +137,7 @@ fn entries_that_cannot_be_told_apart_are_errors() {
 }
 
 #[test]
-fn dest_keeps_what_the_patch_does_not_speak_of() {
+fn dest_keeps_entries_that_the_patch_does_not_mention() {
     let table = [
         (
             "[{name: a}, {image: x}, {name: b}]",
@@ -208,7 +208,7 @@ fn a_patch_may_name_its_keys() {
 }
 
 #[test]
-fn named_keys_and_the_schema() {
+fn patch_merge_key_is_checked_against_the_schema() {
     let table = [
         ("[{port: 1}]", "[{$patchMergeKey: [protocol], port: 1}]", "Directive"),
         ("[{port: 1}]", "[{$patchMergeKey: [port, protocol], protocol: TCP}]", "MissingMergeKey"),
@@ -243,13 +243,13 @@ fn custom_resources_merge_by_list_type_and_built_in_ones_do_not() {
     let want = thing("{rules: [{id: a, y: 2}, {id: b}], tags: [u], args: [b]}");
     assert_eq!(merged(&MergeOptions::kustomize(Exceptions::None)), shown(&want));
 
-    // A built-in list of the type `map` without a patch strategy.
+    // A built-in list of type `map` without a patch strategy.
     let claims = "{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, resources: {claims: LIST}}]}}";
     check(claims, &[("[{name: x}]", "[{name: y}]", "[{name: y}]")]);
 }
 
 #[test]
-fn keys_are_inferred_where_all_entries_have_one() {
+fn keys_are_inferred_if_all_entries_have_one() {
     let options =
         MergeOptions { infer_keys: InferKeys::usual(), ..MergeOptions::kustomize(Exceptions::Listed) };
     let table = [

@@ -5,7 +5,8 @@ use crate::merge::options::{InferKeys, ListOrder, MergeOptions};
 use crate::merge::{Exceptions, merge2};
 use crate::schema::Schema;
 
-/// Where lists stand: their keys are `name`; `port` and `protocol`; their own texts; unknown.
+/// Manifests with a list at `LIST`: merged by `name`, by `port` and `protocol`, by the entries' own text, and
+/// unknown.
 const CONTAINERS: &str = "{apiVersion: v1, kind: Pod, spec: {containers: LIST}}";
 const PORTS: &str = "{apiVersion: v1, kind: Service, spec: {ports: LIST}}";
 const FINALIZERS: &str = "{apiVersion: v1, kind: Pod, metadata: {finalizers: LIST}}";
@@ -67,9 +68,9 @@ fn appended_entries_go_last() {
 }
 
 #[test]
-fn what_kustomize_loses_is_lost() {
+fn entries_lost_by_kustomize_are_lost() {
     let table = [
-        // An entry without the key empties the list; one in dest takes all others with it.
+        // An entry without the key clears the list; an entry of dest without it removes all others.
         ("[{name: a}, {name: b}]", "[{image: x}]", "[]"),
         ("[{name: a}, {image: x}, {name: b}]", "[{name: c}]", "[{image: x}]"),
         ("[{name: a, image: x}, {name: b}, {name: a}]", "[{name: b}]", "[{name: b}, {name: a}]"),
@@ -80,7 +81,7 @@ fn what_kustomize_loses_is_lost() {
     ];
     check(CONTAINERS, &table, &MergeOptions::kustomize(Exceptions::None));
     let ports = [
-        // One key where nobody has the other; then two, and changed entries stay in their place.
+        // One key that no entry has; then two keys, where changed entries keep their position.
         (
             "[{port: 1}, {port: 2}]",
             "[{port: 2, name: x}, {port: 3}]",
@@ -91,7 +92,7 @@ fn what_kustomize_loses_is_lost() {
             "[{port: 1, protocol: UDP, name: x}, {port: 3, protocol: TCP}]",
             "[{port: 3, protocol: TCP}, {port: 1, protocol: TCP}, {port: 1, protocol: UDP, name: x}]",
         ),
-        // Which entry is meant when one side has no protocol: not the one that was written.
+        // If one side lacks the protocol, the entry that matches is not the one intended.
         ("[{port: 1}]", "[{port: 1, protocol: UDP, name: x}]", "[{port: 1}]"),
         ("[{port: 1, protocol: UDP}]", "[{port: 1, name: x}]", "[{port: 1, protocol: UDP}]"),
     ];
@@ -99,7 +100,7 @@ fn what_kustomize_loses_is_lost() {
 }
 
 #[test]
-fn scalars_are_united() {
+fn lists_of_scalars_are_joined() {
     let table = [
         ("[a, b]", "[c, b]", "[c, b, a]"),
         ("[a, a]", "[]", "[a]"),
@@ -159,7 +160,7 @@ fn new_lists_are_merged_with_themselves() {
 }
 
 #[test]
-fn a_comment_says_how_a_list_merges() {
+fn schema_comment_defines_how_a_list_merges() {
     let comment = "# {\"type\":\"array\",\"x-kubernetes-patch-strategy\":\"merge\",\"x-kubernetes-patch-merge-key\":\"id\"}";
     let dest = crate::merge::kyaml::testing::commented(&format!("list: {comment}\n- id: 1\n  a: 1\n"));
     let patch = node("{list: [{id: 1, b: 2}]}");

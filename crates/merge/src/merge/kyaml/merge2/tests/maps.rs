@@ -30,7 +30,7 @@ fn maps_merge_field_by_field() {
 }
 
 #[test]
-fn nulls_remove_and_vanish() {
+fn nulls_remove_fields_and_are_not_output() {
     let table = [
         ("{a: 1, b: 2}", "{a: null}", "{b: 2}"),
         ("{b: 2}", "{a: ~}", "{b: 2}"),
@@ -38,7 +38,7 @@ fn nulls_remove_and_vanish() {
         ("{a: [1]}", "{a: null}", "{}"),
         ("{}", "{a: {b: {c: null}, d: null}}", "{a: {b: {}}}"),
         ("{}", "{a: [null, {b: null}]}", "{a: [null, {b: null}]}"),
-        // What the patch does not speak of: a null that is written out stays, an empty value goes.
+        // Outside of the patch, an explicit null stays and an empty value is removed.
         ("a:\nb: null\nc: {d: ~, e: }\n", "{x: 1}", "{b: null, c: {d: null}, x: 1}"),
         ("{a: [{b: }]}", "{x: 1}", "{a: [{b: null}], x: 1}"),
     ];
@@ -48,7 +48,7 @@ fn nulls_remove_and_vanish() {
 }
 
 #[test]
-fn directives_of_maps() {
+fn patch_directives_apply_to_maps() {
     let table = [
         ("{a: {x: 1}, b: 1}", "{a: {$patch: delete}}", "{b: 1}"),
         ("{a: {x: 1}}", "{a: {$patch: replace, y: 2, z: null}}", "{a: {y: 2}}"),
@@ -76,7 +76,7 @@ fn directives_of_maps() {
 }
 
 #[test]
-fn kinds_do_not_mix() {
+fn values_of_different_types_cannot_be_merged() {
     for (dest, patch) in
         [("{a: {}}", "{a: 1}"), ("{a: [1]}", "{a: {b: 1}}"), ("{a: x}", "{a: []}"), ("{a: 1}", "[1]")]
     {
@@ -94,7 +94,7 @@ fn kinds_do_not_mix() {
 }
 
 #[test]
-fn styles_of_dest_decide_types() {
+fn style_of_dest_decides_the_type() {
     let table = [
         ("{a: \"1\"}", "{a: 5}", "{a: \"5\"}"),
         ("{a: 1}", "{a: \"5\"}", "{a: \"5\"}"),
@@ -117,7 +117,7 @@ fn an_object_within_an_object_has_its_own_type() {
 }
 
 #[test]
-fn comments_and_layout() {
+fn comments_and_layout_are_kept() {
     let dest = commented("# head\na: 1 # old\nb: {} # keep\nc: [1]\nd: x\n");
     let patch = commented("a: 2\nb: # mine\n  x: 1\nc:\n- 2\n# new\ne: 3 # with\n");
     let merged = merge2(Some(dest), &patch, &Schema::none(), &MergeOptions::kustomize(Exceptions::None));
