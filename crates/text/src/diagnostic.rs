@@ -1,10 +1,11 @@
-//! What went wrong, where, and what to do: data, and the forms in which it is told.
+//! Errors, warnings and notes as data, and their output formats.
 //!
-//! One error type serves all rooms, so that a place found deep in a merge reaches the terminal
-//! without being wrapped and unwrapped on the way. Programs tell errors apart by [`Code`].
-//! Prints nothing: [`MessageRenderer`] makes texts.
+//! All crates share one error type, so that a location found deep in a merge reaches the terminal without being
+//! wrapped and unwrapped. Programs distinguish errors by [`Code`]. Nothing is printed here: [`MessageRenderer`]
+//! returns text.
 //!
-//! A message quotes names, never a value of a manifest: the excerpt at its place shows that, where it may.
+//! A message quotes names, but never a value of a manifest. The value is visible in the excerpt at the location,
+//! unless the excerpt is hidden.
 
 mod code;
 mod escape;
@@ -35,19 +36,19 @@ pub use self::words::{by_count, counted, io_reason, unreadable};
 
 use crate::source::Span;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// The work was not done.
+    /// The operation failed.
     Error,
-    /// The work was done, perhaps not as meant.
+    /// The operation succeeded, but the result may not be the intended one.
     Warning,
-    /// All is well, and this is worth knowing.
+    /// Information; there is no problem.
     Note,
 }
 
 impl Severity {
-    /// The word for it: `error`, `warning` or `note`.
+    /// Returns `error`, `warning` or `note`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,29 +59,29 @@ impl Severity {
     }
 }
 
-/// A place and what it has to do with the problem.
+/// A location with a text that explains its role in the problem.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Label {
-    /// The place.
+    /// The location.
     pub span: Span,
-    /// What is there; may be empty for the main place.
+    /// The explanation; may be empty for the main location.
     pub text: String,
-    /// Whether the line may be shown, as far as the one who found the problem can tell.
+    /// The visibility of the line, as far as the code that reports the problem knows.
     pub excerpt: Excerpt,
 }
 
-/// Whether the text at a place may be shown. What may hold secrets by its looks never is, whatever this says.
+/// The visibility of the text at a location. Text that looks like a secret is hidden in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Excerpt {
-    /// As it stands there.
+    /// The line is shown.
     #[default]
     Shown,
-    /// Not at all: it is secret.
+    /// The line is secret and never shown.
     Hidden,
 }
 
-/// How many entries of each end of a long way are told.
-const TOLD_OF_TRAIL: usize = 3;
+/// The number of entries shown from each end of a long trail.
+const SHOWN_TRAIL_ENTRIES: usize = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Inner {
@@ -92,7 +93,7 @@ struct Inner {
     field: Option<String>,
     help: Option<String>,
     notes: Vec<String>,
-    /// By what it was reached, the innermost first.
+    /// The chain of files that led to the location, the innermost first.
     trail: Vec<String>,
     target: Option<PathBuf>,
     fix: Option<Fix>,
@@ -100,7 +101,7 @@ struct Inner {
     refusal: Option<PatchRefusal>,
 }
 
-/// One problem: what, where (places, resource, field path) and what to do about it.
+/// One problem: a message, its locations, the resource, the field path, and how to fix it.
 ///
 /// ```
 /// use smp_text::diagnostic::{Code, Diagnostic};
@@ -108,7 +109,7 @@ struct Inner {
 /// let error = Diagnostic::error(Code::MissingMergeKey, "this entry has no `name`")
 ///     .resource("Pod web")
 ///     .field("spec.containers[0]")
-///     .help("add the key, by which entries of this list are told apart");
+///     .help("add the merge key of this list");
 /// assert_eq!(error.to_string(), "Pod web: spec.containers[0]: this entry has no `name`");
 /// assert_eq!((error.code(), error.field_path()), (Code::MissingMergeKey, Some("spec.containers[0]")));
 /// ```
@@ -135,37 +136,37 @@ impl Diagnostic {
         }))
     }
 
-    /// An error. The message is a sentence without a capital or a full stop.
+    /// Creates an error. The message is a sentence in lower case without a full stop.
     #[must_use]
     pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, code, message.into())
     }
 
-    /// A warning.
+    /// Creates a warning.
     #[must_use]
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message.into())
     }
 
-    /// What is worth knowing and no problem.
+    /// Creates a note.
     #[must_use]
     pub fn info(code: Code, message: impl Into<String>) -> Self {
         Self::new(Severity::Note, code, message.into())
     }
 
-    /// Adds the place that the message speaks of; a span that is no place is left out.
+    /// Adds the location of the problem; an empty span is ignored.
     #[must_use]
     pub fn at(self, span: Span) -> Self {
         self.label(span, "")
     }
 
-    /// Adds a place with a text of its own; a span that is no place is left out.
+    /// Adds a location with its own text; an empty span is ignored.
     #[must_use]
     pub fn label(self, span: Span, text: impl Into<String>) -> Self {
         self.label_with(span, text, Excerpt::Shown)
     }
 
-    /// As [`Diagnostic::label`], and says whether the text at that place may be shown.
+    /// Adds a location like [`Diagnostic::label`], with the visibility of its excerpt.
     #[must_use]
     pub fn label_with(mut self, span: Span, text: impl Into<String>, excerpt: Excerpt) -> Self {
         if !span.is_none() {
@@ -174,7 +175,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same with what caused it as its first place; the one that was the first says what it is about.
+    /// Makes the cause the main location. The former main location is labelled with `about`.
     #[must_use]
     pub fn caused(mut self, at: Span, about: &str) -> Self {
         if at.is_none() || self.0.labels.first().is_some_and(|label| label.span == at) {
@@ -187,14 +188,14 @@ impl Diagnostic {
         self
     }
 
-    /// Names the resource, unless a deeper call already did.
+    /// Sets the resource, unless a deeper call has set it.
     #[must_use]
     pub fn resource(mut self, resource: impl Into<ResourceName>) -> Self {
         self.0.resource.get_or_insert_with(|| resource.into());
         self
     }
 
-    /// Names the target that was being built, of the other problems, too, unless a deeper call already did.
+    /// Sets the build target here and in the attached problems, unless a deeper call has set it.
     #[must_use]
     pub fn target(self, target: &Path) -> Self {
         self.map_each(|mut problem| {
@@ -203,34 +204,34 @@ impl Diagnostic {
         })
     }
 
-    /// Names the field path, unless a deeper call already did.
+    /// Sets the field path, unless a deeper call has set it.
     #[must_use]
     pub fn field(mut self, field: impl fmt::Display) -> Self {
         self.0.field.get_or_insert_with(|| field.to_string());
         self
     }
 
-    /// Says how an API server refuses what this is about, unless a deeper call already did.
+    /// Sets how an API server rejects the patch, unless a deeper call has set it.
     #[must_use]
     pub fn refused(mut self, refusal: PatchRefusal) -> Self {
         self.0.refusal.get_or_insert(refusal);
         self
     }
 
-    /// Says what the user can do.
+    /// Sets the help: how to fix the problem.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
         self
     }
 
-    /// Says which text in the place of which one most likely mends it; a span that is no place is left out.
+    /// Suggests replacing the text at `span`; an empty span is ignored. The user should review the change.
     #[must_use]
     pub fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
         self.fixed(span, replacement.into(), Applicability::Likely)
     }
 
-    /// As [`Diagnostic::fix`], where it mends the problem for certain.
+    /// Suggests a fix like [`Diagnostic::fix`] that is always correct, so that a program may apply it.
     #[must_use]
     pub fn certain_fix(self, span: Span, replacement: impl Into<String>) -> Self {
         self.fixed(span, replacement.into(), Applicability::Certain)
@@ -243,7 +244,7 @@ impl Diagnostic {
         self
     }
 
-    /// The same with another problem, and those that came with it, behind its own.
+    /// Attaches another problem, and the problems that are attached to that one.
     #[must_use]
     pub fn and(mut self, mut other: Self) -> Self {
         let more = std::mem::take(&mut other.0.others);
@@ -252,13 +253,13 @@ impl Diagnostic {
         self
     }
 
-    /// It and the problems that came with it, each by itself.
+    /// Iterates over this problem and the attached ones, each without attachments.
     pub fn into_each(mut self) -> impl Iterator<Item = Self> {
         let others = std::mem::take(&mut self.0.others);
         std::iter::once(self).chain(others)
     }
 
-    /// What `change` makes of it and of each problem that came with it.
+    /// Applies `change` to this problem and to each attached one.
     #[must_use]
     pub fn map_each(mut self, change: impl Fn(Self) -> Self) -> Self {
         let others = std::mem::take(&mut self.0.others);
@@ -267,21 +268,21 @@ impl Diagnostic {
         changed
     }
 
-    /// Adds a line of background, such as which kustomization led here.
+    /// Adds a note, such as the command that failed.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.0.notes.push(note.into());
         self
     }
 
-    /// Adds by what it was reached, from the inside out; of a long way messages tell both ends.
+    /// Adds an entry to the chain of files that led here, from the inside out. Messages show both ends of a long chain.
     #[must_use]
     pub fn reached_by(mut self, entry: impl Into<String>) -> Self {
         self.0.trail.push(entry.into());
         self
     }
 
-    /// The same with other words: message, notes and help as `reword` makes them.
+    /// Applies `reword` to the message, the notes and the help.
     #[must_use]
     pub fn reworded(mut self, reword: impl Fn(&str) -> String) -> Self {
         self.0.message = reword(&self.0.message);
@@ -289,99 +290,99 @@ impl Diagnostic {
         self
     }
 
-    /// The same as a warning, where the work goes on without.
+    /// Turns it into a warning, for operations that continue after the problem.
     #[must_use]
     pub fn into_warning(mut self) -> Self {
         self.0.severity = Severity::Warning;
         self
     }
 
-    /// The same as an error, where warnings are refused.
+    /// Turns it into an error, for runs in which warnings are not allowed.
     #[must_use]
     pub fn into_error(mut self) -> Self {
         self.0.severity = Severity::Error;
         self
     }
 
-    /// How bad it is.
+    /// Returns the severity.
     #[must_use]
     pub fn severity(&self) -> Severity {
         self.0.severity
     }
 
-    /// The kind of the problem.
+    /// Returns the code.
     #[must_use]
     pub fn code(&self) -> Code {
         self.0.code
     }
 
-    /// The message alone.
+    /// Returns the message without resource and field.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The places, the main one first.
+    /// Returns the locations, the main one first.
     #[must_use]
     pub fn labels(&self) -> &[Label] {
         &self.0.labels
     }
 
-    /// The resource, as the user would name it.
+    /// Returns the resource as messages show it.
     #[must_use]
     pub fn resource_name(&self) -> Option<&str> {
         self.0.resource.as_ref().map(ResourceName::as_str)
     }
 
-    /// The resource by its parts, where it has them.
+    /// Returns the parts of the resource's name, if it is an object.
     #[must_use]
     pub fn object(&self) -> Option<&ObjectName> {
         self.0.resource.as_ref().and_then(ResourceName::object)
     }
 
-    /// The target that was being built.
+    /// Returns the target that was being built.
     #[must_use]
     pub fn target_path(&self) -> Option<&Path> {
         self.0.target.as_deref()
     }
 
-    /// The field path.
+    /// Returns the field path.
     #[must_use]
     pub fn field_path(&self) -> Option<&str> {
         self.0.field.as_deref()
     }
 
-    /// What the user can do.
+    /// Returns the help.
     #[must_use]
     pub fn help_text(&self) -> Option<&str> {
         self.0.help.as_deref()
     }
 
-    /// What most likely mends it, where that is known.
+    /// Returns the suggested fix, if there is one.
     #[must_use]
     pub fn known_fix(&self) -> Option<&Fix> {
         self.0.fix.as_ref()
     }
 
-    /// The other problems of what was tried: the first does not hide those behind it.
+    /// Returns the attached problems: the first error of an operation does not hide the others.
     #[must_use]
     pub fn others(&self) -> &[Self] {
         &self.0.others
     }
 
-    /// Lines of background.
+    /// Returns the notes.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.0.notes
     }
 
-    /// All lines of background, with the way to the place; of a long way both ends.
+    /// Returns the notes and the chain of files that led to the location; of a long chain, both ends.
     fn shown_notes(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let trail = self.0.trail.as_slice();
-        let left_out = trail.len().saturating_sub(2 * TOLD_OF_TRAIL);
+        let left_out = trail.len().saturating_sub(2 * SHOWN_TRAIL_ENTRIES);
         let (first, last) = match left_out {
             0 => (trail, &trail[..0]),
-            _ => (&trail[..TOLD_OF_TRAIL], &trail[trail.len() - TOLD_OF_TRAIL..]),
+            _ => (&trail[..SHOWN_TRAIL_ENTRIES], &trail[trail.len() - SHOWN_TRAIL_ENTRIES..]),
         };
         let between = (left_out > 0).then(|| format!("... {left_out} more").into());
         self.0
@@ -408,34 +409,34 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
-/// The result of everything that can fail here.
+/// The result of every fallible function of the workspace.
 pub type Result<T> = std::result::Result<T, Diagnostic>;
 
-/// A value, and what is odd about it or about the way to it.
+/// A value with the warnings about it.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct Warned<T> {
     /// The value.
     pub value: T,
-    /// What is odd.
+    /// The warnings.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl<T> Warned<T> {
-    /// The value alone; what is odd about it joins other warnings.
+    /// Returns the value and moves its warnings to `warnings`.
     pub fn note_in(self, warnings: &mut Vec<Diagnostic>) -> T {
         warnings.extend(self.warnings);
         self.value
     }
 
-    /// What is made of the value; what is odd about that comes behind the rest.
+    /// Applies `make` to the value. Its warnings follow the ones of this value.
     pub fn and_then<U>(self, make: impl FnOnce(T) -> Warned<U>) -> Warned<U> {
         let mut made = make(self.value);
         made.warnings.splice(0..0, self.warnings);
         made
     }
 
-    /// Another value made of this one, with the same warnings.
+    /// Applies `make` to the value and keeps the warnings.
     pub fn map<U>(self, make: impl FnOnce(T) -> U) -> Warned<U> {
         Warned { value: make(self.value), warnings: self.warnings }
     }
@@ -452,7 +453,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_deepest_resource_and_field_win() {
+    fn innermost_resource_and_field_win() {
         let inner =
             Diagnostic::error(Code::WrongType, "expected a list").resource("Service a").field("spec.ports");
         let outer = inner.resource("Service b").field("spec");

@@ -1,14 +1,15 @@
-//! Manifests as text and as trees.
+//! Manifest text and node trees.
 //!
 //! Part of `kubectl-smp`; this crate promises no stability of its own.
 //!
-//! Owns source texts with their positions ([`source`]), problems as data and how they are rendered ([`diagnostic`]),
-//! everything that must be as in Go ([`gocompat`]), reading, editing and printing YAML as kustomize and kubectl do
-//! ([`yaml`]), and the names of values in trees ([`path`]).
+//! Owns source texts and positions in them ([`source`]), diagnostics and their rendering ([`diagnostic`]), ports of
+//! Go standard library behaviour ([`gocompat`]), parsing, editing and printing YAML as kustomize and kubectl do
+//! ([`yaml`]), and field paths ([`path`]).
 //!
-//! Must not know schemas, merging, kustomizations, files or clusters.
+//! Must not depend on schemas, merging, kustomizations, file access or clusters.
 //!
-//! Begin with [`yaml::Node`], the tree of a manifest, then [`yaml::parse_documents`] and [`diagnostic::Diagnostic`].
+//! Start reading at [`yaml::Node`], the tree of a manifest, then [`yaml::parse_documents`] and
+//! [`diagnostic::Diagnostic`].
 
 // Tests are tables.
 #![cfg_attr(test, allow(clippy::too_many_lines))]

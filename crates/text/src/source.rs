@@ -1,7 +1,7 @@
-//! Which file, which bytes: the texts that nodes come from.
+//! Source texts and positions in them.
 //!
-//! Owns the texts, says as whose they are read and what of them may be shown, and turns byte ranges into lines and
-//! columns. Knows nothing of YAML.
+//! Owns the texts, the choice of YAML dialect ([`Reading`]), the parts that messages must not show, and the mapping
+//! of byte ranges to lines and columns. Must not depend on YAML.
 
 mod kustomization;
 mod password;
@@ -21,153 +21,154 @@ pub(crate) use self::secrecy::{
 };
 pub use self::secrecy::{SecretRanges, is_secret_key};
 
-/// Whose reader is followed, where kustomize and kubectl make different values of the same text.
+/// The parser to follow where kustomize and kubectl read different values from the same text.
 ///
-/// kustomize reads YAML 1.2 with some of 1.1; kubectl reads YAML 1.1, makes JSON of it, and also takes several
-/// JSON objects one behind the other.
+/// kustomize parses YAML 1.2 with parts of 1.1. kubectl parses YAML 1.1, converts it to JSON, and also accepts
+/// several concatenated JSON objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Reading {
-    /// kustomize's, for what a kustomization loads: `yes`, `on` and `y` are strings, dates become times, keys that
-    /// are no strings are errors, and a map's own fields win over those of `<<`.
+    /// kustomize's parser, for files that a kustomization loads. `yes`, `on` and `y` are strings. Dates become times.
+    /// Keys that are not strings are errors. A map's own fields win over those of `<<`.
     #[default]
     Kustomize,
-    /// kubectl's, for plain manifests: `yes`, `on` and `y` are booleans, dates stay the text that they are, keys
-    /// become strings (`n` is `"false"`, `1` is `"1"`), and fields win over those of a `<<` above them.
+    /// kubectl's parser, for plain manifests. `yes`, `on` and `y` are booleans. Dates keep their text. Keys become
+    /// strings (`n` is `"false"`, `1` is `"1"`). Fields win over those of a `<<` above them.
     Kubectl,
 }
 
 impl Reading {
-    /// As whose text a file is read that lies among files that are read this way: kustomizations are read by
-    /// kustomize alone.
+    /// Returns the reading for a file among files with this reading. Kustomization files are always read as kustomize
+    /// does.
     #[must_use]
     pub fn of_file(self, path: &Path) -> Self {
         if is_kustomization(path) { Self::Kustomize } else { self }
     }
 }
 
-/// Names one text of a [`SourceMap`].
+/// The ID of a text in a [`SourceMap`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SourceId(u32);
 
 impl SourceId {
-    /// The id as a number, to carry it through serde.
+    /// Returns the ID as a number, to pass it through serde.
     pub(crate) fn number(self) -> u32 {
         self.0
     }
 
-    /// The id of a number that [`SourceId::number`] gave.
+    /// Creates an ID from a number that [`SourceId::number`] returned.
     pub(crate) fn from_number(number: u32) -> Self {
         Self(number)
     }
 }
 
-/// A half-open byte range `start..end` of one text.
+/// A half-open byte range `start..end` of a text.
 ///
-/// The default span, `0..0` of the source 0, stands for "no place": values that a program made.
+/// The default span, `0..0` of source 0, means "no location". Generated values have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Span {
     /// The text.
     pub source: SourceId,
-    /// First byte.
+    /// The first byte.
     pub start: u32,
-    /// One past the last byte.
+    /// The end, one past the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// The span of bytes `start..end` of `source`; offsets past 4 GiB are cut.
+    /// Creates the span of bytes `start..end` of `source`; offsets beyond 4 GiB are truncated.
     #[must_use]
     pub fn new(source: SourceId, start: usize, end: usize) -> Self {
         let cut = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         Self { source, start: cut(start), end: cut(end) }
     }
 
-    /// Whether this is no place at all: the value was not read from a text.
+    /// Returns true if there is no location, because the value was not read from a text.
     #[must_use]
     pub fn is_none(self) -> bool {
         self.source == SourceId::default()
     }
 
-    /// The empty span at this one's start.
+    /// Returns the empty span at the start of this one.
     #[must_use]
     pub fn at_start(self) -> Self {
         Self { end: self.start, ..self }
     }
 }
 
-/// One text and its name.
+/// A text and its name.
 #[derive(Debug)]
 pub struct Source {
     name: PathBuf,
     text: Arc<str>,
-    /// Byte offsets at which lines begin; made on first use, since only messages need it.
+    /// The byte offsets of line starts; computed on first use, since only messages need them.
     lines: OnceLock<Vec<u32>>,
-    /// How many characters begin before each block of bytes, so that places on long lines are found quickly.
+    /// The number of characters before each block of bytes, to compute columns in long lines quickly.
     characters: OnceLock<Vec<usize>>,
     /// Returns the parts that are not shown; set when the text is parsed.
     marker: OnceLock<Marker>,
     /// The parts that are not shown; computed on first use.
     hidden: OnceLock<SecretRanges>,
-    /// Whether something beside its looks says that it is secret as a whole.
+    /// Set if the caller has marked the whole text as secret.
     kept_secret: OnceLock<()>,
-    /// Whether a program printed it.
+    /// Set if the text is the output of a program.
     printed: OnceLock<()>,
-    /// Whether something beside its looks says that it is not, but for what is secret by its key.
+    /// Set if the caller has marked the text as not secret, except for secret keys.
     shown_plain: OnceLock<()>,
-    /// Where it stands, when that is in another text.
-    outer: Option<Outer>,
+    /// The position in the enclosing text, if the text is embedded in another one.
+    outer: Option<Enclosing>,
 }
 
-/// Says of a text and the scalar of another text that it is the value of, where in this each of its bytes stands.
+/// Returns the offset of each byte of an embedded text within the scalar of the enclosing text. Its arguments are the
+/// embedded text and the scalar.
 pub(crate) type Locate = fn(&str, &str) -> Vec<u32>;
 
-/// Where a text stands in another one.
+/// The position of an embedded text in the enclosing one.
 #[derive(Debug)]
-struct Outer {
+struct Enclosing {
     span: Span,
     locate: Locate,
-    /// Where each byte stands in the scalar; found out on first use.
+    /// The offset of each byte within the scalar; computed on first use.
     offsets: OnceLock<Vec<u32>>,
 }
 
-impl Outer {
-    /// Where a part of `inner` stands in the text that has the scalar.
-    fn place_of(&self, part: Span, inner: &str, outer: &str) -> Span {
+impl Enclosing {
+    /// Maps a part of `inner` to the enclosing text.
+    fn map_span(&self, part: Span, inner: &str, outer: &str) -> Span {
         let offsets = self.offsets.get_or_init(|| {
             let scalar = outer.get(self.span.start as usize..self.span.end as usize).unwrap_or_default();
             (self.locate)(inner, scalar)
         });
         let at = |offset: u32| self.span.start.saturating_add(offset);
-        let behind = |i: u32| offsets.get(i as usize).map_or(self.span.end, |&offset| at(offset) + 1);
+        let after = |i: u32| offsets.get(i as usize).map_or(self.span.end, |&offset| at(offset) + 1);
         let start = match offsets.get(part.start as usize) {
             Some(&offset) => at(offset),
-            None => part.start.checked_sub(1).map_or(self.span.start, behind),
+            None => part.start.checked_sub(1).map_or(self.span.start, after),
         };
-        let end = if part.end > part.start { behind(part.end - 1).max(start) } else { start };
+        let end = if part.end > part.start { after(part.end - 1).max(start) } else { start };
         Span { source: self.span.source, start, end }
     }
 }
 
-/// Values of so few characters are no secrets, and are part of many words.
+/// The length up to which values are not masked: they are not secrets, and part of many words.
 const SHORT: usize = 2;
 
-/// How many bytes a block has at whose start characters were counted.
+/// The size in bytes of a block for character counts.
 const BLOCK: usize = 4096;
 
 impl Source {
-    /// The path as the user would write it, or a name such as `<stdin>`.
+    /// Returns the path as the user would write it, or a name such as `<stdin>`.
     #[must_use]
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     #[must_use]
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
 
-    /// Whether a line (from 1) may be shown: it holds no secret, by the looks of the text and by what names it.
+    /// Returns true if a line (from 1) may be shown, because it contains no secret.
     #[must_use]
     pub fn may_show(&self, line: usize) -> bool {
         if self.is_kept_secret() {
@@ -193,19 +194,19 @@ impl Source {
         self.marker.get_or_init(|| marker);
     }
 
-    /// Whether [`SourceMap::keep_secret`] was said of it.
+    /// Returns true if the text was marked with [`SourceMap::keep_secret`].
     #[must_use]
     pub fn is_kept_secret(&self) -> bool {
         self.kept_secret.get().is_some()
     }
 
-    /// Whether a program printed it, so that no file has it.
+    /// Returns true if the text is the output of a program and not in a file.
     #[must_use]
     pub fn is_printed(&self) -> bool {
         self.printed.get().is_some()
     }
 
-    /// Whether it stands in another text.
+    /// Returns true if the text is embedded in another one.
     pub fn is_within(&self) -> bool {
         self.outer.is_some()
     }
@@ -213,13 +214,13 @@ impl Source {
     fn lines(&self) -> &[u32] {
         self.lines.get_or_init(|| {
             let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());
-            // A byte order mark is no character of the first line.
+            // A byte order mark does not count as a character of the first line.
             let first = if self.text.starts_with('\u{feff}') { 3 } else { 0 };
             std::iter::once(first).chain(breaks.map(|i| u32::try_from(i + 1).unwrap_or(u32::MAX))).collect()
         })
     }
 
-    /// The line and column of a byte offset, both from 1; columns count characters.
+    /// Returns the line and column of a byte offset, both from 1; columns count characters.
     #[must_use]
     pub fn line_column(&self, offset: u32) -> (usize, usize) {
         let lines = self.lines();
@@ -229,13 +230,13 @@ impl Source {
         let part = self.text.as_bytes().get(start..end).unwrap_or_default();
         let before = match part.len() {
             0..BLOCK => characters(part),
-            // Of a long line, most was counted when another place in it was asked for.
+            // For long lines, the counts per block are computed once.
             _ => self.characters_before(end) - self.characters_before(start),
         };
         (line, before + 1)
     }
 
-    /// How many characters begin before a byte offset.
+    /// Returns the number of characters before a byte offset.
     fn characters_before(&self, offset: usize) -> usize {
         let bytes = self.text.as_bytes();
         let blocks = self.characters.get_or_init(|| {
@@ -249,13 +250,13 @@ impl Source {
         blocks.get(block).map_or(0, |before| before + characters(&bytes[block * BLOCK..offset]))
     }
 
-    /// The byte at which a line (from 1) begins; 0 when there is no such line.
+    /// Returns the byte offset of a line (from 1); 0 if there is no such line.
     #[must_use]
     pub fn line_start(&self, line: usize) -> usize {
         line.checked_sub(1).and_then(|i| self.lines().get(i)).map_or(0, |start| *start as usize)
     }
 
-    /// The text of a line (from 1), without its line break; empty when there is no such line.
+    /// Returns a line (from 1) without its line break; empty if there is no such line.
     #[must_use]
     pub fn line(&self, line: usize) -> &str {
         let lines = self.lines();
@@ -265,12 +266,12 @@ impl Source {
     }
 }
 
-/// How many characters begin in bytes of UTF-8.
+/// Counts the characters that start in UTF-8 bytes.
 fn characters(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
 }
 
-/// All texts of one run. Shared by threads; texts are only ever added.
+/// All texts of one run. It is shared by threads, and texts are never removed.
 ///
 /// ```
 /// use smp_text::source::SourceMap;
@@ -279,25 +280,25 @@ fn characters(bytes: &[u8]) -> usize {
 /// let sources = SourceMap::default();
 /// let id = sources.add("web.yaml", "kind: Deployment\nspec:\n  replicas: 3\n");
 /// let node = parse_one(&sources, id, ParseOptions::kubectl())?;
-/// let replicas = node.get_path(&["spec", "replicas"]).expect("it is there");
+/// let replicas = node.get_path(&["spec", "replicas"]).expect("exists");
 /// assert_eq!(sources.describe(replicas.span()).as_deref(), Some("web.yaml:3:13"));
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct SourceMap {
     sources: Arc<RwLock<Vec<Arc<Source>>>>,
-    /// Texts that were copied out of Secrets.
+    /// Values that were copied from Secrets.
     secrets: Arc<RwLock<BTreeSet<String>>>,
 }
 
 impl SourceMap {
-    /// Adds a text and returns its id.
+    /// Adds a text and returns its ID.
     pub fn add(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
         self.add_source(name.into(), text.into(), None)
     }
 
-    /// Adds a text that is the value of a scalar of another text, and returns its id. Places in it are told as
-    /// places there, which `locate` finds.
+    /// Adds a text that is embedded in a scalar of another text, and returns its ID. Its locations are reported as
+    /// locations in the enclosing text, which `locate` computes.
     pub(crate) fn add_within(
         &self,
         name: impl Into<PathBuf>,
@@ -305,11 +306,11 @@ impl SourceMap {
         at: Span,
         locate: Locate,
     ) -> SourceId {
-        let outer = (!at.is_none()).then(|| Outer { span: at, locate, offsets: OnceLock::new() });
+        let outer = (!at.is_none()).then(|| Enclosing { span: at, locate, offsets: OnceLock::new() });
         self.add_source(name.into(), text.into(), outer)
     }
 
-    fn add_source(&self, name: PathBuf, text: Arc<str>, outer: Option<Outer>) -> SourceId {
+    fn add_source(&self, name: PathBuf, text: Arc<str>, outer: Option<Enclosing>) -> SourceId {
         let source = Source {
             name,
             text,
@@ -327,7 +328,7 @@ impl SourceMap {
         SourceId(u32::try_from(sources.len()).unwrap_or(u32::MAX))
     }
 
-    /// The texts so far that are not within others, in the order in which they were added.
+    /// Returns the texts that are not embedded in others, in the order in which they were added.
     #[must_use]
     pub fn outer_texts(&self) -> Vec<SourceId> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
@@ -335,22 +336,22 @@ impl SourceMap {
         ids.map(|(number, _)| SourceId(number)).collect()
     }
 
-    /// The text behind an id; none for the id of values that a program made.
+    /// Returns the text of an ID; none for the ID of generated values.
     #[must_use]
     pub fn get(&self, id: SourceId) -> Option<Arc<Source>> {
         let sources = self.sources.read().unwrap_or_else(PoisonError::into_inner);
         id.0.checked_sub(1).and_then(|i| sources.get(i as usize)).cloned()
     }
 
-    /// Keeps all lines of a text out of messages: whoever names it says that it is secret.
+    /// Marks a text as secret, so that messages show none of its lines.
     pub fn keep_secret(&self, id: SourceId) {
         if let Some(source) = self.get(id) {
             source.kept_secret.get_or_init(|| ());
         }
     }
 
-    /// Hides a value that is copied out of a Secret, wherever a report would show it: a name, a label, a field path.
-    /// Values of one or two characters are left alone.
+    /// Masks a value that was copied from a Secret in all output, such as names, labels and field paths. Values of one
+    /// or two characters are not masked.
     pub fn hide_value(&self, value: &str) {
         let mut secrets = self.secrets.write().unwrap_or_else(PoisonError::into_inner);
         let lines = value.lines().map(str::trim).chain([value.trim()]);
@@ -360,19 +361,19 @@ impl SourceMap {
         }
     }
 
-    /// Returns a report without the values that were copied out of Secrets.
+    /// Masks the values in a report that were copied from Secrets.
     #[must_use]
     pub fn without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
         let secrets = self.secrets.read().unwrap_or_else(PoisonError::into_inner);
         let mut found: Vec<&String> =
             secrets.iter().filter(|secret| report.contains(secret.as_str())).collect();
-        // A value may contain another one.
+        // Longest first, because a value may contain another one.
         found.sort_unstable_by_key(|secret| std::cmp::Reverse(secret.len()));
         let mask = |text: Cow<'t, str>, secret: &&String| Cow::Owned(text.replace(secret.as_str(), "***"));
         found.iter().fold(Cow::Borrowed(report), mask)
     }
 
-    /// Returns whether the value at a location may be part of a Secret, whatever stands beside it on its line.
+    /// Returns true if the value at a location may be part of a Secret. The rest of its line does not matter.
     #[must_use]
     pub fn is_secret(&self, span: Span) -> bool {
         let span = self.outermost(span);
@@ -381,7 +382,7 @@ impl SourceMap {
         })
     }
 
-    /// Adds what a program printed, and returns its id.
+    /// Adds the output of a program and returns its ID.
     pub fn add_printed(&self, name: impl Into<PathBuf>, text: impl Into<Arc<str>>) -> SourceId {
         let id = self.add(name, text);
         if let Some(source) = self.get(id) {
@@ -390,28 +391,27 @@ impl SourceMap {
         id
     }
 
-    /// Lets messages show the lines of a text whatever it looks like, but for those that are secret by their key:
-    /// whoever names it knows that it is about nothing that holds secrets. What [`SourceMap::keep_secret`] was said of
-    /// stays hidden.
+    /// Marks a text as not secret, because the caller knows that its objects hold no secrets. Messages then show its
+    /// lines, except for those with secret keys. A text marked with [`SourceMap::keep_secret`] stays hidden.
     pub fn show_plain(&self, id: SourceId) {
         if let Some(source) = self.get(id) {
             source.shown_plain.get_or_init(|| ());
         }
     }
 
-    /// What is written at a place; none for what is no place.
+    /// Returns the text at a location; none for an empty location.
     pub fn written(&self, span: Span) -> Option<String> {
         let source = self.get(span.source)?;
         source.text().get(span.start as usize..span.end as usize).map(str::to_string)
     }
 
-    /// Returns whether all lines of a location may be shown; true for values that were not read from a text.
+    /// Returns true if all lines of a location may be shown. Generated values may always be shown.
     #[must_use]
     pub fn may_show(&self, span: Span) -> bool {
         if self.get(span.source).is_some_and(|source| source.is_kept_secret()) {
             return false;
         }
-        // A text within another one is marked there, where more is known about it.
+        // The secrets of an embedded text are marked in the enclosing text, which has more context.
         let span = self.outermost(span);
         self.get(span.source).is_none_or(|source| {
             let [first, last] = [span.start, span.end].map(|at| source.line_column(at).0);
@@ -419,19 +419,19 @@ impl SourceMap {
         })
     }
 
-    /// The place of a span in a text that stands in no other.
+    /// Maps a span in an embedded text to the outermost enclosing text.
     #[must_use]
     pub fn outermost(&self, mut span: Span) -> Span {
         while let Some(inner) = self.get(span.source)
             && let Some(at) = &inner.outer
             && let Some(outer) = self.get(at.span.source)
         {
-            span = at.place_of(span, &inner.text, &outer.text);
+            span = at.map_span(span, &inner.text, &outer.text);
         }
         span
     }
 
-    /// `path:line:column` of a span's start, or none when the span is no place.
+    /// Returns `path:line:column` of a span's start; none if there is no location.
     #[must_use]
     pub fn describe(&self, span: Span) -> Option<String> {
         let span = self.outermost(span);
@@ -441,8 +441,8 @@ impl SourceMap {
     }
 }
 
-/// A path as it is written by someone in a directory: with `..` where both lie in one directory that is not the
-/// root, as it is where they do not, or where it is relative already.
+/// Returns a path relative to a directory, with `..` if needed. A path that shares only the root with the directory,
+/// and a relative path, are returned unchanged.
 pub fn as_seen_from<'p>(path: &'p Path, directory: &Path) -> Cow<'p, Path> {
     if let Ok(below) = path.strip_prefix(directory) {
         return if below.as_os_str().is_empty() { Path::new(".").into() } else { below.into() };
@@ -461,7 +461,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_seen_from_directories() {
+    fn paths_become_relative_to_a_directory() {
         let table = [
             ("/home/me/a/b.yaml", "a/b.yaml"),
             ("/home/me", "."),
@@ -485,8 +485,12 @@ mod tests {
         assert_eq!(source.line_column(8), (2, 2), "é is two bytes and one column");
         let marked = SourceMap::default();
         let marked = marked.get(marked.add("a.yaml", "\u{feff}ab: c\nd")).expect("there");
-        let places = [0, 3, 4, 9].map(|at| marked.line_column(at));
-        assert_eq!((places, marked.line(1)), ([(1, 1), (1, 1), (1, 2), (2, 1)], "ab: c"), "no mark counts");
+        let positions = [0, 3, 4, 9].map(|at| marked.line_column(at));
+        assert_eq!(
+            (positions, marked.line(1)),
+            ([(1, 1), (1, 1), (1, 2), (2, 1)], "ab: c"),
+            "the byte order mark does not count"
+        );
         assert_eq!(source.line(1), "a: 1");
         assert_eq!(source.line(2), "é: 2");
         assert_eq!(source.line(9), "");
@@ -506,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn no_place_has_no_description() {
+    fn default_span_has_no_description() {
         let map = SourceMap::default();
         map.add("a.yaml", "a: 1");
         assert!(Span::default().is_none());

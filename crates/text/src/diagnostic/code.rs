@@ -1,47 +1,47 @@
-//! The kinds of problems: their names, what they mean, and what to do. The page `book/messages.md` is made of it.
+//! The codes of diagnostics, with their meaning and remedy. The page `book/messages.md` is generated from them.
 
 use std::fmt;
 
-/// What a rule calls its findings, and what they mean.
+/// The name, meaning and remedy of a lint rule's findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RuleText {
-    /// Its name in messages, such as `dangling-reference`.
+    /// The name in messages, such as `dangling-reference`.
     pub name: &'static str,
-    /// What it means, in a sentence.
+    /// The meaning, in one sentence.
     pub meaning: &'static str,
-    /// What can be done about it.
+    /// The way to fix it.
     pub remedy: &'static str,
 }
 
-/// Declares the codes once: the enum, its names and its documentation cannot differ.
+/// Declares the codes once, so that the enum, its names and its documentation agree.
 macro_rules! codes {
     ($($variant:ident $name:literal $meaning:literal $remedy:literal)*) => {
-        /// The kind of a problem, for programs; stable across releases.
+        /// The code of a diagnostic, for programs; stable across releases.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Code {
             $(#[doc = $meaning] $variant,)*
-            /// What a rule of a registry of its own finds, which documents it.
+            /// A finding of a lint rule. The rule has its own registry and documentation.
             Rule(&'static RuleText),
         }
 
         impl Code {
-            /// All of them but the rules that have a registry of their own.
+            /// All codes except those of lint rules, which have their own registry.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
-            /// Its name in messages, such as `unmatched-patch`.
+            /// Returns the name in messages, such as `unmatched-patch`.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* Self::Rule(rule) => rule.name }
             }
 
-            /// What it means, in a sentence.
+            /// Returns the meaning, in one sentence.
             #[must_use]
             pub fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* Self::Rule(rule) => rule.meaning }
             }
 
-            /// What can be done about it.
+            /// Returns the way to fix it.
             #[must_use]
             pub fn remedy(self) -> &'static str {
                 match self { $(Self::$variant => $remedy,)* Self::Rule(rule) => rule.remedy }
@@ -51,94 +51,94 @@ macro_rules! codes {
 }
 
 codes! {
-    Syntax "syntax" "The text is not well-formed YAML or JSON."
-        "Look at the place and at the lines above it: indentation, quotes, brackets. YAML is indented with spaces. What kubectl or kustomize reads otherwise is read here as by the one whose file it is."
-    DuplicateKey "duplicate-key" "One mapping has the same key twice."
-        "Remove one of the two. Readers differ in which one they take, so none is chosen here; of a kustomization the last one counts, as for kustomize, which says nothing."
-    IgnoredDocument "ignored-document" "A kustomization file has a second document, which is not read."
-        "Move what it says into the first document, or remove it. kustomize says nothing here."
-    LimitExceeded "limit-exceeded" "A bound on depth, size or alias expansion was passed."
-        "The bounds are far above what manifests need; a text that passes one is damaged or made to do harm."
-    WrongType "wrong-type" "A value has another type than its place needs."
-        "Quote numbers and booleans that are meant as texts; begin the entries of lists with a dash."
-    UnknownField "unknown-field" "A field that nobody knows."
-        "Correct its spelling or its indentation; the help names the field that is most alike."
-    Unsupported "unsupported" "A field or feature that exists and that this version does not have."
-        "The help says what to use instead."
-    MissingField "missing-field" "A needed field is missing or empty."
-        "Add it. A document without kind or name cannot be told from others."
-    InvalidValue "invalid-value" "A value is of the right type and still makes no sense."
-        "The help says what is possible there."
-    DeprecatedField "deprecated-field" "A field that kustomize will drop."
-        "Use the field that the help names; `kubectl smp check --fix` replaces most of them where the output stays the same."
-    Io "io" "A file or directory is not there, or cannot be read or written."
-        "Look at the path and at who may read it. A path in a kustomization begins at the directory of that file."
-    OutsideRoot "outside-root" "A path leads outside the directory that it must stay in."
-        "Move the file into the directory, or make a base of its directory. `--load-restrictor LoadRestrictionsNone` lifts this for local builds."
-    Cycle "cycle" "Kustomizations that contain each other."
-        "Take one of the entries out."
-    DuplicateResource "duplicate-resource" "Two resources with the same id."
-        "Remove one of the two, or make a patch of the second one."
-    NoMatch "no-match" "No resource, or not exactly one, fits what names it."
-        "Correct kind, name or namespace; they are compared with those at that step of the build."
-    AddedDocument "added-document" "A document of a plain overlay matches nothing in the base, which has something much like it."
-        "Correct kind, name or namespace; what is meant as a new resource must have all that its schema requires, and is added."
-    ComponentAlone "standalone-component" "A Component is built by itself, without the resources that it is made to change."
-        "Build a kustomization that names it under `components`. kustomize says nothing here."
-    UnmatchedPatch "unmatched-patch" "The target of a patch selects no resource, so the patch changes nothing."
-        "Correct the target, or remove the patch. kustomize says nothing here."
-    AbsentDeletion "unmatched-deletion" "A patch removes a field, or deletes an entry of a list, that is not there."
-        "Correct the name, or take the deletion out of the patch. kustomize says nothing here."
-    AddingReplace "replace-missing-field" "A JSON patch replaces a field that is not there, and so adds it."
-        "Correct the path, or write `add` where that is meant. kustomize and the API server say nothing here."
-    UnmatchedImage "unmatched-image" "An entry of `images` names an image that nothing has."
-        "Correct the name, which is the one in the manifests, with its registry and without tag; or remove the entry. kustomize says nothing here."
-    UnmatchedReplacement "unmatched-replacement" "A replacement found nothing to write to."
-        "Correct `select` or `fieldPaths`, or remove the target. `create: true` makes fields that are not there."
-    OverwrittenReplacement "overwritten-replacement" "A replacement puts another value where another replacement of the same kustomization has put one, which nothing took from there."
-        "Remove one of the two; or let the second one write a part of the value, with `delimiter` and `index`. kustomize says nothing here."
-    UnusedVariable "unused-variable" "A variable of `vars` is replaced nowhere."
-        "Remove it, or name the field that refers to it under `varReference`; better, use `replacements`."
-    Ambiguous "ambiguous" "Several things fit where one must."
-        "Say more: a namespace, an API version, a key."
-    MissingMergeKey "missing-merge-key" "A list entry lacks its merge key."
-        "Give each entry of the list the key that the message names. Without it nobody knows which entry is meant."
+    Syntax "syntax" "The file is not valid YAML or JSON."
+        "Check indentation, quotes and brackets at the location and in the lines above it. Indent YAML with spaces. Where kubectl and kustomize parse YAML differently, kustomizations are parsed as kustomize does and plain manifests as kubectl does."
+    DuplicateKey "duplicate-key" "A map has the same key twice."
+        "Remove one of the two. Parsers disagree about which one wins, so this is an error. In a kustomization file the last one wins, as in kustomize, which reports nothing."
+    IgnoredDocument "ignored-document" "A kustomization file has a second document, which is ignored."
+        "Move its fields into the first document, or remove it. kustomize does not report this."
+    LimitExceeded "limit-exceeded" "A limit on depth, size or alias expansion was exceeded."
+        "The limits are far above what manifests need. A file that exceeds one is damaged or malicious."
+    WrongType "wrong-type" "A value has the wrong type for its field."
+        "Quote numbers and booleans that are meant as strings. Start list entries with a dash."
+    UnknownField "unknown-field" "A field is unknown."
+        "Correct its spelling or indentation. The help suggests the most similar field."
+    Unsupported "unsupported" "A field or feature exists but is not supported by this version."
+        "The help names the alternative."
+    MissingField "missing-field" "A required field is missing or empty."
+        "Add the field. A resource without kind or name cannot be identified."
+    InvalidValue "invalid-value" "A value has the right type but is not allowed."
+        "The help lists the allowed values."
+    DeprecatedField "deprecated-field" "A field is deprecated and will be removed from kustomize."
+        "Use the field that the help names. `kubectl smp check --fix` replaces most deprecated fields if the output stays the same."
+    Io "io" "A file or directory does not exist, or cannot be read or written."
+        "Check the path and its permissions. Paths in a kustomization are relative to the directory of the kustomization file."
+    OutsideRoot "outside-root" "A path leads outside the directory that it is restricted to."
+        "Move the file into the directory, or turn its directory into a base. `--load-restrictor LoadRestrictionsNone` disables the check for local builds."
+    Cycle "cycle" "Kustomizations include each other in a cycle."
+        "Remove one of the entries."
+    DuplicateResource "duplicate-resource" "Two resources have the same ID."
+        "Remove one of the two, or turn the second one into a patch."
+    NoMatch "no-match" "A reference matches no resource, or not exactly one."
+        "Correct the kind, name or namespace. They are compared with the resources at that step of the build."
+    AddedDocument "added-document" "A document of a plain overlay matches no resource in the base, but a similar one exists."
+        "Correct the kind, name or namespace. To add a new resource, set all fields that its schema requires."
+    ComponentAlone "standalone-component" "A Component is built on its own, without the resources that it should change."
+        "Build a kustomization that lists it under `components`. kustomize does not report this."
+    UnmatchedPatch "unmatched-patch" "The target of a patch matches no resource, so the patch has no effect."
+        "Correct the target, or remove the patch. kustomize does not report this."
+    AbsentDeletion "unmatched-deletion" "A patch removes a field or list entry that does not exist."
+        "Correct the name, or remove the deletion from the patch. kustomize does not report this."
+    AddingReplace "replace-missing-field" "A JSON patch replaces a field that does not exist, which adds it."
+        "Correct the path, or use `add` to add the field. kustomize and the API server do not report this."
+    UnmatchedImage "unmatched-image" "An entry of `images` names an image that no resource uses."
+        "Correct the name: write it as in the manifests, with the registry and without the tag. Or remove the entry. kustomize does not report this."
+    UnmatchedReplacement "unmatched-replacement" "A replacement found no field to write to."
+        "Correct `select` or `fieldPaths`, or remove the target. `create: true` creates missing fields."
+    OverwrittenReplacement "overwritten-replacement" "A replacement overwrites a value that another replacement of the same kustomization has written and that nothing has read."
+        "Remove one of the two, or let the second one write a part of the value with `delimiter` and `index`. kustomize does not report this."
+    UnusedVariable "unused-variable" "A variable of `vars` is never used."
+        "Remove it, or list the field that uses it under `varReference`. Prefer `replacements`."
+    Ambiguous "ambiguous" "A reference matches several resources or files, but must match one."
+        "Make it more specific: add a namespace, an API version or a key."
+    MissingMergeKey "missing-merge-key" "A list entry has no merge key."
+        "Add the key that the message names to each entry. Without it, entries cannot be matched."
     DuplicateMergeKey "duplicate-merge-key" "Two entries of a list have the same merge key."
         "Remove one of the two."
-    Directive "directive" "A directive (`$patch`, ...) is wrong or stands where it cannot."
-        "Directives are `$patch`, `$patchMergeKey`, `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`; they work in patches only."
-    Conflict "conflict" "Both sides changed the same field."
-        "Decide which value is right. `merge3 --on-conflict` chooses for all; `apply --force-conflicts` takes fields over from other managers."
-    TestFailed "test-failed" "The `test` of a JSON patch found another value."
-        "The patch was made for another object. Look at both, and make it anew."
-    NoSchema "no-schema" "No schema is known for a kind."
-        "Give one with `--schema`, add the CRD to the build, or pin schemas with `kubectl smp lock --schemas cluster`. Without one, lists are replaced."
-    Remote "remote" "The cluster, or another server, did not answer or refused."
-        "The message has the server's own words. `--context`, `--server` and `--token` choose another cluster or user."
-    Locked "locked" "A lock file lacks what is used, differs from it, or has a schema of a kind that is built into Kubernetes."
-        "Run `kubectl smp lock` where the difference is meant, and to drop schemas of built-in kinds."
-    NotFetched "not-fetched" "A remote reference is not at hand and may not be fetched: offline, or since the lock file lacks it."
-        "Fetch it by a build without `--offline`, or run `kubectl smp lock`."
-    Command "command" "A command that was run failed, or had something to say."
-        "The notes have what it said; run it by hand to see more."
-    ServerWarning "server-warning" "The API server did what it was asked and warned, of a deprecated version, say."
-        "The message has the server's own words."
-    ClusterState "cluster-state" "Something about the cluster that no server said: what cannot be seen, is not checked, or is being deleted."
-        "Nothing was refused; the message says what is not as it may seem."
-    NotReady "not-ready" "An object does not get ready, did not in time, or is still there after its deletion."
-        "The notes have what the cluster says of it: its Pods, the last warning event, its finalizers. `--timeout` waits longer."
-    ApplySet "apply-set" "Something about an ApplySet, such as an object that is not pruned since it still holds others."
-        "The help says what lets it go. What stays is a member of its set and is looked at again by the next apply."
-    TakenAlong "cascading-deletion" "Objects that are not among those to delete go with a namespace or a CRD that is."
-        "`delete --dry-run=server` tells it and deletes nothing. Leave the namespace or the CRD out, or take elsewhere what is still needed."
-    Usage "usage" "The command line is wrong."
+    Directive "directive" "A directive (`$patch`, ...) is invalid or in the wrong location."
+        "Directives are `$patch`, `$patchMergeKey`, `$retainKeys`, `$setElementOrder` and `$deleteFromPrimitiveList`. They only work in patches."
+    Conflict "conflict" "Both sides changed the same field to different values."
+        "Choose the correct value. `merge3 --on-conflict` resolves all conflicts in one way. `apply --force-conflicts` takes ownership of fields from other field managers."
+    TestFailed "test-failed" "A `test` operation of a JSON patch failed: the value differs."
+        "The patch was created for another version of the object. Compare the two and create the patch again."
+    NoSchema "no-schema" "A kind has no schema."
+        "Pass one with `--schema`, add the CRD to the build, or pin schemas with `kubectl smp lock --schemas cluster`. Without a schema, lists are replaced instead of merged."
+    Remote "remote" "The cluster or another server did not respond, or rejected a request."
+        "The message quotes the server. `--context`, `--server` and `--token` select another cluster or user."
+    Locked "locked" "A lock file does not match the build: an entry is missing or differs, or it has a schema of a built-in kind."
+        "If the difference is intended, run `kubectl smp lock`. It also removes schemas of built-in kinds."
+    NotFetched "not-fetched" "A remote reference is not in the cache and may not be fetched: because of `--offline`, or because it is not in the lock file."
+        "Build without `--offline`, or run `kubectl smp lock`."
+    Command "command" "An external command failed or printed a warning."
+        "The notes show its output. Run the command manually to see more."
+    ServerWarning "server-warning" "The API server completed the request with a warning, for example about a deprecated version."
+        "The message quotes the server."
+    ClusterState "cluster-state" "The state of the cluster limits or changes the result: objects that cannot be read, checks that are skipped, or objects that are being deleted."
+        "No request was rejected. The message explains the limitation."
+    NotReady "not-ready" "An object cannot become ready, did not become ready in time, or still exists after its deletion."
+        "The notes show its state in the cluster: its Pods, the last warning event, its finalizers. `--timeout` sets a longer timeout."
+    ApplySet "apply-set" "An ApplySet needs attention, for example because an object is not pruned while it contains other objects."
+        "The help explains how to prune the object. Until then it remains in the ApplySet, and the next apply checks it again."
+    TakenAlong "cascading-deletion" "Deleting a namespace or CRD also deletes objects that are not in the manifests."
+        "`delete --dry-run=server` lists these objects and deletes nothing. Keep the namespace or CRD, or move the objects that are still needed."
+    Usage "usage" "The command line is invalid."
         "See `kubectl smp COMMAND -h`."
-    Failed "failed" "The system refused something that has no place in the input, such as a thread."
-        "Try again when the machine has more to give."
-    SchemaSource "schema-source" "Which source answered for the schema of a kind: with `--verbose` and in JSON, and always for a lock file above the target."
-        "Nothing has to be done. Choose another source with `--schema`, or write the schemas down with `kubectl smp lock --schemas cluster`."
-    Summary "summary" "How a command ended; what it speaks of was told before."
-        "Look at the messages above it."
+    Failed "failed" "A system resource, such as a thread, is not available."
+        "Try again when more resources are free."
+    SchemaSource "schema-source" "The source of a kind's schema. Reported with `--verbose` and in JSON, and always for a lock file in a parent directory of the target."
+        "No action is needed. `--schema` selects another source, and `kubectl smp lock --schemas cluster` pins the schemas."
+    Summary "summary" "The summary of a command. The problems themselves are reported before it."
+        "See the messages above it."
 }
 
 impl fmt::Display for Code {

@@ -1,21 +1,21 @@
-//! Escapes foreign text for each output format: terminals and logs, JSON, XML, Markdown, URIs, lists of paths.
+//! Escaping of untrusted text for each output format: terminals and logs, JSON, XML, Markdown, URIs, lists of paths.
 //!
-//! File names and names of resources come from repositories of others. None of them may steer a terminal, reverse the
-//! text around it, or become a command of the CI system that reads the log.
+//! File names and resource names come from untrusted repositories. They must not control a terminal, reverse the
+//! surrounding text, or become a command of the CI system that reads the log.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Whether a character changes how the text around it is shown: control characters of both sets, breaks of
-/// lines, marks and overrides of direction, characters without a width, tags.
+/// Returns true if a character changes the display of the text around it: C0 and C1 control characters, line
+/// breaks, direction marks and overrides, zero-width characters, and tags.
 pub(crate) fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Escapes such characters as YAML does (`\n`, `\x1b`, `\u202e`), and the `##name[` of a CI command.
+/// Escapes control characters as YAML does (`\n`, `\x1b`, `\u202e`), and the `##name[` of a CI command.
 pub fn escaped(text: &str) -> Cow<'_, str> {
     let is_ascii = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
     if (is_ascii || !text.chars().any(steers)) && !text.contains("##") {
@@ -39,13 +39,14 @@ pub fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a text begins with what Azure Pipelines, GitHub and TeamCity look for anywhere in a line: `##vso[`, `##[`.
+/// Returns true if a text starts with a command that Azure Pipelines, GitHub or TeamCity detect anywhere in a line:
+/// `##vso[`, `##[`.
 fn is_command(text: &str) -> bool {
     let name = text.strip_prefix("##").unwrap_or_default();
     name.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('[')
 }
 
-/// Escapes a text that is printed as a line of its own: a GitHub command (`::error::`) may not begin it.
+/// Escapes text that is printed as a separate line, which must not start with a GitHub command (`::error::`).
 pub fn escaped_line(text: &str) -> Cow<'_, str> {
     match guarded(text) {
         Cow::Borrowed(text) => escaped(text),
@@ -53,7 +54,7 @@ pub fn escaped_line(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A line of which the `::` at its start is escaped; GitHub skips blanks before it.
+/// Escapes the `::` at the start of a line. GitHub ignores blanks before it.
 pub fn guarded(line: &str) -> Cow<'_, str> {
     let start = line.trim_start_matches(|c: char| c.is_whitespace() || steers(c));
     match start.strip_prefix("::") {
@@ -62,7 +63,7 @@ pub fn guarded(line: &str) -> Cow<'_, str> {
     }
 }
 
-/// Escapes JSON, in whose strings alone such characters can stand: it means the same.
+/// Escapes serialized JSON. The characters can only occur in strings, so the data stays the same.
 pub fn escaped_json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for (i, c) in json.char_indices() {
@@ -80,7 +81,7 @@ pub fn escaped_json(json: &str) -> String {
     out
 }
 
-/// Escapes a text of several lines for XML, in attributes and elements.
+/// Escapes multi-line text for XML attributes and elements.
 pub fn escaped_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (i, line) in text.split('\n').enumerate() {
@@ -93,7 +94,7 @@ pub fn escaped_xml(text: &str) -> String {
                 '<' => out.push_str("&lt;"),
                 '>' => out.push_str("&gt;"),
                 '"' => out.push_str("&quot;"),
-                // XML has no such characters.
+                // XML does not allow these characters.
                 '\u{fffe}' | '\u{ffff}' => {}
                 c => out.push(c),
             }
@@ -102,10 +103,10 @@ pub fn escaped_xml(text: &str) -> String {
     out
 }
 
-/// Escapes a text of several lines for a cell of a Markdown table; what stands between single backticks is code.
+/// Escapes multi-line text for a cell of a Markdown table. Text between single backticks becomes code.
 ///
-/// Names in the text may hold backticks, too. So none is left in the output, and code and text are escaped alike:
-/// however the backticks pair up, neither HTML nor Markdown gets through.
+/// Names in the text may contain backticks. The output has none, and code and text are escaped in the same way, so
+/// that neither HTML nor Markdown gets through, however the backticks pair up.
 pub fn escaped_markdown(text: &str) -> String {
     text.split('\n').map(|line| markdown_line(&escaped(line))).collect::<Vec<_>>().join("<br>")
 }
@@ -114,7 +115,7 @@ fn markdown_line(line: &str) -> String {
     let single = single_backticks(line);
     let (mut out, mut done, mut i) = (String::with_capacity(line.len() + 16), 0, 0);
     while let [open, close, ..] = single[i..] {
-        // A longer run of backticks between the two does not stand in code.
+        // Code must not contain a longer run of backticks.
         if line[open + 1..close].contains('`') {
             i += 1;
             continue;
@@ -127,14 +128,14 @@ fn markdown_line(line: &str) -> String {
     out
 }
 
-/// The positions of backticks that stand alone.
+/// Returns the positions of backticks that have no backtick next to them.
 fn single_backticks(line: &str) -> Vec<usize> {
     let bytes = line.as_bytes();
     let is_single = |i: &usize| (*i == 0 || bytes[i - 1] != b'`') && bytes.get(i + 1) != Some(&b'`');
     line.match_indices('`').map(|(i, _)| i).filter(is_single).collect()
 }
 
-/// Escapes a text for Markdown: entities, since backslashes are shown in some places.
+/// Escapes text for Markdown with entities, since some renderers show backslashes.
 fn markdown_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (i, c) in text.char_indices() {
@@ -149,7 +150,7 @@ fn markdown_text(text: &str) -> String {
             // Writing to a string cannot fail.
             c => _ = write!(out, "&#{};", u32::from(c)),
         }
-        // Mentions of people and issues, and links, are found in the text that is shown.
+        // Renderers detect mentions, issue numbers and links in the text after entities are decoded.
         if matches!(c, '@' | '#') || is_link {
             out.push_str("<!-- -->");
         }
@@ -162,7 +163,7 @@ fn is_plain_in_markdown(c: char) -> bool {
         || matches!(c, '.' | ',' | ':' | ';' | '/' | '-' | '(' | ')' | '\'' | '"' | '?' | '=')
 }
 
-/// Code in Markdown; backticks, pipes and backslashes mean something in the code of a table.
+/// Formats text as Markdown code. Backticks, pipes and backslashes are special in the code of a table.
 pub fn markdown_code(text: &str) -> String {
     let text = escaped(text);
     if !text.is_empty() && !text.contains(['`', '|', '\\', '<', '@']) {
@@ -171,7 +172,7 @@ pub fn markdown_code(text: &str) -> String {
     format!("<code>{}</code>", markdown_text(&text))
 }
 
-/// A path as a relative or `file:` URI.
+/// Converts a path to a relative or `file:` URI.
 pub(crate) fn path_uri(path: &Path) -> String {
     let text = path.as_os_str().as_encoded_bytes();
     let mut uri = String::with_capacity(text.len());
@@ -192,7 +193,7 @@ pub(crate) fn path_uri(path: &Path) -> String {
     }
 }
 
-/// A path on a line of its own, for programs: one that needs it stands between quotes, as git writes it.
+/// Formats a path as a line for programs. Special characters are escaped between quotes, as git does.
 pub fn quoted_path(path: &str) -> Cow<'_, str> {
     if matches!(escaped_line(path), Cow::Borrowed(_)) && !path.starts_with('"') {
         return path.into();
@@ -216,22 +217,21 @@ pub fn quoted_path(path: &str) -> Cow<'_, str> {
     out.into()
 }
 
-/// A text of another program's in which nothing is left of what stood between quotes: such as the value that
-/// a parser found where it wanted another.
+/// Masks quoted text in a message of another program, such as the value that a parser rejected.
 pub fn without_quoted(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, quote)) = rest.find(['"', '`']).map(|i| (&rest[..i], &rest[i..=i])) {
-        let behind = &rest[before.len() + 1..];
-        // What is missing is a name of ours, and nothing that stood in the text.
-        if let Some((name, behind)) = behind.split_once('`').filter(|_| before.ends_with("missing field ")) {
+        let after = &rest[before.len() + 1..];
+        // The name of a missing field is ours and does not come from the input.
+        if let Some((name, after)) = after.split_once('`').filter(|_| before.ends_with("missing field ")) {
             out.extend([before, "`", name, "`"]);
-            rest = behind;
+            rest = after;
             continue;
         }
         out.extend([before, quote, "***", quote]);
-        // The last quote of its kind: a value may have some in it.
-        rest = behind.rsplit_once(quote).map_or("", |(_, behind)| behind);
+        // Continue after the last quote of this kind, because a value may contain quotes.
+        rest = after.rsplit_once(quote).map_or("", |(_, after)| after);
     }
     out.push_str(rest);
     out
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_a_terminal() {
+    fn control_characters_are_escaped() {
         let table = [
             ("plain é ☃", "plain é ☃"),
             ("a\nerror: b", "a\\nerror: b"),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_begin_no_command() {
+    fn lines_do_not_start_with_github_commands() {
         let table = [
             ("::error::x", "\\x3a:error::x"),
             (" \u{a0}::x", " \u{a0}\\x3a:x"),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn json_means_the_same() {
+    fn escaped_json_has_the_same_data() {
         let json = "{\n  \"a\": \"\u{202e}##vso[x]\u{1f600}\"\n}";
         let escaped = escaped_json(json);
         assert_eq!(escaped, "{\n  \"a\": \"\\u202e\\u0023#vso[x]\u{1f600}\"\n}");
@@ -280,12 +280,12 @@ mod tests {
     }
 
     #[test]
-    fn xml_has_no_characters_that_steer() {
+    fn xml_has_no_control_characters() {
         assert_eq!(escaped_xml("a<\u{202e}\u{1b}>\n::b&\""), "a&lt;\\u202e\\x1b&gt;&#10;\\x3a:b&amp;&quot;");
     }
 
     #[test]
-    fn markdown_keeps_code_and_nothing_else() {
+    fn markdown_keeps_only_code() {
         let table = [
             ("no image `a_b` *x*", "no image <code>a&#95;b</code> &#42;x&#42;"),
             ("`a`b`", "<code>a</code>b&#96;"),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_gets_markdown_or_html_through() {
+    fn random_text_never_becomes_markdown_or_html() {
         const PARTS: [&str; 20] = [
             "`",
             "``",
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     #[cfg(unix)]
-    fn uris_have_the_bytes_of_paths() {
+    fn paths_become_uris() {
         let table = [("a\\b c.yaml", "a%5Cb%20c.yaml"), ("/x/é\n", "file:///x/%C3%A9%0A"), ("a:b", "a%3Ab")];
         for (path, want) in table {
             assert_eq!(path_uri(Path::new(path)), want);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_lose_what_is_in_them() {
+    fn quoted_text_is_masked() {
         let table = [
             ("missing field `spec` at line 1", "missing field `spec` at line 1"),
             ("string \"missing field `x` y\", z", "string \"***\", z"),

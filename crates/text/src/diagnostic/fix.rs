@@ -1,23 +1,23 @@
-//! What most likely mends a problem, as data.
+//! Suggested fixes, as data.
 
 use crate::source::Span;
 
-/// A change of one text that most likely mends a problem, such as the name of the field that was meant.
+/// A replacement of a part of a text that fixes a problem, such as the correct name of a misspelled field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
-    /// What is replaced.
+    /// The part that is replaced.
     pub span: Span,
-    /// By what, as it has to stand there.
+    /// The new text, exactly as it is written to the file.
     pub replacement: String,
-    /// Whether a program may do it.
+    /// The confidence in the fix, which decides whether a program may apply it.
     pub applicability: Applicability,
 }
 
-/// How sure it is that a change mends a problem.
+/// The confidence in a fix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applicability {
-    /// Most likely: a person should look.
+    /// Probably correct; the user should review it.
     Likely,
-    /// Certain: the meaning that is left is the only one that there can be.
+    /// Always correct: no other meaning is possible.
     Certain,
 }

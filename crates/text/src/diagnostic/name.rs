@@ -1,6 +1,6 @@
-//! What a diagnostic is about, in words and by its parts.
+//! The names of resources in diagnostics.
 
-/// A resource as messages call it.
+/// The name of a resource in messages, with its parts if it is an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceName {
     shown: String,
@@ -10,30 +10,30 @@ pub struct ResourceName {
 /// The parts of an object's name, for programs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ObjectName {
-    /// Group and version, such as `apps/v1`; may be empty.
+    /// The group and version, such as `apps/v1`; may be empty.
     pub api_version: String,
     /// The kind.
     pub kind: String,
-    /// The namespace; empty when it has none.
+    /// The namespace; empty if it has none.
     pub namespace: String,
     /// The name.
     pub name: String,
 }
 
 impl ResourceName {
-    /// An object, and how messages call it.
+    /// Creates the name of an object; `shown` is its name in messages.
     #[must_use]
     pub fn of_object(shown: String, object: ObjectName) -> Self {
         Self { shown, object: Some(object) }
     }
 
-    /// How messages call it.
+    /// Returns the name in messages.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.shown
     }
 
-    /// Its parts; none for what is no object, such as a chart.
+    /// Returns the parts; none for anything that is not an object, such as a chart.
     #[must_use]
     pub fn object(&self) -> Option<&ObjectName> {
         self.object.as_ref()

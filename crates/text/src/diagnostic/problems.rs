@@ -1,13 +1,13 @@
-//! Problems of the parts of a whole, of which the first does not hide the others.
+//! A collector of problems, so that the first one does not hide the others.
 
 use super::{Diagnostic, Result};
 
-/// Collects what goes wrong.
+/// Collects problems into one diagnostic.
 #[derive(Debug, Default)]
 pub struct Problems(Option<Diagnostic>);
 
 impl Problems {
-    /// Adds one.
+    /// Adds a problem.
     pub fn add(&mut self, problem: Diagnostic) {
         self.0 = Some(match self.0.take() {
             Some(first) => first.and(problem),
@@ -15,17 +15,17 @@ impl Problems {
         });
     }
 
-    /// The value, if there is one; else what went wrong is kept.
+    /// Returns the value of a result, or adds its error.
     pub fn value_of<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|problem| self.add(problem)).ok()
     }
 
-    /// Whether nothing went wrong.
+    /// Returns true if no problem was added.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// A value, unless something went wrong.
+    /// Returns `value`, or the problems if there are any.
     pub fn or<T>(self, value: T) -> Result<T> {
         self.0.map_or(Ok(value), Err)
     }

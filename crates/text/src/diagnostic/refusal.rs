@@ -1,14 +1,14 @@
-//! How patches are refused.
+//! The statuses with which an API server rejects patches.
 
-/// How an API server refuses a patch, where that is not the same for all problems of a code.
+/// The way an API server rejects a patch, for codes whose problems have different statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchRefusal {
-    /// 400: what was sent is no patch of the type that it is said to be.
+    /// 400: the request body is not a patch of the declared type.
     NoPatch,
-    /// 415: no patches of that type are taken.
+    /// 415: the resource does not support patches of this type.
     PatchType,
-    /// 422: an operation of a JSON patch cannot be done. It does not say which.
+    /// 422: an operation of a JSON patch failed. The server does not name the operation.
     Operation,
-    /// 500: a strategic merge patch that cannot be merged. It has no reason for it.
+    /// 500: a strategic merge patch cannot be merged. The server gives no reason.
     Merge,
 }

@@ -1,4 +1,4 @@
-//! A problem as an API server answers it: a `Status` of `meta/v1`.
+//! Diagnostics as the `metav1.Status` that an API server returns.
 
 use serde_json::{Map, Value, json};
 
@@ -6,29 +6,29 @@ use super::refusal::PatchRefusal;
 use super::{Code, Diagnostic, ObjectName, Severity};
 
 impl Diagnostic {
-    /// The problem as the `metav1.Status` that an API server would answer, in JSON; what is no error is a success,
-    /// with its message.
+    /// Returns the `metav1.Status` that an API server would return, as JSON. A warning or note becomes a success with
+    /// its message.
     ///
-    /// `code`, `reason` and the causes in `details` are those of Kubernetes 1.36 where the server knows the problem:
+    /// `code`, `reason` and the causes in `details` are those of Kubernetes 1.36, if the server has the same problem:
     ///
-    /// | What is refused                                              | Code | Reason                 | Causes |
-    /// |--------------------------------------------------------------|------|------------------------|--------|
-    /// | what is no patch of its type, and a broken `$retainKeys`     | 400  | `BadRequest`           | none   |
-    /// | what is not there                                            | 404  | `NotFound`             | none   |
-    /// | a conflict                                                   | 409  | `Conflict`             | none   |
-    /// | a strategic merge patch of a custom resource                 | 415  | `UnsupportedMediaType` | none   |
-    /// | an operation of a JSON patch, a `test` among them            | 422  | `Invalid`              | none   |
-    /// | a value that a field cannot have                             | 422  | `Invalid`              | one    |
-    /// | a strategic merge patch that lacks a merge key or has another directive that is wrong | 500 | none | none |
+    /// | Problem                                                        | Code | Reason                 | Causes |
+    /// |----------------------------------------------------------------|------|------------------------|--------|
+    /// | the body is not a patch of its type, or `$retainKeys` is invalid | 400 | `BadRequest`          | none   |
+    /// | the object does not exist                                      | 404  | `NotFound`             | none   |
+    /// | conflict                                                       | 409  | `Conflict`             | none   |
+    /// | strategic merge patch of a custom resource                     | 415  | `UnsupportedMediaType` | none   |
+    /// | an operation of a JSON patch failed, including `test`          | 422  | `Invalid`              | none   |
+    /// | invalid value of a field                                       | 422  | `Invalid`              | one    |
+    /// | strategic merge patch with a missing merge key or another invalid directive | 500 | none       | none   |
     ///
-    /// The messages have the server's form, and words of ours: its own say less, as of a JSON patch not even which
-    /// operation it was.
+    /// The messages have the server's structure but our text, which is more specific: for a failed JSON patch, the
+    /// server does not even name the operation.
     ///
     /// ```
     /// use serde_json::json;
     /// use smp_text::diagnostic::{Code, Diagnostic};
     ///
-    /// let status = Diagnostic::error(Code::Conflict, "somebody else changed it").to_status();
+    /// let status = Diagnostic::error(Code::Conflict, "the object has been modified").to_status();
     /// assert_eq!((&status["code"], &status["reason"]), (&json!(409), &json!("Conflict")));
     /// ```
     #[must_use]
@@ -39,7 +39,7 @@ impl Diagnostic {
                 "message": self.to_string(), "code": 200,
             });
         }
-        let (code, reason) = self.0.refusal.map_or_else(|| answer(self.code()), refused);
+        let (code, reason) = self.0.refusal.map_or_else(|| code_status(self.code()), rejection_status);
         let mut status = Map::new();
         let fields = [("kind", "Status".into()), ("apiVersion", "v1".into()), ("metadata", json!({}))];
         let failure = [("status", "Failure".into()), ("message", self.status_message(reason).into())];
@@ -50,7 +50,7 @@ impl Diagnostic {
         Value::Object(status)
     }
 
-    /// The message in the form that the reason has at the server.
+    /// Returns the message in the server's format for this reason.
     fn status_message(&self, reason: &str) -> String {
         let Some(object) = self.object().filter(|_| self.0.refusal.is_none()) else {
             return self.to_string();
@@ -65,7 +65,7 @@ impl Diagnostic {
         }
     }
 
-    /// What the server says more, which is none for what it calls a bad request or its own mistake.
+    /// Returns the `details`. The server sends none for bad requests and internal errors.
     fn status_details(&self, reason: &str) -> Option<Value> {
         let mut details = Map::new();
         match self.0.refusal {
@@ -90,7 +90,7 @@ impl Diagnostic {
     }
 }
 
-/// A kind and its group, as the server names both: `Deployment.apps`.
+/// Returns a kind with its group as the server writes it: `Deployment.apps`.
 fn with_group(object: &ObjectName) -> String {
     match object.api_version.rsplit_once('/') {
         Some((group, _)) => format!("{}.{group}", object.kind),
@@ -98,8 +98,8 @@ fn with_group(object: &ObjectName) -> String {
     }
 }
 
-/// The status of HTTP, and Kubernetes' word for it.
-fn refused(refusal: PatchRefusal) -> (u16, &'static str) {
+/// Returns the HTTP status and the reason for a rejected patch.
+fn rejection_status(refusal: PatchRefusal) -> (u16, &'static str) {
     match refusal {
         PatchRefusal::NoPatch => (400, "BadRequest"),
         PatchRefusal::PatchType => (415, "UnsupportedMediaType"),
@@ -108,8 +108,8 @@ fn refused(refusal: PatchRefusal) -> (u16, &'static str) {
     }
 }
 
-/// The same for a code.
-fn answer(code: Code) -> (u16, &'static str) {
+/// Returns the HTTP status and the reason for a code.
+fn code_status(code: Code) -> (u16, &'static str) {
     match code {
         Code::Syntax | Code::DuplicateKey | Code::UnknownField | Code::Usage => (400, "BadRequest"),
         Code::OutsideRoot => (403, "Forbidden"),
@@ -153,7 +153,7 @@ fn answer(code: Code) -> (u16, &'static str) {
     }
 }
 
-/// Kubernetes' word for what is wrong with a field.
+/// Returns the `CauseType` of an invalid field.
 fn cause(code: Code) -> &'static str {
     match code {
         Code::WrongType => "FieldValueTypeInvalid",
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_a_server_says() {
+    fn errors_have_the_fields_of_the_server() {
         let error =
             Diagnostic::error(Code::WrongType, "expected a list").resource("Pod p").field("spec.ports");
         let want = json!({
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_about_an_object_has_the_servers_form() {
+    fn messages_about_objects_have_the_format_of_the_server() {
         let invalid =
             Diagnostic::error(Code::MissingField, "Required value").resource(web()).field("spec.selector");
         let status = invalid.to_status();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_patches_have_neither_causes_nor_names() {
+    fn rejected_patches_have_no_causes_or_names() {
         let table = [
             (PatchRefusal::NoPatch, 400, json!("BadRequest"), Value::Null),
             (PatchRefusal::PatchType, 415, json!("UnsupportedMediaType"), Value::Null),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_has_no_reason_for_has_none() {
+    fn missing_merge_key_has_no_reason() {
         let status =
             Diagnostic::error(Code::MissingMergeKey, "no `name`").field("spec.containers[0]").to_status();
         assert_eq!((&status["code"], status.get("reason")), (&json!(500), None));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_error_is_a_success() {
+    fn warnings_and_notes_are_successes() {
         let warning = Diagnostic::warning(Code::NoSchema, "a list was replaced");
         let note = Diagnostic::info(Code::Summary, "a list was replaced");
         let want = json!({

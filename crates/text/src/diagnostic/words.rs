@@ -1,4 +1,4 @@
-//! Phrases that messages of several rooms share.
+//! Phrases that messages of several crates share.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -7,17 +7,17 @@ use std::io;
 
 use super::{Code, Diagnostic};
 
-/// `1 object`, `2 objects`.
+/// Returns a count with its noun: `1 object`, `2 objects`.
 pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", by_count(count, "", "s"))
 }
 
-/// The form of a word that goes with a number, such as `is` or `are`.
+/// Returns the singular or plural form for a count, such as `is` or `are`.
 pub fn by_count<'t>(count: usize, one: &'t str, more: &'t str) -> &'t str {
     if count == 1 { one } else { more }
 }
 
-/// The error for something that cannot be read; `what` names it as the user does.
+/// Returns the error for something that cannot be read. `what` is its name as the user knows it.
 pub fn unreadable(what: impl Display, error: &(dyn Error + 'static)) -> Diagnostic {
     let io = error.downcast_ref::<io::Error>();
     let is_large = io.is_some_and(|error| error.kind() == io::ErrorKind::FileTooLarge);
@@ -26,7 +26,7 @@ pub fn unreadable(what: impl Display, error: &(dyn Error + 'static)) -> Diagnost
     Diagnostic::error(code, format!("{what} cannot be read: {why}"))
 }
 
-/// What is wrong with a file: the usual reasons are worded the same on all systems.
+/// Returns the reason of an I/O error. The common reasons are worded the same on all systems.
 pub fn io_reason(error: &io::Error) -> Cow<'static, str> {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or directory".into(),

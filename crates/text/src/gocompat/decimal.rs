@@ -1,19 +1,19 @@
-//! Floats as decimal digits, for all that writes them.
+//! Decimal digits of floats, for all number formats.
 
 use std::fmt::Write as _;
 
-/// A float as decimal digits.
+/// The decimal digits of a float.
 pub(super) struct Decimal {
     negative: bool,
-    /// Without a point, which stands behind the first.
+    /// The digits without the point, which follows the first one.
     digits: String,
     /// The power of ten of the first digit.
     exponent: i32,
 }
 
 impl Decimal {
-    /// As few digits as read back the same, and of those the nearest; of two as near, the even one
-    /// as in Go, where Rust takes the larger.
+    /// Returns the fewest digits that parse to the same float, and of those the nearest. Ties go to the even digit as
+    /// in Go; Rust would take the larger.
     pub(super) fn shortest(float: f64) -> Self {
         let shortest = format!("{float:e}");
         let mantissa = shortest.bytes().take_while(|&b| b != b'e');
@@ -23,7 +23,7 @@ impl Decimal {
         Self::read(if same { &nearest } else { &shortest })
     }
 
-    /// Reads `-1.5e3`.
+    /// Parses scientific notation such as `-1.5e3`.
     pub(super) fn read(scientific: &str) -> Self {
         let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
         Self {
@@ -33,7 +33,7 @@ impl Decimal {
         }
     }
 
-    /// Digits and point, with an exponent where Go writes one.
+    /// Formats the number with an exponent where Go uses one.
     pub(super) fn general(&self) -> String {
         let mut out = String::new();
         if (-4..6).contains(&self.exponent) {
@@ -44,7 +44,7 @@ impl Decimal {
         out
     }
 
-    /// Writes digits and point.
+    /// Appends the number without an exponent.
     pub(super) fn write_fixed(&self, out: &mut String) {
         self.write_sign(out);
         let Ok(whole) = usize::try_from(self.exponent.saturating_add(1)) else {
@@ -61,7 +61,7 @@ impl Decimal {
         }
     }
 
-    /// Writes digits and an exponent of at least `width` digits.
+    /// Appends the number with an exponent of at least `width` digits.
     pub(super) fn write_scientific(&self, width: usize, out: &mut String) {
         self.write_sign(out);
         let (first, rest) = self.digits.split_at(1.min(self.digits.len()));

@@ -1,16 +1,16 @@
-//! Go's `encoding/json`: how it writes floats and strings, and how it indents.
+//! Go's `encoding/json`: the format of floats and strings, and indentation.
 
 use std::fmt::Write as _;
 
 use super::decimal::Decimal;
 
-/// From here on floats have an exponent.
+/// Floats from here on have an exponent.
 const LARGE: f64 = 1e21;
 
-/// Below this, apart from zero, floats have an exponent.
+/// Floats below this, except zero, have an exponent.
 const SMALL: f64 = 1e-6;
 
-/// Writes a finite float: the shortest digits that read back the same.
+/// Appends a finite float, with the fewest digits that parse to the same float.
 pub(crate) fn write_float(float: f64, out: &mut String) {
     let size = float.abs();
     let decimal = Decimal::shortest(float);
@@ -21,8 +21,8 @@ pub(crate) fn write_float(float: f64, out: &mut String) {
     }
 }
 
-/// Writes a string in quotes, with the escapes of JSON, of HTML, and of the two line breaks that
-/// JavaScript did not allow in strings.
+/// Appends a quoted string. It has the escapes of JSON and HTML, and of the two line breaks that JavaScript did not
+/// allow in strings.
 pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
@@ -38,7 +38,7 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Whether a character that starts with this byte may have to be escaped.
+/// Returns true if a character that starts with this byte may need an escape.
 fn may_need_escape(byte: u8) -> bool {
     byte < b' ' || matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&' | 0xE2)
 }
@@ -59,7 +59,7 @@ fn write_char(c: char, out: &mut String) {
     }
 }
 
-/// Compact JSON with line breaks and two spaces for each level, `json.Indent`.
+/// Indents compact JSON by two spaces per level, like `json.Indent`.
 pub fn indent(json: &str) -> String {
     let mut out = String::with_capacity(json.len() * 2);
     let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);

@@ -1,7 +1,7 @@
-//! What must be as in Go, in which kustomize and kubectl are written.
+//! Ports of Go standard library behaviour that kustomize and kubectl depend on.
 //!
-//! Each module is named for the package of Go that it follows, and has no more of it than is needed
-//! here. Knows nothing of YAML, manifests or files.
+//! Each module is named after a Go package and has only the parts that are used. Must not depend on YAML, manifests
+//! or files.
 
 mod decimal;
 pub mod json;

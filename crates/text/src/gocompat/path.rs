@@ -1,6 +1,6 @@
-//! Go's `path`: the last part of a path, and parts joined without what they make superfluous.
+//! Go's `path`: `Base` and `Join`.
 
-/// The last part of a path, `Base`.
+/// Returns the last part of a path, like `Base`.
 pub fn base(path: &str) -> &str {
     if path.is_empty() {
         return ".";
@@ -9,8 +9,8 @@ pub fn base(path: &str) -> &str {
     if path.is_empty() { "/" } else { path.rsplit('/').next().unwrap_or(path) }
 }
 
-/// Parts with slashes between them, `Join`: without empty parts, `.` and what `..` undoes. Empty when
-/// all of them are.
+/// Joins parts with slashes, like `Join`. Empty parts and `.` are dropped, and `..` removes the part before it.
+/// The result is empty if all parts are empty.
 pub fn join(parts: &[&str]) -> String {
     let joined = parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("/");
     let rooted = joined.starts_with('/');
@@ -38,14 +38,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn last_parts() {
+    fn base_is_the_last_part() {
         for (path, want) in [("", "."), ("/", "/"), ("//", "/"), ("a", "a"), ("a/b", "b"), ("/a/b/", "b")] {
             assert_eq!(base(path), want, "{path:?}");
         }
     }
 
     #[test]
-    fn joined_parts_are_clean() {
+    fn joined_paths_are_clean() {
         let table: [(&[&str], &str); 9] = [
             (&[], ""),
             (&["", ""], ""),

@@ -1,44 +1,44 @@
-//! Go's `regexp`: the regular expressions that kustomizations are written in.
+//! Go's `regexp`: the regular expression syntax of kustomizations.
 //!
-//! Rust's read nearly the same, but take a brace that is no repetition for a mistake, look for sets within
-//! brackets, and think of all scripts at `\w`, `\d`, `\s` and `\b`.
+//! Rust's syntax is nearly the same. But Rust rejects a brace that is not a repetition, has set operations within
+//! brackets, and matches Unicode with `\w`, `\d`, `\s` and `\b`.
 //! Source: <https://pkg.go.dev/regexp/syntax>.
 
 use std::fmt::{self, Write as _};
 
 use regex::{Regex, RegexBuilder};
 
-/// How often Go repeats at most.
-const MOST: u32 = 1000;
+/// The maximum repetition count in Go.
+const MAX_REPEAT: u32 = 1000;
 
-/// What may stand in `[[:alpha:]]`.
+/// The class names in `[[:alpha:]]`.
 const NAMED_CLASSES: [&str; 14] = [
     "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space",
     "upper", "word", "xdigit",
 ];
 
-/// Reads a regular expression of Go.
+/// Compiles a regular expression in Go syntax.
 ///
 /// # Errors
-/// What Go refuses, with the reason; and a repetition right behind flags, as in `a(?i)*`, which Go takes for one
-/// of what stands in front of them.
+/// Returns the reason if Go rejects the pattern. Also rejects a repetition directly after flags, as in `a(?i)*`,
+/// which Go applies to the expression before the flags.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
     Regex::new(&translation(pattern)?).map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => "it is too large".to_string(),
+        regex::Error::CompiledTooBig(_) => "the expression is too large".to_string(),
         error => reason(&error),
     })
 }
 
-/// Why Go refuses a regular expression; none where it reads it. It is not compiled, which can take long.
+/// Returns the reason why Go rejects a pattern; none if it is valid. The pattern is not compiled, which can be slow.
 pub fn refusal(pattern: &str) -> Option<String> {
     let translated = match translation(pattern) {
         Ok(translated) => translated,
         Err(why) => return Some(why.into()),
     };
-    // What is wrong is told before what is too large.
+    // Syntax errors are reported before the size.
     match RegexBuilder::new(&translated).size_limit(0).build() {
         Err(regex::Error::CompiledTooBig(_)) | Ok(_) => None,
-        // Go takes a repetition behind flags for one of what stands in front of them.
+        // Go applies a repetition after flags to the expression before them.
         Err(_) if pattern.contains(")*") && pattern.contains("(?") => None,
         Err(error) => Some(reason(&error)),
     }
@@ -53,20 +53,20 @@ fn translation(pattern: &str) -> Translated<String> {
     Ok(translation.out)
 }
 
-/// The last line says why; those before show the translation.
+/// Returns the last line of an error, which has the reason. The lines before it show the translated pattern.
 fn reason(error: &regex::Error) -> String {
     error.to_string().lines().last().unwrap_or_default().replace("error: ", "")
 }
 
-/// A piece of the translation, or why Go refuses it.
+/// A part of the translation, or the reason why Go rejects it.
 type Translated<T = ()> = Result<T, &'static str>;
 
 struct Translation<'p> {
     rest: &'p str,
     out: String,
-    /// Whether a repetition ends here, which cannot be repeated again.
+    /// True after a repetition, which cannot be repeated again.
     repeated: bool,
-    /// Whether a `:]` may be left.
+    /// True if the rest may contain a `:]`.
     has_named_classes: bool,
 }
 
@@ -100,7 +100,7 @@ impl<'p> Translation<'p> {
     fn piece(&mut self) -> Translated {
         match self.take() {
             Some(operator @ ('*' | '+' | '?')) => return self.repetition(&operator.to_string()),
-            Some('{') => match self.bounds()? {
+            Some('{') => match self.repeat_count()? {
                 Some(bounds) => return self.repetition(&format!("{{{bounds}}}")),
                 None => self.push_literal('{'),
             },
@@ -117,7 +117,7 @@ impl<'p> Translation<'p> {
 
     fn repetition(&mut self, operator: &str) -> Translated {
         if self.repeated {
-            return Err("a repetition is repeated");
+            return Err("invalid nested repetition operator");
         }
         self.out.push_str(operator);
         if self.skip("?") {
@@ -127,8 +127,8 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// What stands in `{2}`, `{2,}` or `{2,3}`; nothing when the brace is a character like others.
-    fn bounds(&mut self) -> Translated<Option<&'p str>> {
+    /// Returns the content of `{2}`, `{2,}` or `{2,3}`; none if the brace is a literal.
+    fn repeat_count(&mut self) -> Translated<Option<&'p str>> {
         let length = self.rest.bytes().take_while(|b| b.is_ascii_digit() || *b == b',').count();
         let (bounds, rest) = self.rest.split_at(length);
         let Some(rest) = rest.strip_prefix('}') else { return Ok(None) };
@@ -142,8 +142,8 @@ impl<'p> Translation<'p> {
             Some((least, most)) => (number(least), number(most)),
         };
         let (Some(least), Some(most)) = (least, most) else { return Ok(None) };
-        if least > most || most > MOST {
-            return Err("the bounds of a repetition are at most 1000, the lower one first");
+        if least > most || most > MAX_REPEAT {
+            return Err("invalid repeat count: it is at most 1000, and the minimum comes first");
         }
         self.rest = rest;
         Ok(Some(bounds))
@@ -155,8 +155,8 @@ impl<'p> Translation<'p> {
         } else if self.skip("P<") || self.skip("<") {
             let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
             let name = self.take_until(">").filter(|name| !name.is_empty() && name.chars().all(word));
-            // Nobody asks for groups by their names, of which Go lets several be the same.
-            name.ok_or("the name of a group is wrong")?;
+            // Drop the name: no caller uses it, and Go allows duplicates.
+            name.ok_or("invalid group name")?;
             self.out.push('(');
         } else {
             self.flags()?;
@@ -164,9 +164,9 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// `i-s:` or `i-s)`, behind `(?`. The last word on a flag counts.
+    /// Translates `i-s:` or `i-s)`, after `(?`. The last occurrence of a flag wins.
     fn flags(&mut self) -> Translated {
-        const WRONG: &str = "the flags of a group are i, m, s and U, some behind one `-`";
+        const WRONG: &str = "invalid group flags: allowed are i, m, s and U, with at most one `-`";
         let mut flags = [('i', None), ('m', None), ('s', None), ('U', None)];
         let (mut on, mut dangling) = (true, false);
         let end = loop {
@@ -178,10 +178,11 @@ impl<'p> Translation<'p> {
                 _ => return Err(WRONG),
             }
         };
-        let chosen = |wanted| flags.iter().filter(move |(_, set)| *set == Some(wanted)).map(|(flag, _)| flag);
-        let (on, off): (String, String) = (chosen(true).collect(), chosen(false).collect());
+        let with_state =
+            |state| flags.iter().filter(move |(_, set)| *set == Some(state)).map(|(flag, _)| flag);
+        let (on, off): (String, String) = (with_state(true).collect(), with_state(false).collect());
         let minus = if off.is_empty() { "" } else { "-" };
-        // Rust has no group that only sets no flag.
+        // Rust rejects `(?)`, which sets no flag.
         let nothing = if on.is_empty() && off.is_empty() && end == ')' { ":" } else { "" };
         self.push(format_args!("(?{on}{minus}{off}{nothing}{end}"));
         Ok(())
@@ -201,7 +202,7 @@ impl<'p> Translation<'p> {
                 let (named, rest) = self.rest.split_at(length + 2);
                 let name = &named[2..length];
                 if !NAMED_CLASSES.contains(&name.strip_prefix('^').unwrap_or(name)) {
-                    return Err("there is no class of characters with that name");
+                    return Err("invalid character class name");
                 }
                 self.out.push_str(named);
                 self.rest = rest;
@@ -213,7 +214,7 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// Where the next `:]` stands. What is not there is not looked for again, which could take long.
+    /// Returns the position of the next `:]`. If there is none, later calls do not search again, which could be slow.
     fn end_of_named_class(&mut self) -> Option<usize> {
         if self.has_named_classes {
             let found = self.rest[2..].find(":]");
@@ -223,7 +224,7 @@ impl<'p> Translation<'p> {
         None
     }
 
-    /// A character of a class, or all from one to another.
+    /// Translates a character or a range in a class.
     fn range(&mut self) -> Translated {
         let low = self.class_char()?;
         self.push_literal(low);
@@ -231,7 +232,7 @@ impl<'p> Translation<'p> {
             self.rest = &self.rest[1..];
             let high = self.class_char()?;
             if high < low {
-                return Err("a range of characters runs backwards");
+                return Err("invalid character class range: the end is before the start");
             }
             self.out.push('-');
             self.push_literal(high);
@@ -243,7 +244,7 @@ impl<'p> Translation<'p> {
         match self.take() {
             Some('\\') => self.escaped(),
             Some(other) => Ok(other),
-            None => Err("a `]` is missing"),
+            None => Err("missing closing `]`"),
         }
     }
 
@@ -274,9 +275,9 @@ impl<'p> Translation<'p> {
         Ok(())
     }
 
-    /// A set of characters that has a name, behind its backslash. Returns whether there is one.
-    fn set(&mut self, behind: &'p str) -> Translated<bool> {
-        let mut chars = behind.chars();
+    /// Translates a named set of characters after its backslash. Returns false if there is none.
+    fn set(&mut self, after: &'p str) -> Translated<bool> {
+        let mut chars = after.chars();
         let set = match chars.next() {
             Some('d') => "[0-9]",
             Some('D') => "[^0-9]",
@@ -287,7 +288,7 @@ impl<'p> Translation<'p> {
             Some(p @ ('p' | 'P')) => {
                 self.rest = chars.as_str();
                 let name = if self.skip("{") {
-                    self.take_until("}").ok_or("a `}` is missing")?
+                    self.take_until("}").ok_or("missing closing `}`")?
                 } else {
                     let length = self.rest.chars().next().map_or(0, char::len_utf8);
                     let (name, rest) = self.rest.split_at(length);
@@ -306,11 +307,11 @@ impl<'p> Translation<'p> {
         Ok(true)
     }
 
-    /// The character that is meant behind a backslash.
+    /// Returns the character of an escape, after its backslash.
     fn escaped(&mut self) -> Translated<char> {
-        const WRONG: &str = "what follows a backslash is not known";
+        const WRONG: &str = "invalid escape sequence";
         let is_octal = |c: char| c.is_digit(8);
-        let code = match self.take().ok_or("nothing follows a backslash")? {
+        let code = match self.take().ok_or("trailing backslash at end of expression")? {
             first if first == '0' || (is_octal(first) && self.rest.starts_with(is_octal)) => {
                 let mut code = first.to_digit(8).unwrap_or(0);
                 for _ in 0..2 {
@@ -349,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_go_reads_is_read_as_go_reads_it() {
+    fn valid_patterns_match_as_in_go() {
         let table: [(&str, &[&str], &[&str]); 20] = [
             (r"^\${NAME}-x$", &["${NAME}-x"], &["$-x", "NAME-x"]),
             ("^a{,3}$", &["a{,3}"], &["aaa", ""]),
@@ -380,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_refuses_is_refused() {
+    fn patterns_that_go_rejects_are_rejected() {
         for pattern in [
             "*",
             "a**",
@@ -418,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn long_patterns_are_read_in_time() {
+    fn long_patterns_compile_in_time() {
         for piece in ["{", "[[:a]", "{1,", "{1{", "(?i)", "(?P<a>b)"] {
             let start = std::time::Instant::now();
             let _ = compile(&piece.repeat(50_000));
@@ -427,8 +428,8 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_is_one_line() {
-        assert_eq!(compile("a**").expect_err("refused"), "a repetition is repeated");
+    fn reason_is_one_line() {
+        assert_eq!(compile("a**").expect_err("refused"), "invalid nested repetition operator");
         assert_eq!(compile("(a").expect_err("refused"), "unclosed group");
     }
 }

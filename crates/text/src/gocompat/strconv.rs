@@ -1,27 +1,27 @@
-//! Go's `strconv`: the texts of numbers and booleans.
+//! Go's `strconv`: formatting and parsing of numbers and booleans.
 
 use super::decimal::Decimal;
 
-/// A finite float in its shortest form, `FormatFloat(f, 'g', -1, 64)`: with an exponent from the
-/// seventh digit on, whole or not.
+/// Formats a finite float in its shortest form, like `FormatFloat(f, 'g', -1, 64)`. Numbers of seven or more
+/// integer digits have an exponent, even whole ones.
 pub fn format_float(float: f64) -> String {
     Decimal::shortest(float).general()
 }
 
-/// A float of single precision in its shortest form.
+/// Formats a single-precision float in its shortest form.
 pub(crate) fn format_float_32(float: f32) -> String {
     Decimal::read(&format!("{float:e}")).general()
 }
 
-/// A finite float without an exponent, `FormatFloat(f, 'f', -1, 64)`.
+/// Formats a finite float without an exponent, like `FormatFloat(f, 'f', -1, 64)`.
 pub(crate) fn format_float_fixed(float: f64) -> String {
     let mut out = String::new();
     Decimal::shortest(float).write_fixed(&mut out);
     out
 }
 
-/// An integer with base 0: a sign, and `0x`, `0o`, `0b` or `0` before the digits. None when it does
-/// not fit 64 bits, with a sign when it has one.
+/// Parses an integer with base 0: an optional sign, then digits with an optional `0x`, `0o`, `0b` or `0` prefix.
+/// Returns none if it does not fit into an `i64`, or, without a sign, into a `u64`.
 pub(crate) fn parse_int(text: &str) -> Option<i128> {
     let (signed, digits) = match text.as_bytes().first()? {
         b'+' | b'-' => (true, &text[1..]),
@@ -43,14 +43,14 @@ pub(crate) fn parse_int(text: &str) -> Option<i128> {
     fits.then_some(int)
 }
 
-/// A whole number in decimal digits, `Atoi`.
+/// Parses a decimal integer, like `Atoi`.
 pub fn atoi(text: &str) -> Option<i64> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     let number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
     number.then(|| text.parse().ok()).flatten()
 }
 
-/// A boolean, `ParseBool`.
+/// Parses a boolean, like `ParseBool`.
 pub fn parse_bool(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),

@@ -1,4 +1,4 @@
-//! Go's `time`: the texts of durations.
+//! Go's `time`: parsing of durations.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const UNITS: [(&str, f64); 8] = [
     ("h", 3600.0),
 ];
 
-/// A duration such as `1h30m`, `1.5s` or `300ms`, `ParseDuration`; none for what is negative.
+/// Parses a duration such as `1h30m`, `1.5s` or `300ms`, like `ParseDuration`. Returns none for negative ones.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text.strip_prefix('+').unwrap_or(text);
     let mut seconds = 0.0;

@@ -1,6 +1,6 @@
-//! Go's `net/url`: the parameters of a query.
+//! Go's `net/url`: query parameters.
 
-/// The parameters in order, `ParseQuery`; none when one is malformed.
+/// Parses the parameters in order, like `ParseQuery`. Returns none if one is malformed.
 pub fn parse_query(query: &str) -> Option<Vec<(String, String)>> {
     let mut pairs = Vec::new();
     for part in query.split('&').filter(|part| !part.is_empty()) {
@@ -13,7 +13,7 @@ pub fn parse_query(query: &str) -> Option<Vec<(String, String)>> {
     Some(pairs)
 }
 
-/// Undoes `%XX` and `+`; none for what is not UTF-8, which could not be passed on.
+/// Decodes `%XX` and `+`. Returns none if the result is not UTF-8, since no caller could use it.
 fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes().iter().copied();

@@ -1,7 +1,7 @@
-//! Where a field is: the steps that lead from the root of an object to a value.
+//! Field paths: the steps from the root of an object to a value.
 //!
-//! Owns path elements, in the four forms that server-side apply has, and how they are shown. Knows
-//! values only as far as they name entries of lists; must not know schemas.
+//! Owns path elements, in the four forms of server-side apply, and their text form. Values only matter as keys of
+//! list entries. Must not depend on schemas.
 
 mod pointer;
 
@@ -12,21 +12,21 @@ use smol_str::{SmolStr, format_smolstr};
 pub use self::pointer::{below, is_within, pointer_to, push_step, steps_of, unescape};
 use crate::yaml::{Node, Resolved, Value};
 
-/// A scalar that names an entry of a list: by its data, whatever its style was.
+/// A scalar that identifies a list entry, by its data and regardless of its style.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PathValue {
-    /// `null`
+    /// The value `null`.
     Null,
-    /// `true` or `false`
+    /// The value `true` or `false`.
     Bool(bool),
-    /// A number, as JSON writes it.
+    /// A number as written in JSON.
     Number(SmolStr),
-    /// A string; dates are strings here.
+    /// A string. Dates are strings, too.
     Str(SmolStr),
 }
 
 impl PathValue {
-    /// The data of a scalar; none for maps and lists.
+    /// Returns the data of a scalar; none for maps and lists.
     #[must_use]
     pub fn of(node: &Node) -> Option<Self> {
         Some(match node.resolve()? {
@@ -54,18 +54,19 @@ impl fmt::Display for PathValue {
 /// One step of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum PathElement {
-    /// The field of a map.
+    /// A field of a map.
     Field(SmolStr),
-    /// The entry of a list that has these values in its key fields, in the order of the schema.
+    /// The list entry with these values in its key fields, in the order of the schema.
     Key(Vec<(SmolStr, PathValue)>),
-    /// The entry of a list of scalars that is this value.
+    /// The entry with this value in a list of scalars.
     Value(PathValue),
-    /// The entry of a list at this position, from 0.
+    /// The list entry at this position, from 0.
     Index(usize),
 }
 
 impl PathElement {
-    /// Which field of a map or entry of a list this step leads to. An entry that lacks a key has its default.
+    /// Returns the position of the field or list entry that this step selects. A missing key matches, since the entry
+    /// then has the key's default.
     pub fn position(&self, node: &Node) -> Option<usize> {
         match (&node.value, self) {
             (Value::Map(map), Self::Field(name)) => map.position(name),
@@ -83,7 +84,7 @@ impl PathElement {
         }
     }
 
-    /// The value that this step leads to.
+    /// Returns the value that this step selects.
     pub fn find<'n>(&self, node: &'n Node) -> Option<&'n Node> {
         let position = self.position(node)?;
         match &node.value {
@@ -95,7 +96,7 @@ impl PathElement {
 }
 
 impl fmt::Display for PathElement {
-    /// `image`, `["a.b/c"]`, `[name=web]`, `[="x"]` or `[0]`.
+    /// Formats as `image`, `["a.b/c"]`, `[name=web]`, `[="x"]` or `[0]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field(name) if is_bare(name) => f.write_str(name),
@@ -127,29 +128,29 @@ impl fmt::Display for PathElement {
 pub struct FieldPath(Vec<PathElement>);
 
 impl FieldPath {
-    /// The path of the root.
+    /// Returns the path of the root.
     #[must_use]
     pub fn root() -> Self {
         Self::default()
     }
 
-    /// The steps, the outermost first.
+    /// Returns the steps, the outermost first.
     #[must_use]
     pub fn elements(&self) -> &[PathElement] {
         &self.0
     }
 
-    /// Goes one step deeper.
+    /// Appends a step.
     pub fn push(&mut self, element: PathElement) {
         self.0.push(element);
     }
 
-    /// Goes one step back.
+    /// Removes the last step.
     pub fn pop(&mut self) -> Option<PathElement> {
         self.0.pop()
     }
 
-    /// The path of a field below this one.
+    /// Returns the path of a field below this one.
     #[must_use]
     pub fn field(mut self, name: impl Into<SmolStr>) -> Self {
         self.push(PathElement::Field(name.into()));
@@ -164,7 +165,7 @@ impl FromIterator<PathElement> for FieldPath {
 }
 
 impl fmt::Display for FieldPath {
-    /// `spec.template.spec.containers[name=web].image`; `.` for the root.
+    /// Formats as `spec.template.spec.containers[name=web].image`; `.` for the root.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() {
             return f.write_char('.');
@@ -179,7 +180,7 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// Whether a field name can stand in a path without quotes.
+/// Returns true if a field name needs no quotes in a path.
 fn is_bare(name: &str) -> bool {
     !name.is_empty() && !name.contains(|c: char| matches!(c, '.' | '[' | ']' | '"') || c.is_whitespace())
 }
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_read_like_field_access() {
+    fn paths_look_like_field_access() {
         let mut path = FieldPath::root().field("spec").field("containers");
         path.push(key(&[("name", PathValue::Str("web".into()))]));
         assert_eq!(path.clone().field("image").to_string(), "spec.containers[name=web].image");
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_names_and_values_are_quoted() {
+    fn special_names_and_values_are_quoted() {
         let mut path = FieldPath::root().field("metadata").field("annotations");
         path.push(PathElement::Field("example.com/a".into()));
         assert_eq!(path.to_string(), r#"metadata.annotations["example.com/a"]"#);
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_taken_by_their_data() {
+    fn path_values_are_typed_data() {
         assert_eq!(PathValue::of(&Node::plain("0x10")), Some(PathValue::Number("16".into())));
         assert_eq!(PathValue::of(&Node::string("16")), Some(PathValue::Str("16".into())));
         assert_eq!(PathValue::of(&Node::plain("~")), Some(PathValue::Null));

@@ -1,15 +1,15 @@
-//! Secrets in URLs: what a message shows of them, and which lines of a text have some.
+//! Secrets in URLs: masking them in messages, and finding lines that contain them.
 
 use std::borrow::Cow;
 
-/// Parameters of URLs that are no secrets; the value of any other one is masked.
+/// URL parameters that are not secret; the values of all others are masked.
 const PLAIN_PARAMETERS: [&str; 6] = ["ref", "version", "timeout", "submodules", "depth", "hash"];
 
-/// What the names of parameters have in them that are secret wherever they stand.
+/// Parts of parameter names that are secret, even outside of URLs.
 const SECRET_WORDS: [&str; 7] = ["token", "password", "passwd", "secret", "signature", "apikey", "api_key"];
 
-/// A text whose URLs have lost their passwords and the values of their parameters, misspelt ones included.
-/// What is no URL stays as it is.
+/// Masks the passwords and parameter values of the URLs in a text, including misspelled URLs. Other text is
+/// unchanged.
 pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
     if !text.contains(['@', '?', '#']) {
         return Cow::Borrowed(text);
@@ -18,7 +18,7 @@ pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
     for (i, part) in text.split('`').enumerate() {
         out.push_str(if i == 0 { "" } else { "`" });
         match part.split_once("://") {
-            // What is quoted is one URL, blanks in it included.
+            // A quoted text is one URL, even with blanks in it.
             Some((scheme, url)) if i % 2 == 1 && !scheme.contains(char::is_whitespace) => {
                 out.extend([scheme, "://"]);
                 push_url(&mut out, url);
@@ -29,7 +29,7 @@ pub(crate) fn without_passwords(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Writes a text word by word.
+/// Appends a text word by word.
 fn push_words(out: &mut String, text: &str) {
     for part in text.split_inclusive(ends_url) {
         let (word, end) = match part.char_indices().next_back() {
@@ -47,7 +47,7 @@ fn push_words(out: &mut String, text: &str) {
     }
 }
 
-/// Writes a word that has no scheme: a URL without one, perhaps since something is missing in it, or no URL.
+/// Appends a word that has no scheme: a URL without scheme, perhaps a misspelled one, or another word.
 fn push_word(out: &mut String, word: &str) {
     if let Some(url) = word.strip_prefix("//") {
         out.push_str("//");
@@ -67,14 +67,14 @@ fn push_word(out: &mut String, word: &str) {
     push_parameters(out, parameters, |name| if is_url { is_shown(name) } else { !is_secret(name) });
 }
 
-/// Whether a word may be a URL without a scheme: `github.com/org/repo?ref=v1`.
+/// Returns true if a word may be a URL without a scheme: `github.com/org/repo?ref=v1`.
 fn begins_with_host(word: &str) -> bool {
     let Some((host, _)) = word.split_once('/') else { return false };
     let is_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':');
     host.contains('.') && !host.starts_with('.') && host.chars().all(is_host)
 }
 
-/// Whether the part before the first colon may be a user, or all of a URL before its password.
+/// Returns true if the part before the first colon may be a user, or the part of a URL before its password.
 fn is_plain(user: &str) -> bool {
     !user.is_empty() && !user.contains(['(', '[', '?', '*', '\\'])
 }
@@ -83,23 +83,23 @@ fn ends_url(c: char) -> bool {
     c.is_whitespace() || matches!(c, '`' | '"' | '\'' | '<' | '>' | '{' | '}' | '|')
 }
 
-/// Writes what follows the `://` of a URL.
+/// Appends the part of a URL after its `://`.
 fn push_url(out: &mut String, url: &str) {
     let slashes = url.len() - url.trim_start_matches('/').len();
-    // A path behind `file://` has no user.
+    // A path after `file://` has no user.
     let (slashes, url) = if out.ends_with("file://") { ("", url) } else { url.split_at(slashes) };
     out.push_str(slashes);
     let (authority, rest) = url.split_at(url.find(['/', '?', '#']).unwrap_or(url.len()));
-    // What is no part of a password ends a host, too: a password may have it unescaped.
+    // These characters end the host. But a password may contain them unescaped.
     let may_have_user = authority.contains(':') || rest.starts_with(['?', '#']);
     match authority.rsplit_once('@') {
-        // A user without a password is shown for ssh alone, where it is `git`.
+        // A user without a password is only shown for ssh, where it is usually `git`.
         Some((user, host)) if !user.contains(':') && (user == "git" || out.ends_with("ssh://")) => {
             out.extend([user, "@", host]);
         }
         Some((image, digest)) if is_digest(digest) => out.extend([image, "@", digest]),
         Some((_, host)) => out.extend(["***@", host]),
-        // A password with such a character in it; paths have an `@` only behind the name of an image.
+        // A password with such a character. In paths, an `@` only follows the name of an image.
         None if may_have_user && rest.split('@').skip(1).any(|host| !is_digest(host)) => {
             out.push_str("***@");
             return push_url(out, rest.rsplit('@').next().unwrap_or_default());
@@ -111,19 +111,19 @@ fn push_url(out: &mut String, url: &str) {
     push_parameters(out, parameters, is_shown);
 }
 
-/// Whether what follows an `@` is the digest of an image: `sha256:0a1b`.
+/// Returns true if the text after an `@` is an image digest: `sha256:0a1b`.
 fn is_digest(text: &str) -> bool {
     text.split_once(':').is_some_and(|(kind, _)| matches!(kind, "sha256" | "sha384" | "sha512"))
 }
 
-/// Whether a line has a URL, or what may be one, of which a message shows only a part.
+/// Returns true if a line may contain a URL with secrets.
 pub(super) fn has_password(line: &str) -> bool {
     if !line.contains(['@', '?', '#']) {
         return false;
     }
     let is_cut = |text: &str| without_passwords(text) != text;
     let is_end = |c: char| matches!(c, '"' | '\'' | '`' | '[' | ']' | '{' | '}' | ',');
-    // The value of a line is what messages quote; so are its parts where it is a list of several.
+    // Messages quote the value of a line, or the parts of a list.
     let entry = line.trim().trim_start_matches(['-', ' ']);
     let value = entry.split_once(": ").map_or(entry, |(_, value)| value.trim());
     let values = [entry, value].into_iter().chain(line.split(is_end)).filter(|value| !value.contains('`'));
@@ -134,13 +134,13 @@ fn is_shown(name: &str) -> bool {
     PLAIN_PARAMETERS.contains(&name)
 }
 
-/// Whether a parameter is secret by its name, whatever the text around it is.
+/// Returns true if the name of a parameter is secret in any text.
 pub(super) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
-/// Writes parameters and a fragment, from the `?` or `#` on, with the values of those that may be shown.
+/// Appends parameters and a fragment, from the `?` or `#` on. Values that may not be shown are masked.
 fn push_parameters(out: &mut String, parameters: &str, may_show: impl Fn(&str) -> bool) {
     for pair in parameters.split_inclusive(['&', '?', ';', '#']) {
         let end = pair.trim_end_matches(['&', '?', ';', '#']).len();
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_with_passwords_are_known() {
+    fn lines_with_passwords_are_found() {
         let table = [
             ("resources: [\"u:pw@h:1/x\"]", true),
             ("resources: [u:pw@h:1/x, a.yaml]", true),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_lose_what_is_secret() {
+    fn secrets_in_urls_are_masked() {
         let table = [
             ("`https://h/a?ref=v1` is", "`https://h/a?ref=v1` is"),
             ("at https://me:pw@h/a and ssh://git@h/b", "at https://***@h/a and ssh://git@h/b"),

@@ -1,6 +1,6 @@
-//! For GitHub's workflows, which show a message beside the line that it is about.
+//! The GitHub format: workflow commands, which GitHub shows as annotations of source lines.
 //!
-//! The form is that of "Workflow commands for GitHub Actions".
+//! The syntax is documented in "Workflow commands for GitHub Actions".
 
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
     format!("::{command} {}::{}", properties.join(","), data(&message))
 }
 
-/// A text behind the `::`; a line break in it stays one for the reader.
+/// Escapes the message after the `::`. GitHub shows its line breaks.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

@@ -1,4 +1,4 @@
-//! Equal messages for people: one of them says how many others there are, and where.
+//! Grouping of equal messages in the text format: one message gives the number and locations of the others.
 
 use std::borrow::Cow;
 
@@ -7,14 +7,14 @@ use rustc_hash::FxHashMap;
 use super::layout::MessageLayout;
 use crate::diagnostic::{Code, Diagnostic, Label};
 
-/// How many messages have to be equal to become one.
+/// The minimum number of equal messages that are grouped.
 const MANY: usize = 4;
 
-/// How many of the others are located.
+/// The number of other messages whose location is shown.
 const LOCATED: usize = 3;
 
-/// The diagnostics, in their order. Of many that differ only in their main location, resource, field and target, the first
-/// stands for all. Each conflict is to be resolved by itself, so none stands for others.
+/// Returns the diagnostics in order, with groups of equal ones replaced by their first. Equal ones differ only in
+/// main location, resource, field and target. Conflicts are never grouped, since each must be resolved separately.
 pub(super) fn grouped<'d>(problems: &'d [Diagnostic], how: &MessageLayout<'_>) -> Vec<Cow<'d, Diagnostic>> {
     let mut groups: FxHashMap<Key<'_>, Vec<&Diagnostic>> = FxHashMap::default();
     for problem in problems.iter().filter(|problem| problem.code() != Code::Conflict) {
@@ -28,7 +28,7 @@ pub(super) fn grouped<'d>(problems: &'d [Diagnostic], how: &MessageLayout<'_>) -
     shown.collect()
 }
 
-/// What equal messages have in common.
+/// The properties that equal messages share.
 type Key<'d> = (&'d str, &'d str, &'d str, Option<&'d str>, &'d [String], &'d [Label]);
 
 fn key(problem: &Diagnostic) -> Key<'_> {
@@ -37,7 +37,7 @@ fn key(problem: &Diagnostic) -> Key<'_> {
     (severity, code, problem.message(), problem.help_text(), problem.notes(), others)
 }
 
-/// `and 66 more: b.yaml:3:5, c.yaml:3:5, d.yaml:3:5, ...`
+/// Returns the note about the others: `and 66 more: b.yaml:3:5, c.yaml:3:5, d.yaml:3:5, ...`.
 fn others_of(first: &Diagnostic, others: &[&Diagnostic], how: &MessageLayout<'_>) -> String {
     let place = |problem: &Diagnostic| {
         let place = how.places(problem).next();

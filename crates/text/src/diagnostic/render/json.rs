@@ -1,4 +1,4 @@
-//! For programs: one JSON object a line.
+//! The JSON format: one object per line.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ struct JsonMessage {
     help: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    /// What most likely mends it.
+    /// The suggested fix.
     fix: Option<JsonFix>,
 }
 
@@ -78,7 +78,7 @@ impl JsonFix {
 }
 
 impl JsonResource {
-    /// What is no object has a name alone.
+    /// Anything that is not an object only has a name.
     fn new(object: Option<&ObjectName>, shown: &str) -> Self {
         let nameless = ObjectName { name: shown.to_string(), ..ObjectName::default() };
         let ObjectName { api_version, kind, namespace, name } = object.cloned().unwrap_or(nameless);
@@ -99,6 +99,6 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         notes: problem.shown_notes().map(|note| clean(&note)).collect(),
         fix: problem.known_fix().and_then(|fix| JsonFix::new(fix, how)),
     };
-    // Texts and numbers can always be written.
+    // Serializing strings and numbers cannot fail.
     escaped_json(&serde_json::to_string(&message).unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! What all forms share: which places are shown, and how paths and foreign texts are.
+//! Parts that all formats share: shown locations, paths, and escaping of untrusted text.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -8,27 +8,27 @@ use crate::diagnostic::escape::{escaped, guarded, path_uri};
 use crate::diagnostic::{Code, Diagnostic, Excerpt, Label};
 use crate::source::{Source, SourceMap, Span, as_seen_from, without_passwords};
 
-/// Whether texts have colours.
+/// The use of colors in the text format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Coloring {
-    /// They have none.
+    /// No colors.
     #[default]
     Plain,
-    /// As terminals of the ANSI sort show them.
+    /// ANSI escape sequences.
     Ansi,
 }
 
-/// What a form needs to know beside the diagnostic.
+/// The options of a format.
 #[derive(Debug, Clone)]
 pub(super) struct MessageLayout<'s> {
     pub sources: &'s SourceMap,
     pub coloring: Coloring,
-    /// What paths are shown relative to.
+    /// The directory that paths are shown relative to.
     pub directory: Option<PathBuf>,
 }
 
 impl MessageLayout<'_> {
-    /// The places that are known, the main one first.
+    /// Returns the locations that are in a text, the main one first.
     pub(super) fn places<'d>(&'d self, problem: &'d Diagnostic) -> impl Iterator<Item = ShownPlace<'d>> {
         problem.labels().iter().enumerate().filter_map(|(i, label)| {
             let text = self.place(label.span)?;
@@ -38,7 +38,7 @@ impl MessageLayout<'_> {
         })
     }
 
-    /// Where a span stands in a file; what stands in a text that stands in a file is found there.
+    /// Returns the location of a span in a file. A span in an embedded text is mapped to the enclosing file.
     pub(super) fn place(&self, span: Span) -> Option<TextPlace> {
         let span = self.sources.outermost(span);
         let source = self.sources.get(span.source)?;
@@ -46,7 +46,7 @@ impl MessageLayout<'_> {
         Some(TextPlace { file, uri, span, source })
     }
 
-    /// A path as the user sees it.
+    /// Returns a path as it is shown to the user.
     pub(super) fn path(&self, path: &Path) -> String {
         let shown = match &self.directory {
             Some(directory) => as_seen_from(path, directory),
@@ -55,7 +55,7 @@ impl MessageLayout<'_> {
         escaped(&without_passwords(&shown.display().to_string())).into_owned()
     }
 
-    /// The same path as a URI.
+    /// Returns a path as a URI.
     pub(super) fn uri(&self, path: &Path) -> String {
         let seen = match &self.directory {
             Some(directory) => as_seen_from(path, directory),
@@ -68,7 +68,7 @@ impl MessageLayout<'_> {
     }
 }
 
-/// A part of a text that is known.
+/// A location in a text.
 pub(super) struct TextPlace {
     pub file: String,
     pub uri: String,
@@ -77,46 +77,46 @@ pub(super) struct TextPlace {
 }
 
 impl TextPlace {
-    /// The line and column of the first character, from 1.
+    /// Returns the line and column of the first character, from 1.
     pub(super) fn start(&self) -> (usize, usize) {
         self.source.line_column(self.span.start)
     }
 
-    /// The line and column behind the last character.
+    /// Returns the line and column after the last character.
     pub(super) fn end(&self) -> (usize, usize) {
         self.source.line_column(self.span.end.max(self.span.start))
     }
 }
 
-/// A label whose text is known.
+/// A label with its location in a text.
 pub(super) struct ShownPlace<'d> {
     pub text: TextPlace,
-    /// From 1, as the column.
+    /// The line, from 1; columns also start at 1.
     pub line: usize,
     pub column: usize,
     pub label: &'d Label,
-    /// Whether nobody shall see the line.
+    /// True if the line is hidden.
     pub is_hidden: bool,
     pub is_primary: bool,
 }
 
-/// A foreign text on one line: nothing in it steers a terminal, begins a line, or is a password.
+/// Formats untrusted text as one line, without control characters, line breaks and passwords.
 pub(super) fn one_line(text: &str) -> String {
     shortened(&escaped(&without_passwords(text))).into_owned()
 }
 
-/// A foreign text for programs, which escape it by themselves: nothing in it is a password.
+/// Formats untrusted text for programs, without passwords. The program that reads it does the escaping.
 pub(super) fn clean(text: &str) -> String {
     let lines: Vec<String> =
         text.split('\n').map(|line| shortened(&without_passwords(line)).into_owned()).collect();
     lines.join("\n")
 }
 
-/// The longest word, and the longest line, of which all is told.
+/// The lengths up to which words and lines are shown in full.
 const LONGEST_WORD: usize = 400;
 const LONGEST_LINE: usize = 4000;
 
-/// A text without the middle of what nobody reads: of words such as a path of thousands of names, and of lines.
+/// Cuts the middle out of overlong words, such as a path of thousands of names, and out of overlong lines.
 pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     if text.len() <= LONGEST_WORD {
         return Cow::Borrowed(text);
@@ -130,7 +130,7 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-/// Writes a text, or of one that is longer both of its ends.
+/// Appends a text, or only both ends of it if it is too long.
 fn push_ends(out: &mut String, text: &str, longest: usize) {
     if text.len() <= longest {
         out.push_str(text);
@@ -142,13 +142,13 @@ fn push_ends(out: &mut String, text: &str, longest: usize) {
     out.extend([&text[..boundary(half)], "...", &text[boundary(text.len() - half)..]]);
 }
 
-/// As [`one_line`] for each line of a text, with spaces before those behind the first.
+/// Formats each line of a text like [`one_line`].
 pub(super) fn lines(text: &str) -> String {
     let clean = text.trim_end().lines().map(|line| guarded(&one_line(line)).into_owned());
     clean.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether it speaks of the command as a whole, or of what was told before: nobody looks that up.
+/// Returns true for the summary of a command. Its code is not shown, since nobody looks it up.
 pub(super) fn is_remark(problem: &Diagnostic) -> bool {
     problem.code() == Code::Summary
 }

@@ -1,7 +1,6 @@
-//! The forms in which diagnostics are told: for people, for editors, for programs, for GitHub.
+//! The output formats of diagnostics: text, short, JSON and GitHub.
 //!
-//! What may not be shown is kept back here and nowhere else: characters that steer a terminal, passwords in URLs,
-//! and lines that hold secrets.
+//! Only this module hides what must not be shown: control characters, passwords in URLs, and lines with secrets.
 
 mod github;
 mod group;
@@ -18,7 +17,7 @@ use self::layout::{MessageLayout, TextPlace, clean};
 use super::Diagnostic;
 use crate::source::{SourceId, SourceMap, Span};
 
-/// A form of messages.
+/// An output format of diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MessageFormat {
     /// Paragraphs with excerpts.
@@ -26,28 +25,28 @@ pub enum MessageFormat {
     Text,
     /// `file:line:column: warning[code]: message`.
     Short,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
-    /// Commands of GitHub's workflows, which show the messages beside the lines.
+    /// GitHub workflow commands, which annotate source lines with the messages.
     Github,
 }
 
-/// A place of a diagnostic as the user sees it; lines and columns count from 1, columns in characters.
+/// A location as it is shown to the user. Lines and columns start at 1; columns count characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderedPlace {
-    /// The path, as seen from the directory.
+    /// The path relative to the directory.
     pub file: String,
-    /// The path as a URI: relative to the directory, or `file:`.
+    /// The path as a URI, relative to the directory or with `file:`.
     pub uri: String,
     /// The line of the first character.
     pub line: usize,
-    /// Its column.
+    /// The column of the first character.
     pub column: usize,
-    /// The line of the first character behind it.
+    /// The line of the end, which is exclusive.
     pub end_line: usize,
-    /// Its column.
+    /// The column of the end, which is exclusive.
     pub end_column: usize,
-    /// What is there; may be empty.
+    /// The text of the label; may be empty.
     pub label: String,
 }
 
@@ -59,7 +58,7 @@ impl RenderedPlace {
     }
 }
 
-/// Makes texts of diagnostics.
+/// Renders diagnostics as text.
 #[derive(Debug, Clone)]
 pub struct MessageRenderer<'s> {
     format: MessageFormat,
@@ -67,70 +66,70 @@ pub struct MessageRenderer<'s> {
 }
 
 impl<'s> MessageRenderer<'s> {
-    /// One for diagnostics whose places are in `sources`.
+    /// Creates a renderer for diagnostics whose locations are in `sources`.
     #[must_use]
     pub fn new(sources: &'s SourceMap, format: MessageFormat) -> Self {
         Self { format, layout: MessageLayout { sources, coloring: Coloring::Plain, directory: None } }
     }
 
-    /// With colours, or without; only texts for people can have some.
+    /// Enables or disables colors, which only the text format has.
     #[must_use]
     pub fn coloring(self, coloring: Coloring) -> Self {
         Self { layout: MessageLayout { coloring, ..self.layout }, ..self }
     }
 
-    /// Paths below this absolute directory are shown as seen from there.
+    /// Shows paths relative to this absolute directory.
     #[must_use]
     pub fn relative_to(self, directory: impl Into<PathBuf>) -> Self {
         Self { layout: MessageLayout { directory: Some(directory.into()), ..self.layout }, ..self }
     }
 
-    /// The same in another form.
+    /// Selects another format.
     #[must_use]
     pub fn format(self, format: MessageFormat) -> Self {
         Self { format, ..self }
     }
 
-    /// The places of a diagnostic, the main one first.
+    /// Returns the locations of a diagnostic, the main one first.
     #[must_use]
     pub fn places(&self, problem: &Diagnostic) -> Vec<RenderedPlace> {
         let places = self.layout.places(problem);
         places.map(|place| RenderedPlace::new(&place.text, &place.label.text)).collect()
     }
 
-    /// A place alone; none for what stands in no text.
+    /// Returns the location of a span; none if it is not in a text.
     #[must_use]
     pub fn place(&self, span: Span) -> Option<RenderedPlace> {
         Some(RenderedPlace::new(&self.layout.place(span)?, ""))
     }
 
-    /// What most likely mends a problem: where, and by what; none where nobody shall see the line.
+    /// Returns the suggested fix as a location and its replacement; none if the line is hidden.
     #[must_use]
     pub fn fix(&self, problem: &Diagnostic) -> Option<(RenderedPlace, String)> {
         let fix = problem.known_fix().filter(|fix| self.layout.sources.may_show(fix.span))?;
         Some((self.place(fix.span)?, clean(&fix.replacement)))
     }
 
-    /// A path as the user sees it.
+    /// Returns a path as it is shown to the user.
     #[must_use]
     pub fn path(&self, path: &Path) -> String {
         self.layout.path(path)
     }
 
-    /// A text of a diagnostic as it may be shown: without passwords, and without what nobody reads to its end.
+    /// Returns a text of a diagnostic without passwords, and shortened if it is too long.
     #[must_use]
     pub fn shown(&self, text: &str) -> String {
         clean(text)
     }
 
-    /// A file as it is seen from the directory; none for what is no text.
+    /// Returns the path of a file relative to the directory; none if there is no such text.
     #[must_use]
     pub fn file(&self, source: SourceId) -> Option<String> {
         Some(self.layout.path(self.layout.sources.get(source)?.name()))
     }
 
-    /// Diagnostics in the chosen form, each without a line break at its end. For people, many equal ones become one that
-    /// says where the others are.
+    /// Renders diagnostics, each without a trailing line break. In the text format, many equal ones become one with the
+    /// locations of the others.
     #[must_use]
     pub fn render_all(&self, problems: &[Diagnostic]) -> Vec<String> {
         match self.format {
@@ -142,7 +141,7 @@ impl<'s> MessageRenderer<'s> {
         }
     }
 
-    /// A diagnostic in the chosen form, without a line break at its end.
+    /// Renders a diagnostic without a trailing line break.
     #[must_use]
     pub fn render(&self, problem: &Diagnostic) -> String {
         let text = match self.format {
@@ -154,7 +153,7 @@ impl<'s> MessageRenderer<'s> {
         self.without_hidden_values(&text).into_owned()
     }
 
-    /// A report without the values that were copied out of Secrets.
+    /// Masks the values in a report that were copied from Secrets.
     #[must_use]
     pub fn without_hidden_values<'t>(&self, report: &'t str) -> Cow<'t, str> {
         self.layout.sources.without_hidden_values(report)

@@ -1,4 +1,4 @@
-//! For editors, and for those who read many: `file:line:column: warning[code]: message`.
+//! The short format, for editors and long lists: `file:line:column: warning[code]: message`.
 
 use super::layout::{MessageLayout, is_remark, one_line};
 use crate::diagnostic::Diagnostic;
@@ -15,7 +15,7 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
             let line = format!("{}:{}:{}: {what}: {message}", place.text.file, place.line, place.column);
             guarded(&line).into_owned()
         }
-        // Without a place its resource and field say where.
+        // Without a location, the resource and field are shown instead.
         None => format!("{what}: {}", one_line(&problem.to_string())),
     }
 }

@@ -17,9 +17,9 @@ fn problem(span: &impl Fn(usize, usize) -> Span) -> Diagnostic {
         name: "web".into(),
         ..ObjectName::default()
     };
-    Diagnostic::error(Code::DuplicateKey, "the key `name` stands here twice")
-        .label(span(24, 28), "again here")
-        .label(span(14, 18), "first here")
+    Diagnostic::error(Code::DuplicateKey, "duplicate key `name`")
+        .label(span(24, 28), "second occurrence")
+        .label(span(14, 18), "first occurrence")
         .resource(ResourceName::of_object("Service web".into(), object))
         .field("metadata.name")
         .help("remove one of the two")
@@ -28,38 +28,38 @@ fn problem(span: &impl Fn(usize, usize) -> Span) -> Diagnostic {
 const TEXT: &str = "kind: Service\nname: web\nname: db\n";
 
 #[test]
-fn a_problem_is_shown_with_its_places() {
+fn problem_is_rendered_with_its_locations() {
     let (sources, span) = sources("app/web.yaml", TEXT);
     let shown = |format| MessageRenderer::new(&sources, format).render(&problem(&span));
     insta::assert_snapshot!(shown(MessageFormat::Text), @"
-    error[duplicate-key]: the key `name` stands here twice
+    error[duplicate-key]: duplicate key `name`
      --> app/web.yaml:3:1
       |
     3 | name: db
-      | ^^^^ again here
+      | ^^^^ second occurrence
       |
      ::: app/web.yaml:2:1
       |
     2 | name: web
-      | ---- first here
+      | ---- first occurrence
       |
       = resource: Service web
       = field: metadata.name
       = help: remove one of the two
     ");
-    let short = "app/web.yaml:3:1: error[duplicate-key]: the key `name` stands here twice";
+    let short = "app/web.yaml:3:1: error[duplicate-key]: duplicate key `name`";
     assert_eq!(shown(MessageFormat::Short), short);
     let message: serde_json::Value = serde_json::from_str(&shown(MessageFormat::Json)).expect("JSON");
-    let place = |line, label, primary| {
+    let location = |line, label, primary| {
         serde_json::json!({"file": "app/web.yaml", "line": line, "column": 1, "end_line": line, "end_column": 5,
             "label": label, "primary": primary})
     };
     let want = serde_json::json!({
         "code": "duplicate-key",
         "severity": "error",
-        "message": "the key `name` stands here twice",
+        "message": "duplicate key `name`",
         "target": null,
-        "places": [place(3, "again here", true), place(2, "first here", false)],
+        "locations": [location(3, "second occurrence", true), location(2, "first occurrence", false)],
         "resource": {"apiVersion": "v1", "kind": "Service", "namespace": "", "name": "web"},
         "field": "metadata.name",
         "help": "remove one of the two",
@@ -67,12 +67,12 @@ fn a_problem_is_shown_with_its_places() {
     });
     assert_eq!(message, want);
     let github = "::error file=app/web.yaml,line=3,endLine=3,col=1,endColumn=5,title=duplicate-key::Service web: \
-                  metadata.name: the key `name` stands here twice%0Aremove one of the two";
+                  metadata.name: duplicate key `name`%0Aremove one of the two";
     assert_eq!(shown(MessageFormat::Github), github);
 }
 
 #[test]
-fn paths_are_seen_from_the_directory() {
+fn paths_are_relative_to_the_directory() {
     let (sources, span) = sources("/home/me/app/a.yaml", "a: 1\n");
     let problem = Diagnostic::warning(Code::NoMatch, "nothing").at(span(0, 1));
     let renderer = MessageRenderer::new(&sources, MessageFormat::Short);
@@ -85,7 +85,7 @@ const FORMATS: [MessageFormat; 4] =
     [MessageFormat::Text, MessageFormat::Short, MessageFormat::Json, MessageFormat::Github];
 
 #[test]
-fn no_part_of_a_message_steers_a_terminal_or_begins_a_line() {
+fn no_part_of_a_message_has_control_characters_or_starts_a_line() {
     let evil = "x\nerror: forged\r\x1b[2J\u{9b}31m\u{202e}\u{2028}";
     let (sources, span) = sources(evil, "a: \u{1b}[31m\u{9b}\u{202e}b\tc\n");
     let object = ObjectName { name: evil.into(), ..ObjectName::default() };
@@ -106,7 +106,7 @@ fn no_part_of_a_message_steers_a_terminal_or_begins_a_line() {
 }
 
 #[test]
-fn places_within_escaped_lines_stay_where_they_are() {
+fn locations_in_escaped_lines_are_correct() {
     let (sources, span) = sources("a.yaml", "\u{7}a: \u{1b}b\n");
     let problem = Diagnostic::error(Code::Syntax, "here").label(span(4, 6), "this");
     let shown = MessageRenderer::new(&sources, MessageFormat::Text).render(&problem);
@@ -120,7 +120,7 @@ fn places_within_escaped_lines_stay_where_they_are() {
 }
 
 #[test]
-fn lines_with_secrets_are_not_shown() {
+fn lines_with_secrets_are_hidden() {
     let (sources, span) = sources("a.yaml", "kind: Secret\nstringData:\n  a: hunter2\n");
     let problem = Diagnostic::error(Code::WrongType, "at https://me:hunter2@h/?token=hunter2")
         .label(span(30, 37), "this")

@@ -1,4 +1,4 @@
-//! For people: what, where with an excerpt, and what to do.
+//! The text format: message, excerpts of the locations, and help.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use super::layout::{Coloring, MessageLayout, ShownPlace, is_remark, lines, one_l
 use crate::diagnostic::escape::{escaped, steers};
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// Of longer lines, such as minified JSON, only a part around the place is shown.
+/// The maximum length of an excerpt. Of longer lines, such as minified JSON, the part around the location is shown.
 const LONGEST_EXCERPT: usize = 240;
 
-/// How much of such a line stands before the place.
+/// The number of bytes of such a line before the location.
 const BEFORE_PART: usize = 60;
 
-/// What stands for the rest of it.
+/// The replacement for the rest of the line.
 const CUT: &str = "...";
 
 pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
@@ -51,13 +51,13 @@ pub(super) fn render(problem: &Diagnostic, how: &MessageLayout<'_>) -> String {
         Coloring::Ansi => Renderer::styled(),
     };
     let text = renderer.render(&[group]);
-    headings.iter().fold(text, |text, heading| text.replacen(&heading.made, &heading.meant, 1))
+    headings.iter().fold(text, |text, heading| text.replacen(&heading.rendered, &heading.correct, 1))
 }
 
-/// A heading of an excerpt that is made for the column there, where the column of the text is meant.
+/// The replacement of a heading. The renderer computes the column in the excerpt instead of the column in the line.
 struct Heading {
-    made: String,
-    meant: String,
+    rendered: String,
+    correct: String,
 }
 
 fn element(place: ShownPlace<'_>, headings: &mut Vec<Heading>) -> Element<'static> {
@@ -73,16 +73,16 @@ fn element(place: ShownPlace<'_>, headings: &mut Vec<Heading>) -> Element<'stati
     if column == place.column {
         return snippet.path(place.text.file).into();
     }
-    // No path has such a character in it, which a message would show.
+    // Paths contain no such character: it would have been escaped.
     let name = format!("\u{e000}{}\u{e000}", headings.len());
     headings.push(Heading {
-        made: format!("{name}:{}:{column}", place.line),
-        meant: format!("{}:{}:{}", place.text.file, place.line, place.column),
+        rendered: format!("{name}:{}:{column}", place.line),
+        correct: format!("{}:{}:{}", place.text.file, place.line, place.column),
     });
     snippet.path(name).into()
 }
 
-/// What of a line is shown, and where in that a part of it is then.
+/// Returns the shown part of a line, and the range of `part` within it.
 fn excerpt(text: &str, part: Range<usize>) -> (String, Range<usize>) {
     if text.len() <= LONGEST_EXCERPT {
         return escaped_excerpt(text, part);
@@ -98,8 +98,8 @@ fn excerpt(text: &str, part: Range<usize>) -> (String, Range<usize>) {
     let window = text.get(start..end).unwrap_or_default();
     let (line, part) = escaped_excerpt(window, part.start - start..part.end.min(end) - start);
     let before = if start > 0 { CUT } else { "" };
-    let behind = if end < text.len() { CUT } else { "" };
-    (format!("{before}{line}{behind}"), part.start + before.len()..part.end + before.len())
+    let after = if end < text.len() { CUT } else { "" };
+    (format!("{before}{line}{after}"), part.start + before.len()..part.end + before.len())
 }
 
 fn labelled<'a>(annotation: Annotation<'a>, place: &ShownPlace<'_>) -> Annotation<'a> {
@@ -107,7 +107,7 @@ fn labelled<'a>(annotation: Annotation<'a>, place: &ShownPlace<'_>) -> Annotatio
     if label.is_empty() { annotation } else { annotation.label(label) }
 }
 
-/// A place whose line nobody shall see.
+/// Returns the excerpt of a location whose line is hidden.
 fn hidden(place: ShownPlace<'_>) -> Element<'static> {
     if place.column > LONGEST_EXCERPT {
         return Origin::path(place.text.file).line(place.line).char_column(place.column).into();
@@ -118,7 +118,7 @@ fn hidden(place: ShownPlace<'_>) -> Element<'static> {
     Snippet::source(text).path(place.text.file).line_start(place.line).annotation(annotation).into()
 }
 
-/// The part of a span that is on its first line, as bytes of that line.
+/// Returns the part of a span that is on its first line, as a byte range of that line.
 fn within_line(place: &ShownPlace<'_>, text: &str) -> Range<usize> {
     let span = place.text.span;
     let line_start = place.text.source.line_start(place.line);
@@ -127,7 +127,7 @@ fn within_line(place: &ShownPlace<'_>, text: &str) -> Range<usize> {
     start..end
 }
 
-/// A line whose characters steer nothing, and where in it a part is then; tabs stay.
+/// Escapes the control characters of a line except tabs, and returns the new range of `part`.
 fn escaped_excerpt(line: &str, part: Range<usize>) -> (String, Range<usize>) {
     if !line.contains("##") && !line.chars().any(|c| c != '\t' && steers(c)) {
         return (line.to_string(), part);
@@ -137,8 +137,8 @@ fn escaped_excerpt(line: &str, part: Range<usize>) -> (String, Range<usize>) {
         parts.join("\t")
     };
     let (before, rest) = line.split_at_checked(part.start).unwrap_or((line, ""));
-    let (within, behind) = rest.split_at_checked(part.end - part.start).unwrap_or((rest, ""));
+    let (within, after) = rest.split_at_checked(part.end - part.start).unwrap_or((rest, ""));
     let (before, within) = (clean(before), clean(within));
     let range = before.len()..before.len() + within.len();
-    (before + &within + &clean(behind), range)
+    (before + &within + &clean(after), range)
 }
