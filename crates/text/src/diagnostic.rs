@@ -59,7 +59,7 @@ impl Severity {
     }
 }
 
-/// A location with a text that explains its role in the problem.
+/// A location and its role in the problem.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Label {
     /// The location.

@@ -297,7 +297,7 @@ impl SourceMap {
         self.add_source(name.into(), text.into(), None)
     }
 
-    /// Adds a text that is embedded in a scalar of another text, and returns its ID. Its locations are reported as
+    /// Adds a text embedded in a scalar of another text, and returns its ID. Its locations are reported as
     /// locations in the enclosing text, which `locate` computes.
     pub(crate) fn add_within(
         &self,

@@ -2,7 +2,7 @@
 
 use crate::source::Span;
 
-/// A replacement of a part of a text that fixes a problem, such as the correct name of a misspelled field.
+/// An edit that fixes a problem, such as the correct name of a misspelled field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fix {
     /// The part that is replaced.

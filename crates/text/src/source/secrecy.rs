@@ -1,17 +1,17 @@
-//! The parts of a text that messages must not show.
+//! The secret parts of texts, which messages must not show.
 //!
-//! A text that parses is marked by its tree, in `yaml::secrets`. This file holds the result, and the rules for documents
-//! that do not parse: these are hidden, except for the lines below keys that never hold secrets.
+//! In valid YAML, secrets are found in the node tree, by `yaml::secrets`. This file holds the result, and the rules for
+//! documents that do not parse: these are hidden, except for the lines below keys that never hold secrets.
 
 use std::ops::Range;
 use std::path::Path;
 
 use super::password::{has_password, is_secret};
 
-/// Returns the parts of a text that may hold secrets. The YAML parser sets it on each text that it reads.
+/// A function that returns the parts of a text with possible secrets. The YAML parser sets it on each parsed text.
 pub(crate) type Marker = fn(&Path, &str) -> SecretRanges;
 
-/// Byte ranges of a text that are not shown, in ascending order.
+/// The hidden byte ranges of a text, in ascending order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecretRanges(Vec<Range<usize>>);
 
@@ -30,7 +30,7 @@ impl SecretRanges {
         Self(ranges)
     }
 
-    /// Returns the ranges of a text that was never parsed.
+    /// Returns the hidden ranges of a text without parsing it.
     pub(super) fn of_unparsed(name: &Path, text: &str) -> Self {
         let mut marks = vec![is_env_file(name); text.len()];
         if !is_prose(name) {
@@ -42,12 +42,12 @@ impl SecretRanges {
         Self::of_marks(text, &marks)
     }
 
-    /// Returns whether nothing is hidden.
+    /// Returns true if nothing is hidden.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns whether a part of the text has a byte that is hidden.
+    /// Returns true if a part of the text overlaps a hidden range.
     pub(crate) fn overlap(&self, part: Range<usize>) -> bool {
         let next = self.0.partition_point(|hidden| hidden.end <= part.start);
         self.0.get(next).is_some_and(|hidden| hidden.start < part.end)
@@ -85,7 +85,7 @@ pub(crate) const PLAIN_KEYS: [&str; 27] = [
     "openapi",
 ];
 
-/// Words of documents that may hold secrets: a Secret, a patch of one, a kubeconfig, a generator.
+/// Words typical of documents that may hold secrets: a Secret, a patch of one, a kubeconfig, a generator.
 const SIGNS: [&str; 12] = [
     "secret",
     "stringdata",
@@ -101,7 +101,7 @@ const SIGNS: [&str; 12] = [
     "private key",
 ];
 
-/// Words that end what is shown below a key.
+/// Words that hide the rest of the lines below a key.
 const OPENERS: [&str; 7] = ["data", "literal", "last-applied", "generator", "patch", "values", "envs"];
 
 /// Keys whose values are secret in any document.
@@ -120,25 +120,25 @@ const SECRET_KEYS: [&str; 12] = [
     "api-key",
 ];
 
-/// Returns whether a field of this name holds a secret, and not the name or path of one.
+/// Returns true if a field of this name holds a secret, and not the name or path of one.
 pub fn is_secret_key(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
     let is_of_one = ["name", "namespace", "ref", "path", "file"].iter().any(|end| lower.ends_with(end));
     !is_of_one && (is_secret(&lower) || is_credential_key(key))
 }
 
-/// Returns whether a key is that of a credential, such as `password`.
+/// Returns true if a key is that of a credential, such as `password`.
 pub(crate) fn is_credential_key(key: &str) -> bool {
     SECRET_KEYS.iter().any(|known| known.eq_ignore_ascii_case(key))
 }
 
-/// Returns whether a text has a word in it that documents with secrets have.
+/// Returns true if a text contains a word that is typical of documents with secrets.
 pub(crate) fn has_sign(text: &str) -> bool {
     let lower = text.to_ascii_lowercase().replace("metadata", "");
     SIGNS.iter().any(|sign| lower.contains(sign)) || (lower.contains("data") && !lower.contains("configmap"))
 }
 
-/// Prose may describe Secrets, and holds none.
+/// Returns true for documentation, which may describe Secrets but holds none.
 pub(crate) fn is_prose(name: &Path) -> bool {
     let extension = name.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     ["md", "rst", "adoc"].iter().any(|prose| prose.eq_ignore_ascii_case(extension))
@@ -157,8 +157,8 @@ pub(crate) fn documents(text: &str) -> impl Iterator<Item = Range<usize>> {
     ends.scan(0, |start, end| Some(std::mem::replace(start, end)..end))
 }
 
-/// Marks a document that does not parse. Of one that may hold secrets, the keys at the left edge that are known and what
-/// is below them stay visible; of its metadata, the name and namespace.
+/// Marks a document that does not parse, if it may hold secrets. Known top-level keys and the lines below them stay
+/// visible; of the metadata, only name and namespace.
 pub(crate) fn mark_torn(document: &str, marks: &mut [bool]) {
     if !has_sign(document) {
         return;
@@ -191,7 +191,7 @@ pub(crate) fn mark_torn(document: &str, marks: &mut [bool]) {
     }
 }
 
-/// Marks the lines of a text that are secret in any document: credentials by their keys, and URLs with passwords.
+/// Marks the lines that are secret in any document: credentials by their keys, and URLs with passwords.
 pub(crate) fn mark_secret_lines(text: &str, marks: &mut [bool]) {
     lines(text).filter(|line| is_secret_line(&text[line.clone()])).for_each(|line| marks[line].fill(true));
 }
@@ -203,7 +203,7 @@ fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns the key that a line at the left edge begins with, and what follows its colon.
+/// Returns the key and value of a line that is not indented.
 fn key_at_edge(line: &str) -> Option<(&str, &str)> {
     let line = line.trim_start_matches('\u{feff}');
     let (key, value) = line.split_once(':')?;
@@ -213,7 +213,7 @@ fn key_at_edge(line: &str) -> Option<(&str, &str)> {
         .then_some((key, value))
 }
 
-/// Returns whether a line has the key of a credential, or a URL with a password.
+/// Returns true if a line has the key of a credential, or a URL with a password.
 pub(super) fn is_secret_line(line: &str) -> bool {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     let by_key = line.match_indices([':', '=']).any(|(i, _)| {
@@ -227,7 +227,7 @@ pub(super) fn is_secret_line(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The lines of a text that are shown.
+    /// Returns the visible lines of a text.
     fn shown(name: &str, text: &str) -> Vec<usize> {
         let hidden = SecretRanges::of_unparsed(Path::new(name), text);
         let is_shown = |(_, line): &(usize, Range<usize>)| !hidden.overlap(line.clone());
