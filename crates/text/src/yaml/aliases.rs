@@ -1,4 +1,4 @@
-//! Which scalars the aliases of a text stand for.
+//! Resolves the aliases of a YAML text to the scalars they refer to.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use rustc_hash::FxHashMap;
 use super::events::{CommentEvents, EventOptions, EventPlace, read_events};
 use crate::source::Reading;
 
-/// What is known of a text's aliases on the way through it.
+/// The anchors and aliases seen so far.
 #[derive(Default)]
-struct AliasWalk {
+struct AliasState {
     anchored: FxHashMap<usize, Range<usize>>,
     found: FxHashMap<usize, Range<usize>>,
 }
 
-/// The bytes of the scalars that aliases stand for, by the bytes at which the aliases begin. Of a text that is not YAML
-/// nothing is known.
+/// Returns the byte ranges of the scalars that aliases refer to, keyed by the byte at which each alias begins.
+/// Empty if the text is not YAML.
 pub fn aliased_scalars(text: &str) -> FxHashMap<usize, Range<usize>> {
-    let step = |aliases: &mut AliasWalk, event: Event<'_>, place: &EventPlace| {
+    let step = |aliases: &mut AliasState, event: Event<'_>, place: &EventPlace| {
         match event {
             Event::Scalar(_, _, anchor, _) if anchor != 0 => {
                 aliases.anchored.insert(anchor, place.range.clone());
@@ -36,7 +36,7 @@ pub fn aliased_scalars(text: &str) -> FxHashMap<usize, Range<usize>> {
         Ok(())
     };
     let options = EventOptions::manifests(CommentEvents::PassedOver, Reading::Kustomize);
-    let read = read_events(text, options, AliasWalk::default, step);
+    let read = read_events(text, options, AliasState::default, step);
     read.map(|aliases| aliases.found).unwrap_or_default()
 }
 
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aliases_lead_to_scalars() {
+    fn aliases_resolve_to_scalars() {
         let text = "a: &x one\nb: *x\nc: &y {d: 1}\ne: *y\nf: &x 'two'\ng: [*x]\n";
         let found = aliased_scalars(text);
         let told = |alias: usize| found.get(&alias).map(|range| &text[range.clone()]);

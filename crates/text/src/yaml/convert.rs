@@ -1,7 +1,7 @@
-//! Nodes to and from the value types of `serde_json` and `serde_yaml`.
+//! Converts nodes to and from the value types of `serde_json` and `serde_yaml`.
 //!
-//! For programs that hold such values, fake API servers for one. Styles, places and comments are
-//! lost on the way out; on the way in there are none.
+//! For programs that work with such values, such as fake API servers. Converting a node drops its styles,
+//! locations and comments; a node made from such a value has none.
 
 use serde_json::Value as Json;
 use serde_yaml::Value as Yaml;
@@ -11,12 +11,12 @@ use super::meta::{Meta, Tag};
 use super::node::{Map, Node, Value};
 use super::scalar::{Resolved, timestamp};
 
-/// A scalar of a type that its text alone might not have.
+/// Creates a scalar whose type comes from its tag, not from its text.
 fn typed(text: SmolStr, tag: Tag) -> Node {
     Node { value: Value::Scalar(text), meta: Meta { tag, ..Meta::default() } }
 }
 
-/// Floats that a YAML text needs words for.
+/// Creates a float, including the values that YAML spells as words (`.nan`, `.inf`).
 fn float(value: f64) -> Node {
     let text = match value {
         v if v.is_nan() => SmolStr::new_static(".nan"),
@@ -28,7 +28,7 @@ fn float(value: f64) -> Node {
 }
 
 impl From<&Json> for Node {
-    /// The same data; fields stay in their order.
+    /// Converts the data; the order of fields is kept.
     fn from(value: &Json) -> Self {
         match value {
             Json::Null => Self::null(),
@@ -45,7 +45,7 @@ impl From<&Json> for Node {
 }
 
 impl From<&Yaml> for Node {
-    /// The same data without tags; keys that are no strings become their text.
+    /// Converts the data without tags. Keys that are not strings become their text.
     fn from(value: &Yaml) -> Self {
         match value {
             Yaml::Null => Self::null(),
@@ -78,8 +78,8 @@ fn key_text(key: &Yaml) -> SmolStr {
 }
 
 impl Node {
-    /// The same data as a JSON value. Plain dates become RFC 3339 strings, as in Go; infinity and
-    /// NaN, which JSON does not have, become null.
+    /// Converts the node to a JSON value. Plain dates become RFC 3339 strings, as in Go. Infinity and NaN,
+    /// which JSON does not have, become null.
     #[must_use]
     pub fn to_json_value(&self) -> Json {
         match &self.value {
@@ -97,7 +97,7 @@ impl Node {
         }
     }
 
-    /// The same data as a YAML value. Plain dates become RFC 3339 strings.
+    /// Converts the node to a YAML value. Plain dates become RFC 3339 strings.
     #[must_use]
     pub fn to_yaml_value(&self) -> Yaml {
         match &self.value {
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_values_come_back_as_they_were() {
+    fn json_values_round_trip() {
         let value = json!({
             "null": null, "bool": true, "int": -7, "large": u64::MAX, "float": 1.5, "whole": 2.0, "tiny": 1e-300,
             "text": "x", "looks": ["1", "true", "null", "~", "", "2020-01-01", "0x10"],
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn scalars_leave_by_their_type() {
+    fn scalars_are_converted_by_type() {
         let table = [
             (Node::plain("0x10"), json!(16)),
             (Node::plain("1e3"), json!(1000.0)),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_values_come_back_as_they_were() {
+    fn yaml_values_round_trip() {
         let text = "a: 1\nb: [x, '1', 1.5, .inf, -.inf, true, null]\nc: {d: {}}\n";
         let value: Yaml = serde_yaml::from_str(text).expect("valid");
         assert_eq!(Node::from(&value).to_yaml_value(), value);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_yaml_keys_become_text() {
+    fn non_string_yaml_keys_become_text() {
         let value: Yaml =
             serde_yaml::from_str("1: a\ntrue: b\n[x, 1]: c\n!t y: d\n!u z: !v {}\n").expect("valid");
         let node = Node::from(&value);

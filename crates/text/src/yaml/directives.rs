@@ -1,23 +1,25 @@
-//! Directives, separators and names of fields of which kustomize and kubectl accept fewer than YAML has.
+//! Checks for directives, document separators and field names that YAML allows and kustomize or kubectl do not.
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{SourceId, SourceMap, Span};
 use crate::yaml::events::mark_of;
 use crate::yaml::node::{Entry, Node, Value};
 
-/// How kustomize v5.8 takes a text apart before it reads it.
+/// The way in which kustomize v5.8 splits a text into documents before it parses them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Separation {
-    /// Not at all, as kustomizations.
+    /// The text is not split, as for kustomizations.
     None,
-    /// At each `---`, as manifests and patches: a directive is then a document without a beginning.
+    /// The text is split at each `---`, as for manifests and patches. A directive is then in a document of its
+    /// own, without a `---`.
     AtMarkers,
 }
 
-/// Looks whether kustomize takes the directives of a text.
+/// Checks that kustomize accepts the directives of a text.
 ///
 /// # Errors
-/// Another version than YAML 1.1; any directive where texts are taken apart, and markers with something behind them.
+/// A version other than YAML 1.1. With [`Separation::AtMarkers`] also any directive, and `---` with content
+/// behind it.
 pub fn check_directives(sources: &SourceMap, id: SourceId, separation: Separation) -> Result<()> {
     let Some(source) = sources.get(id) else { return Ok(()) };
     if separation == Separation::AtMarkers {
@@ -32,8 +34,8 @@ pub fn check_directives(sources: &SourceMap, id: SourceId, separation: Separatio
             return Ok(());
         }
         let problem = match separation {
-            Separation::AtMarkers if is_directive => "kustomize reads no directives here",
-            Separation::None if is_directive && is_other_version(line) => "kustomize reads YAML 1.1 alone",
+            Separation::AtMarkers if is_directive => "kustomize does not accept YAML directives here",
+            Separation::None if is_directive && is_other_version(line) => "kustomize accepts only YAML 1.1",
             _ => continue,
         };
         return Err(Diagnostic::error(Code::Syntax, problem).at(at).help("remove this line"));
@@ -41,8 +43,9 @@ pub fn check_directives(sources: &SourceMap, id: SourceId, separation: Separatio
     Ok(())
 }
 
-/// Looks whether all lines that begin with `---` stand alone, as where kyaml takes texts apart. The first line, and one
-/// that follows another marker, are read with what is behind them.
+/// Checks that nothing but a comment follows each `---` at which kyaml splits a text. The first line, and a
+/// line that directly follows another marker, are parsed together with what is behind them and may have
+/// content.
 fn check_markers(text: &str, id: SourceId) -> Result<()> {
     const MARKER: &str = "\n---";
 
@@ -52,20 +55,20 @@ fn check_markers(text: &str, id: SourceId) -> Result<()> {
         let line = text[at + 1..at + 1 + length].trim_end();
         let behind = line[MARKER.len() - 1..].trim_start();
         if !behind.is_empty() && !behind.starts_with('#') {
-            let problem = "kustomize takes nothing behind the `---` that ends a document";
+            let problem = "kustomize accepts only a comment after the `---` that ends a document";
             return Err(Diagnostic::error(Code::Syntax, problem)
                 .at(Span::new(id, at + 1, at + 1 + line.len()))
-                .help("write what follows on a line of its own"));
+                .help("move the content after `---` to its own line"));
         }
         next = at + 2 + length;
     }
     Ok(())
 }
 
-/// Checks that nothing but a comment follows `---` on a line, as where kubectl separates documents.
+/// Checks that only a comment follows each `---` at which kubectl splits a text.
 ///
 /// # Errors
-/// Something else follows.
+/// Other content follows a `---`.
 pub(crate) fn check_separators(text: &str, id: SourceId) -> Result<()> {
     const MARKER: &str = "---";
 
@@ -79,20 +82,21 @@ pub(crate) fn check_separators(text: &str, id: SourceId) -> Result<()> {
     let Some(line) = problem else { return Ok(()) };
     Err(Diagnostic::error(Code::Syntax, "kubectl accepts only a comment after `---`")
         .at(Span::new(id, line.start, line.end))
-        .help("write what follows on a line of its own"))
+        .help("move the content after `---` to its own line"))
 }
 
-/// Checks that no field is named `<<`: kustomize drops those that merge nothing, which are quoted or have a tag.
+/// Checks that no field is named `<<`. kustomize drops such a field if it does not merge a map, because it is
+/// quoted or tagged.
 ///
 /// # Errors
-/// There is such a field.
+/// A field is named `<<`.
 pub fn check_field_names<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> Result<()> {
     nodes.into_iter().try_for_each(|node| match &node.value {
         Value::Map(map) => map.entries().iter().try_for_each(|Entry { key, value }| {
             if key.text == "<<" {
                 return Err(Diagnostic::error(Code::InvalidValue, "kustomize drops a field named `<<`")
                     .at(key.meta.span)
-                    .help("write it without quotes and tag to merge a map, or rename the field"));
+                    .help("to merge a map, remove the quotes and the tag; otherwise rename the field"));
             }
             check_field_names([value])
         }),
@@ -101,7 +105,8 @@ pub fn check_field_names<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> Resul
     })
 }
 
-/// Whether a line says another version than 1.1; what is malformed is the parser's to say.
+/// Returns true if a line is a `%YAML` directive for a version other than 1.1. Malformed directives are left to
+/// the parser.
 fn is_other_version(line: &str) -> bool {
     let mut words = line.split_whitespace();
     let version = (words.next() == Some("%YAML")).then(|| words.next()).flatten();

@@ -1,21 +1,21 @@
-//! What stops printing, and the way from it up to the root.
+//! Errors of printing, with the path from the root to the failing node.
 //!
-//! The path is put together only while an error travels up; printing itself keeps none.
+//! The path is built only while an error is passed up; printing itself tracks no path.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
-/// How deep trees may nest to be printed: what a bounded parse and patches to its leaves make. What copies values to
-/// other places keeps to it.
+/// Maximum nesting depth of trees that can be printed. It leaves room for a parsed document (whose depth is
+/// limited) with patches to its leaves. Code that copies values to other locations enforces it, too.
 pub const MAX_DEPTH: usize = 512;
 
-/// An error and the steps that lead to it, the innermost first.
+/// An error and the steps from the failing node to the root, innermost first.
 pub(super) struct PrintFailure {
     diagnostic: Diagnostic,
     steps: Vec<String>,
 }
 
-/// What the functions that print return.
+/// The return type of functions that print.
 pub(super) type Printed = Result<(), PrintFailure>;
 
 impl PrintFailure {
@@ -23,14 +23,14 @@ impl PrintFailure {
         Self { diagnostic: Diagnostic::error(code, message).at(span), steps: Vec::new() }
     }
 
-    /// A number that neither JSON nor kustomize's YAML can write.
+    /// Creates the error for a number that neither JSON nor kustomize's YAML can represent.
     pub(super) fn not_finite(span: Span) -> Self {
-        Self::new(Code::InvalidValue, "infinity and NaN cannot be written as JSON", span)
+        Self::new(Code::InvalidValue, "infinity and NaN cannot be represented in JSON", span)
     }
 
-    /// A character that kustomize's YAML cannot write.
+    /// Creates the error for a character that kustomize's YAML cannot represent.
     pub(super) fn forbidden(c: char, span: Span) -> Self {
-        let message = format!("the character U+{:04X} cannot be written as YAML", u32::from(c));
+        let message = format!("character U+{:04X} cannot be represented in YAML", u32::from(c));
         Self::new(Code::InvalidValue, message, span)
     }
 
@@ -39,12 +39,12 @@ impl PrintFailure {
         Self::new(Code::LimitExceeded, message, span)
     }
 
-    /// What to do about it.
+    /// Adds a help text.
     pub(super) fn help(self, help: &str) -> Self {
         Self { diagnostic: self.diagnostic.help(help), steps: self.steps }
     }
 
-    /// The error happened in, or below, this field.
+    /// Prepends a field to the path of the error.
     pub(super) fn in_field(mut self, name: &str) -> Self {
         let simple = |b: u8| b.is_ascii_alphanumeric() || b"_-$".contains(&b);
         self.steps.push(if !name.is_empty() && name.bytes().all(simple) {
@@ -55,7 +55,7 @@ impl PrintFailure {
         self
     }
 
-    /// The error happened in, or below, this entry of a list.
+    /// Prepends a list entry to the path of the error.
     pub(super) fn in_entry(mut self, index: usize) -> Self {
         self.steps.push(format!("[{index}]"));
         self

@@ -1,4 +1,4 @@
-//! One document of YAML or JSON, without a map of sources: `text.parse::<Node>()`.
+//! Parses one YAML or JSON document without a [`SourceMap`]: `text.parse::<Node>()`.
 
 use std::str::FromStr;
 
@@ -10,10 +10,10 @@ use crate::source::SourceMap;
 impl FromStr for Node {
     type Err = Diagnostic;
 
-    /// Reads one document as kubectl does, with its comments; null when the text has none.
+    /// Parses one document as kubectl does, with its comments. A text without documents is null.
     ///
-    /// The nodes know no places: the text is not kept. [`parse_documents`](super::parse_documents) is for texts with
-    /// names, of which messages shall show an excerpt.
+    /// The nodes have no locations, since the text is not kept. Use [`parse_documents`](super::parse_documents)
+    /// for texts with file names, so that messages can show an excerpt.
     ///
     /// ```
     /// use smp_text::yaml::{Node, to_yaml};
@@ -25,32 +25,33 @@ impl FromStr for Node {
     /// ```
     ///
     /// # Errors
-    /// Malformed YAML, duplicate keys, several documents; the message says on which line.
+    /// Malformed YAML, duplicate keys, several documents. The message contains the line.
     fn from_str(text: &str) -> Result<Self, Diagnostic> {
         let sources = SourceMap::default();
         let id = sources.add("text", text);
         let options = ParseOptions::kubectl().with_comments();
-        let mut node = parse_one(&sources, id, options).map_err(|error| in_words(&error, &sources))?;
+        let mut node =
+            parse_one(&sources, id, options).map_err(|error| with_line_in_message(&error, &sources))?;
         node.forget_places();
         Ok(node)
     }
 }
 
-/// The same error with its place in the message.
-fn in_words(error: &Diagnostic, sources: &SourceMap) -> Diagnostic {
-    let place = error.labels().first().and_then(|label| {
+/// Returns the same error with line and column in the message.
+fn with_line_in_message(error: &Diagnostic, sources: &SourceMap) -> Diagnostic {
+    let location = error.labels().first().and_then(|label| {
         let (line, column) = sources.get(label.span.source)?.line_column(label.span.start);
         Some(format!(" (line {line}, column {column})"))
     });
-    let message = format!("{}{}", error.message(), place.unwrap_or_default());
-    let mut said = Diagnostic::error(error.code(), message);
+    let message = format!("{}{}", error.message(), location.unwrap_or_default());
+    let mut located = Diagnostic::error(error.code(), message);
     if let Some(field) = error.field_path() {
-        said = said.field(field);
+        located = located.field(field);
     }
     if let Some(help) = error.help_text() {
-        said = said.help(help);
+        located = located.help(help);
     }
-    error.notes().iter().fold(said, Diagnostic::note)
+    error.notes().iter().fold(located, Diagnostic::note)
 }
 
 #[cfg(test)]
@@ -59,7 +60,7 @@ mod tests {
     use crate::diagnostic::Code;
 
     #[test]
-    fn texts_are_read_as_kubectl_reads_them() {
+    fn texts_are_parsed_as_kubectl_parses_them() {
         let node: Node = "# above\na: yes # behind\nb: [2024-01-31]\n".parse().expect("valid");
         assert_eq!(crate::yaml::to_json(&node).as_deref(), Ok(r#"{"a":true,"b":["2024-01-31"]}"#));
         let map = node.as_map().expect("a map");
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where() {
+    fn errors_contain_the_line() {
         let error = "a: 1\nb: 2\na: 3\n".parse::<Node>().expect_err("twice");
         assert_eq!(error.code(), Code::DuplicateKey);
         assert!(error.message().ends_with("(line 3, column 1)"), "{error}");

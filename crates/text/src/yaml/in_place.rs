@@ -1,17 +1,17 @@
-//! Texts that take the place of a scalar in a file: what a message proposes.
+//! Replacement text for a scalar in a file, used by suggested fixes.
 
 use super::emit::{Context, unfolded};
 use super::meta::Style;
 
-/// A text as it is written in the place of a scalar of some style, in a map or list of any: quoted as that is, or as
-/// it has to be.
+/// Returns `text` written as a replacement of a scalar with the given style, valid in both block and flow
+/// context. The quoting of the old scalar is kept if possible.
 pub fn in_place_of(style: Style, text: &str) -> String {
     let style = if matches!(style, Style::SingleQuoted | Style::DoubleQuoted) { style } else { Style::Plain };
     unfolded(text, style, Context::Flow)
 }
 
-/// The style of a scalar that is written in this way, if its value is `text` as it stands there: some of what is
-/// written may say more than that.
+/// Returns the style of a scalar written as `written`, if it spells `text` literally. Returns none if escapes
+/// or other syntax make the written form differ from its value.
 pub fn style_of_written(written: &str, text: &str) -> Option<Style> {
     let style = match written.as_bytes().first() {
         Some(b'\'') => Style::SingleQuoted,
@@ -29,7 +29,7 @@ mod tests {
     use crate::yaml::Node;
 
     #[test]
-    fn texts_stay_what_they_are() {
+    fn replacements_parse_to_the_same_text() {
         use Style::{DoubleQuoted, Plain, SingleQuoted};
         let table = [
             (Plain, "a.yaml", "a.yaml"),
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_may_be_more_than_a_text() {
+    fn written_form_with_escapes_has_no_style() {
         assert_eq!(style_of_written("'a'", "a"), Some(Style::SingleQuoted));
         assert_eq!(style_of_written("a", "a"), Some(Style::Plain));
         for written in ["b=a", "\"\\x61\"", "'", "|\n  a"] {

@@ -1,7 +1,7 @@
-//! Nodes to JSON, byte for byte as Go's `encoding/json` writes them.
+//! Prints nodes as JSON, byte for byte as Go's `encoding/json` does.
 //!
-//! kustomize hashes such text into names, and `kubectl -o json` prints it. Knows nothing of YAML's
-//! syntax; what type a scalar has, the room `yaml` decides elsewhere.
+//! kustomize hashes this JSON for name suffixes, and `kubectl -o json` prints it. This module does not know
+//! YAML syntax; the types of scalars are resolved in `scalar`.
 
 use std::fmt::Write as _;
 
@@ -12,19 +12,19 @@ use super::scalar::{Resolved, timestamp};
 use crate::diagnostic::Result;
 use crate::gocompat::json::{write_float, write_string};
 
-/// The JSON of a node without any white space: fields sorted by bytes, `<`, `>` and `&` escaped.
+/// Prints a node as JSON without white space: fields sorted by bytes, `<`, `>` and `&` escaped.
 ///
 /// Numbers are written by value (`0x1F` is `31`, `1.0` is `1`) and plain dates as RFC 3339 strings.
 ///
 /// # Errors
-/// Infinity and NaN, with their place and field path; trees that nest too deep.
+/// Infinity and NaN, with their location and field path; trees that nest too deeply.
 pub fn to_json(node: &Node) -> Result<String> {
     let mut out = String::new();
     write_json(node, &mut out)?;
     Ok(out)
 }
 
-/// Appends what [`to_json`] returns; nothing on an error.
+/// Appends the JSON that [`to_json`] returns; appends nothing if there is an error.
 ///
 /// # Errors
 /// As [`to_json`].
@@ -32,8 +32,7 @@ pub fn write_json(node: &Node, out: &mut String) -> Result<()> {
     write(node, JsonLayout::Compact, out)
 }
 
-/// The JSON of a node as `kubectl -o json` prints it: indented by four spaces, with a line break
-/// at the end.
+/// Prints a node as JSON as `kubectl -o json` does: indented by four spaces, with a line break at the end.
 ///
 /// # Errors
 /// As [`to_json`].
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_as_go_writes_them() {
+    fn values_are_printed_as_in_go() {
         let text = "
 b: [~, true, 0x1F, 1.0, 1e21, 0.0000001, -0.0, 18446744073709551615, 2020-01-01]
 a10: {}
@@ -161,7 +160,7 @@ B: '1'
     }
 
     #[test]
-    fn strings_have_the_escapes_of_go() {
+    fn strings_are_escaped_as_in_go() {
         let table = [
             ("a\"b\\c/d", r#""a\"b\\c/d""#),
             ("<a> & b", r#""\u003ca\u003e \u0026 b""#),
@@ -176,7 +175,7 @@ B: '1'
     }
 
     #[test]
-    fn pretty_json_is_that_of_kubectl() {
+    fn pretty_json_matches_kubectl() {
         let node = parse("{b: [1, {c: []}], a: {}, d: [[2]]}");
         let want = r#"{
     "a": {},

@@ -1,11 +1,11 @@
-//! JSON objects one behind the other, without `---` between them.
+//! JSON objects that follow each other without `---` between them.
 //!
-//! `jq` prints such texts, and kubectl reads them. Knows nothing of YAML.
+//! `jq` prints such texts, and kubectl reads them. This module does not know YAML.
 
 use serde::de::IgnoredAny;
 
-/// Where the second and each further value of a text begins that is several JSON values, the first of them an
-/// object; none when it is anything else.
+/// Returns the start of the second and each further value if the text consists of several JSON values, the
+/// first of them an object. Returns none for any other text.
 pub(super) fn further_values(text: &str) -> Option<Vec<usize>> {
     if !is_json_like(text) {
         return None;
@@ -17,17 +17,17 @@ pub(super) fn further_values(text: &str) -> Option<Vec<usize>> {
         let end = values.byte_offset();
         starts.push(text.len() - text[end..].trim_start().len());
     }
-    // Behind the last one there is nothing.
+    // No value follows the last one.
     starts.pop();
     (!starts.is_empty()).then_some(starts)
 }
 
-/// Whether kubectl tries to read a text as JSON: it begins as an object does.
+/// Returns true if kubectl tries to parse the text as JSON first, because it begins with `{`.
 pub(super) fn is_json_like(text: &str) -> bool {
     text.trim_start().starts_with('{')
 }
 
-/// Whether the first value of a text is JSON.
+/// Returns true if the first value of a text is valid JSON.
 pub(super) fn begins_with_json(text: &str) -> bool {
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
     matches!(values.next(), Some(Ok(_)))

@@ -1,18 +1,18 @@
-//! How large a tree is.
+//! Memory size and depth of trees.
 
 use super::node::{Key, Node, Value};
 
-/// How large a tree is.
+/// The size of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeSize {
-    /// The memory that it takes, as if no text were shared.
+    /// Memory in bytes, counted as if no text were shared.
     pub bytes: usize,
-    /// How many maps and lists stand within each other.
+    /// Depth of nested maps and lists.
     pub depth: usize,
 }
 
 impl Node {
-    /// Walks the whole tree, as copying it does.
+    /// Computes the size by walking the whole tree, as a copy would.
     pub fn size(&self) -> TreeSize {
         let mut depth = 0;
         let mut bytes = size_of::<Self>();

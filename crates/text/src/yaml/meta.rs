@@ -1,10 +1,10 @@
-//! What a node or key knows beside its value: its place, how it is written, its tag, its comments.
+//! Metadata of a node or key: location, style, tag and comments.
 
 use smol_str::SmolStr;
 
 use crate::source::Span;
 
-/// How a node is written.
+/// The style in which a node is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
     /// A scalar without quotes.
@@ -27,16 +27,16 @@ pub enum Style {
 /// The explicit or implied tag of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum Tag {
-    /// None: a plain scalar's text decides its type, other scalars are strings.
+    /// No tag: the text of a plain scalar decides its type, other scalars are strings.
     #[default]
     None,
-    /// None, of a scalar that a program made or changed: as [`Tag::None`] when it is printed, but until
-    /// then it counts as a string in kustomize, and never as null.
+    /// No tag, for a scalar that a program created or changed. It is printed like [`Tag::None`]. Until then it
+    /// counts as a string in kustomize, and never as null.
     Undecided,
-    /// None, of a number that a program put where quotes were: a string when it is printed, though
+    /// No tag, for a number that a program set in place of a quoted scalar. It is printed as a string, although
     /// in kustomize it has the type of its text until then.
     Quoted,
-    /// `!!str`, or a string that a program made: never mistaken for a number.
+    /// `!!str`, or a string that a program created: never mistaken for a number.
     Str,
     /// `!!int`
     Int,
@@ -50,37 +50,38 @@ pub enum Tag {
     Binary,
     /// `!!timestamp`
     Timestamp,
-    /// Any other tag; it does not change what the value is.
+    /// Any other tag. It does not change the value.
     Other,
 }
 
-/// What stands about a node or key in its text: the comments as they are, with `#`, and its own spelling.
+/// The comments around a node or key, including their `#`, and its original spelling.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Comments {
-    /// Lines above.
+    /// Comment lines above.
     pub head: Vec<SmolStr>,
-    /// On the same line, behind.
+    /// Comment at the end of the same line.
     pub line: Option<SmolStr>,
-    /// Lines below, at the end of a document or a block.
+    /// Comment lines below, at the end of a document or a block.
     pub foot: Vec<SmolStr>,
-    /// The plain text of what kubectl reads as something else, such as `y`: others may not.
+    /// The plain text of a scalar such as `y` that kubectl resolves to another value and other programs may
+    /// not.
     pub spelling: Option<SmolStr>,
 }
 
-/// What a node knows beside its value. Two nodes are equal whatever their meta.
+/// Metadata of a node. It does not count when nodes are compared.
 #[derive(Debug, Clone, Default)]
 pub struct Meta {
-    /// Where the value stands in its source.
+    /// Location of the value in its source.
     pub span: Span,
-    /// How it is written there.
+    /// Style of the value in its source.
     pub style: Style,
-    /// Its tag.
+    /// Tag of the value.
     pub tag: Tag,
-    /// Whether it stands there only as an alias (`*name`) or came in through `<<`.
+    /// Set if the value comes from an alias (`*name`) or was merged through `<<`.
     pub aliased: bool,
-    /// Not zero for a scalar that is one with all others of this number in its resource; what that
-    /// means, the room `resource` says.
+    /// Group number of a scalar, or 0. Scalars of one resource with the same number are one value; see module
+    /// `resource`.
     pub shared: u8,
-    /// Its comments, for most nodes none.
+    /// Comments; most nodes have none.
     pub comments: Option<Box<Comments>>,
 }

@@ -1,4 +1,4 @@
-//! The only room that knows YAML text: the tree of nodes, reading, typing, printing.
+//! The only module that knows YAML text: the tree of nodes, parsing, typing, printing and editing.
 
 mod aliases;
 mod convert;

@@ -1,4 +1,4 @@
-//! The tree: maps keep their order, every node knows where it comes from.
+//! The tree of nodes. Maps keep the order of their fields, and every node knows its source location.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -10,7 +10,7 @@ use crate::source::Span;
 /// A scalar's text, a map, or a list.
 #[derive(Debug, Clone)]
 pub enum Value {
-    /// The text after escapes are read; [`Node::resolve`] gives it a type.
+    /// The text after escapes are decoded; [`Node::resolve`] returns its type.
     Scalar(SmolStr),
     /// A mapping.
     Map(Map),
@@ -21,7 +21,7 @@ pub enum Value {
 /// A sequence of nodes.
 pub type List = Vec<Node>;
 
-/// A value and what is known of it.
+/// A value and its metadata.
 ///
 /// ```
 /// use smp_text::yaml::{Node, to_yaml};
@@ -40,7 +40,7 @@ pub type List = Vec<Node>;
 pub struct Node {
     /// The value.
     pub value: Value,
-    /// Place, style, tag, comments.
+    /// Location, style, tag and comments.
     pub meta: Meta,
 }
 
@@ -49,42 +49,42 @@ pub struct Node {
 pub struct Key {
     /// The text.
     pub text: SmolStr,
-    /// Place, style, tag, comments. Comments above a field belong to its key.
+    /// Location, style, tag and comments. Comments above a field belong to its key.
     pub meta: Meta,
 }
 
 /// A field of a map.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The name.
+    /// Name of the field.
     pub key: Key,
-    /// The value.
+    /// Value of the field.
     pub value: Node,
 }
 
-/// A mapping in the order in which it was written.
+/// A mapping that keeps the order of its fields.
 ///
-/// Single look-ups search in order, since maps are nearly always small; loops over the fields of
-/// one map that look into another use [`Map::index`].
+/// Single lookups use linear search, since maps are nearly always small. A loop that looks up many fields in
+/// one map uses [`Map::index`].
 #[derive(Debug, Clone, Default)]
 pub struct Map {
     entries: Vec<Entry>,
 }
 
-/// Finds the fields of a map without searching it each time.
+/// An index for repeated lookups in one map.
 #[derive(Debug)]
 pub enum MapIndex<'m> {
-    /// A small map: searching beats hashing.
+    /// A small map: linear search is faster than hashing.
     Small(&'m [Entry]),
-    /// A large one.
+    /// A large map: a hash table.
     Large(FxHashMap<&'m str, usize>),
 }
 
-/// Up to this many entries a search in order is faster than a hash table.
-const SMALL: usize = 16;
+/// The largest map for which linear search is faster than a hash table.
+const MAX_LINEAR_SEARCH: usize = 16;
 
 impl MapIndex<'_> {
-    /// The position of a field.
+    /// Returns the position of a field.
     #[must_use]
     pub fn position(&self, key: &str) -> Option<usize> {
         match self {
@@ -107,81 +107,81 @@ impl From<SmolStr> for Key {
 }
 
 impl Map {
-    /// An empty map.
+    /// Creates an empty map.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of fields.
+    /// Returns the number of fields.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no field.
+    /// Returns true if the map has no fields.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The fields in order.
+    /// Returns the fields in order.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The fields in order, to change, sort or filter. Keys must stay distinct.
+    /// Returns the fields in order, to change, sort or filter them. Keys must stay distinct.
     pub fn entries_mut(&mut self) -> &mut Vec<Entry> {
         &mut self.entries
     }
 
-    /// The position of a field.
+    /// Returns the position of a field.
     #[must_use]
     pub fn position(&self, key: &str) -> Option<usize> {
-        // Names of large maps mostly differ at their ends, if at all in their length.
+        // The names in large maps mostly differ in their last byte or their length.
         let last = key.as_bytes().last();
         self.entries.iter().position(|e| e.key.text.as_bytes().last() == last && e.key.text == key)
     }
 
-    /// For many look-ups in one map.
+    /// Creates an index for repeated lookups.
     #[must_use]
     pub fn index(&self) -> MapIndex<'_> {
-        if self.entries.len() <= SMALL {
+        if self.entries.len() <= MAX_LINEAR_SEARCH {
             return MapIndex::Small(&self.entries);
         }
         MapIndex::Large(self.entries.iter().enumerate().map(|(i, e)| (e.key.text.as_str(), i)).collect())
     }
 
-    /// The value of a field.
+    /// Returns the value of a field.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.entries.iter().find(|e| e.key.text == key).map(|e| &e.value)
     }
 
-    /// The value of a field, to change it.
+    /// Returns the value of a field for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.entries.iter_mut().find(|e| e.key.text == key).map(|e| &mut e.value)
     }
 
-    /// The whole field.
+    /// Returns a field with its key.
     #[must_use]
     pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|e| e.key.text == key)
     }
 
-    /// Whether there is such a field, even with a null value.
+    /// Returns true if the field exists, even with a null value.
     #[must_use]
     pub fn contains_key(&self, key: &str) -> bool {
         self.position(key).is_some()
     }
 
-    /// Adds a field at the end; the caller knows that the key is new.
+    /// Appends a field. The caller guarantees that the key is new.
     pub fn push(&mut self, key: impl Into<Key>, value: Node) {
         self.entries.push(Entry { key: key.into(), value });
     }
 
-    /// Sets a field in its place, or adds it at the end. Returns the former value.
+    /// Sets the value of a field at its current position, or appends the field. Returns the former value.
     pub fn insert(&mut self, key: impl Into<Key>, value: Node) -> Option<Node> {
         let key = key.into();
         if let Some(old) = self.get_mut(&key.text) {
@@ -191,7 +191,7 @@ impl Map {
         None
     }
 
-    /// The value of a field, which is added at the end when it is not there.
+    /// Returns the value of a field, which is appended if it does not exist.
     pub fn get_or_insert_with(&mut self, key: &str, value: impl FnOnce() -> Node) -> &mut Node {
         let i = self.position(key).unwrap_or_else(|| {
             self.push(key, value());
@@ -200,18 +200,18 @@ impl Map {
         &mut self.entries[i].value
     }
 
-    /// Removes a field and keeps the order of the rest.
+    /// Removes a field and keeps the order of the others.
     pub fn remove(&mut self, key: &str) -> Option<Node> {
         self.position(key).map(|i| self.entries.remove(i).value)
     }
 
-    /// Names and values in order.
+    /// Iterates over names and values in order.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Node)> + DoubleEndedIterator {
         self.entries.iter().map(|e| (e.key.text.as_str(), &e.value))
     }
 
-    /// Names and values in order, the values to change.
+    /// Iterates over names and mutable values in order.
     pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = (&str, &mut Node)> {
         self.entries.iter_mut().map(|e| (e.key.text.as_str(), &mut e.value))
     }
@@ -238,73 +238,73 @@ impl Node {
         Self { value: Value::Scalar(text), meta: Meta { tag, ..Meta::default() } }
     }
 
-    /// A string, whatever its text looks like.
+    /// Creates a string, whatever its text looks like.
     #[must_use]
     pub fn string(text: impl Into<SmolStr>) -> Self {
         Self::scalar(text.into(), Tag::Str)
     }
 
-    /// A scalar whose text decides its type, as if it were written without quotes.
+    /// Creates a scalar whose text decides its type, as if written without quotes.
     #[must_use]
     pub fn plain(text: impl Into<SmolStr>) -> Self {
         Self::scalar(text.into(), Tag::None)
     }
 
-    /// A scalar whose text decides its type when it is printed and not before: [`Tag::Undecided`].
+    /// Creates a scalar whose text decides its type only when it is printed: [`Tag::Undecided`].
     #[must_use]
     pub fn undecided(text: impl Into<SmolStr>) -> Self {
         Self::scalar(text.into(), Tag::Undecided)
     }
 
-    /// An integer.
+    /// Creates an integer.
     #[must_use]
     pub fn int(value: i64) -> Self {
         Self::scalar(smol_str::format_smolstr!("{value}"), Tag::Int)
     }
 
-    /// The null scalar.
+    /// Creates the null scalar.
     #[must_use]
     pub fn null() -> Self {
         Self::scalar(SmolStr::new_static("null"), Tag::Null)
     }
 
-    /// A map.
+    /// Creates a map.
     #[must_use]
     pub fn map(map: Map) -> Self {
         Self { value: Value::Map(map), meta: Meta { style: Style::Block, ..Meta::default() } }
     }
 
-    /// A list.
+    /// Creates a list.
     #[must_use]
     pub fn list(list: List) -> Self {
         Self { value: Value::List(list), meta: Meta { style: Style::Block, ..Meta::default() } }
     }
 
-    /// The same value, said to stand at `span`.
+    /// Sets the source location of the value.
     #[must_use]
     pub fn with_span(mut self, span: Span) -> Self {
         self.meta.span = span;
         self
     }
 
-    /// Where the value stands.
+    /// Returns the source location of the value.
     #[must_use]
     pub fn span(&self) -> Span {
         self.meta.span
     }
 
-    /// The map, if it is one.
+    /// Returns the map, if the node is one.
     #[must_use]
     pub fn as_map(&self) -> Option<&Map> {
         if let Value::Map(map) = &self.value { Some(map) } else { None }
     }
 
-    /// The map, if it is one, to change it.
+    /// Returns the map for modification, if the node is one.
     pub fn as_map_mut(&mut self) -> Option<&mut Map> {
         if let Value::Map(map) = &mut self.value { Some(map) } else { None }
     }
 
-    /// Changes the last value in it that is a scalar, or a map or list without content.
+    /// Applies `change` to the last scalar, empty map or empty list in the tree.
     pub(in crate::yaml) fn change_last_leaf(&mut self, change: impl FnOnce(&mut Self)) {
         let last = match &mut self.value {
             Value::Scalar(_) => None,
@@ -317,24 +317,24 @@ impl Node {
         }
     }
 
-    /// The list, if it is one.
+    /// Returns the list, if the node is one.
     #[must_use]
     pub fn as_list(&self) -> Option<&List> {
         if let Value::List(list) = &self.value { Some(list) } else { None }
     }
 
-    /// The list, if it is one, to change it.
+    /// Returns the list for modification, if the node is one.
     pub fn as_list_mut(&mut self) -> Option<&mut List> {
         if let Value::List(list) = &mut self.value { Some(list) } else { None }
     }
 
-    /// The text of a scalar of any type.
+    /// Returns the text of a scalar of any type.
     #[must_use]
     pub fn scalar_text(&self) -> Option<&SmolStr> {
         if let Value::Scalar(text) = &self.value { Some(text) } else { None }
     }
 
-    /// The text of a string scalar; none for numbers, booleans, nulls, maps and lists.
+    /// Returns the text of a string scalar; none for numbers, booleans, nulls, maps and lists.
     #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         match self.resolve()? {
@@ -343,36 +343,37 @@ impl Node {
         }
     }
 
-    /// The typed value of a scalar; none for maps and lists.
+    /// Returns the typed value of a scalar; none for maps and lists.
     #[must_use]
     pub fn resolve(&self) -> Option<Resolved<'_>> {
         self.scalar_text().map(|text| resolve(text, self.meta.style, self.meta.tag))
     }
 
-    /// Whether it is the null scalar. One that a program set without a type is none.
+    /// Returns true for the null scalar. A scalar that a program set without a type ([`Tag::Undecided`]) is not
+    /// null.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.meta.tag != Tag::Undecided && matches!(self.resolve(), Some(Resolved::Null))
     }
 
-    /// The field of a map; none when it is not there or this is no map.
+    /// Returns the value of a field; none if the field does not exist or the node is not a map.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Node> {
         self.as_map().and_then(|map| map.get(key))
     }
 
-    /// The field of a map, to change it.
+    /// Returns the value of a field for modification.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         self.as_map_mut().and_then(|map| map.get_mut(key))
     }
 
-    /// The value below a path of field names.
+    /// Returns the value at a path of field names.
     #[must_use]
     pub fn get_path(&self, path: &[&str]) -> Option<&Node> {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// "a map", "a list", "null", "a string", ...: for messages.
+    /// Returns the type for use in messages: "a map", "a list", "null", "a string", ...
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         match &self.value {
@@ -390,7 +391,7 @@ impl From<bool> for Node {
 }
 
 impl PartialEq for Node {
-    /// Same data: typed scalars, lists in order, maps in any order; meta does not count.
+    /// Compares the data: typed scalars, lists in order, maps in any order. Metadata is ignored.
     fn eq(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (Value::Scalar(_), Value::Scalar(_)) => self.resolve() == other.resolve(),
@@ -408,7 +409,7 @@ impl PartialEq for Map {
         }
         let index = other.index();
         self.iter().enumerate().all(|(i, (key, value))| {
-            // Most maps that are compared have the same order.
+            // Maps that are compared mostly have the same order.
             let at = if other.entries[i].key.text == key { Some(i) } else { index.position(key) };
             at.is_some_and(|at| other.entries[at].value == *value)
         })
@@ -429,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn insert_keeps_the_place() {
+    fn insert_keeps_the_position() {
         let mut map: Map = [("a", Node::int(1)), ("b", Node::int(2))].into_iter().collect();
         assert_eq!(map.insert("a", Node::int(3)), Some(Node::int(1)));
         assert_eq!(map.insert("c", Node::int(4)), None);

@@ -1,17 +1,17 @@
-//! How floats are written: as go-yaml v2 writes what it read from Go's JSON.
+//! Formats floats as go-yaml v2 prints numbers that it decoded from JSON.
 //!
-//! Knows nothing of nodes.
+//! This module does not know nodes.
 
 use crate::gocompat::strconv::{format_float, format_float_fixed};
 
-/// From here on no float is a whole number of 64 bits.
+/// The limit from which no float fits a 64-bit integer.
 const LARGE: f64 = 1e21;
 
 /// Writes a finite float as `kustomize build` prints it.
 ///
-/// There a number passes through JSON and is read again, so that whole numbers which fit 64 bits
-/// become integers (`1.0` is `1`). The others have an exponent from the seventh digit on:
-/// `12345678.9` is `1.23456789e+07`.
+/// kustomize passes numbers through JSON and parses them again, so that whole numbers which fit 64 bits become
+/// integers (`1.0` is `1`). Other floats have an exponent from the seventh digit on: `12345678.9` is
+/// `1.23456789e+07`.
 pub(super) fn write_yaml_float(float: f64, out: &mut String) {
     if float == 0.0 {
         return out.push('0');
@@ -31,8 +31,8 @@ mod tests {
     use crate::gocompat::json::write_float;
 
     #[test]
-    fn floats_as_go_writes_them() {
-        // The float, its JSON, its YAML.
+    fn floats_are_printed_as_in_go() {
+        // Columns: float, JSON, YAML.
         let table = [
             (0.0, "0", "0"),
             (-0.0, "-0", "0"),

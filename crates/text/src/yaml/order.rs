@@ -1,16 +1,16 @@
-//! The orders in which fields are printed: go-yaml's natural one and the one by bytes.
+//! Sort orders of printed fields: go-yaml's natural order and the order by bytes.
 //!
-//! Knows nothing of how fields are written.
+//! This module does not know how fields are printed.
 
 use std::cmp::Ordering;
 
 use super::node::{Entry, Map};
 
-/// The fields of a map in some order; those of most maps stand in it already.
+/// An iterator over the fields of a map in some order. Most maps are already sorted.
 pub(super) enum InOrder<'n> {
-    /// As they stand.
+    /// The map is already sorted.
     AsIs(std::slice::Iter<'n, Entry>),
-    /// Sorted.
+    /// The fields had to be sorted.
     Sorted(std::vec::IntoIter<&'n Entry>),
 }
 
@@ -25,7 +25,7 @@ impl<'n> Iterator for InOrder<'n> {
     }
 }
 
-/// The fields in the order of the bytes of their names, as in Go's JSON.
+/// Iterates over the fields ordered by the bytes of their names, as in Go's JSON.
 pub(super) fn by_bytes(map: &Map) -> InOrder<'_> {
     let entries = map.entries();
     if entries.is_sorted_by(|a, b| a.key.text <= b.key.text) {
@@ -36,17 +36,17 @@ pub(super) fn by_bytes(map: &Map) -> InOrder<'_> {
     InOrder::Sorted(sorted.into_iter())
 }
 
-/// The fields in the natural order of their names, as go-yaml v2 prints them (see [`natural`]).
+/// Iterates over the fields in the natural order of their names, as go-yaml v2 prints them (see [`natural`]).
 ///
-/// That comparison goes in circles where a digit meets a letter (`a10 < a1b < a2 < a10`), and what
-/// go-yaml prints for such names varies from run to run. Here they are sorted by bytes and then
-/// merged, which depends on nothing but the set of names and is the natural order wherever there
-/// is one. The sorts of the standard library may panic on such a comparison.
+/// That comparison is cyclic where a digit meets a letter (`a10 < a1b < a2 < a10`), and what go-yaml prints for
+/// such names varies from run to run. Here names are sorted by bytes and then merge-sorted: the result depends
+/// only on the set of names, and is the natural order wherever that order exists. The sorts of the standard
+/// library may panic on such a comparison.
 pub(super) fn natural_order(map: &Map) -> InOrder<'_> {
     let entries = map.entries();
     let has_digit = |e: &Entry| e.key.text.bytes().any(|b| b.is_ascii_digit());
     let sorted = entries.is_sorted_by(|a, b| natural(&a.key.text, &b.key.text) == Ordering::Less);
-    // Without digits neighbours tell the whole order.
+    // Without digits the comparison is transitive, so comparing neighbours is enough.
     if sorted && (entries.len() < 3 || !entries.iter().any(has_digit)) {
         return InOrder::AsIs(entries.iter());
     }
@@ -55,7 +55,7 @@ pub(super) fn natural_order(map: &Map) -> InOrder<'_> {
     InOrder::Sorted(merge_sort(sorted).into_iter())
 }
 
-/// Sorts by merging runs of twice the length each time. Ends well for any comparison.
+/// Sorts bottom-up, doubling the length of the merged runs. Terminates for any comparison.
 fn merge_sort(mut from: Vec<&Entry>) -> Vec<&Entry> {
     let mut to: Vec<&Entry> = Vec::with_capacity(from.len());
     let mut run = 1;
@@ -85,8 +85,8 @@ fn merge<'n>(mut left: &[&'n Entry], mut right: &[&'n Entry], to: &mut Vec<&'n E
     to.extend_from_slice(right);
 }
 
-/// Compares names as go-yaml v2 does: at the first difference letters come behind all else, runs
-/// of digits count as numbers, and everything else goes by code point.
+/// Compares names as go-yaml v2 does. At the first difference letters come after all other characters, runs of
+/// digits compare as numbers, and everything else compares by code point.
 fn natural(a: &str, b: &str) -> Ordering {
     let mut at = a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count();
     while !a.is_char_boundary(at) {
@@ -99,7 +99,7 @@ fn natural(a: &str, b: &str) -> Ordering {
         (false, true) => Ordering::Less,
         (false, false) if !x.is_ascii_digit() && !y.is_ascii_digit() => x.cmp(&y),
         (false, false) => {
-            // A zero that follows other digits has its place in their number.
+            // A zero that follows other digits is part of their number.
             let inside = (x == '0' || y == '0') && ends_in_number(&a[..at]);
             let before = i64::from(inside);
             number(before, &a[at..]).cmp(&number(before, &b[at..])).then_with(|| x.cmp(&y))
@@ -111,19 +111,19 @@ fn first(text: &str, at: usize) -> Option<char> {
     text.get(at..)?.chars().next()
 }
 
-/// Letters as go-yaml sees them: no Roman numerals. Vowel signs and circled letters are none to
-/// go-yaml, and are here; that much the standard library cannot tell.
+/// Returns true for letters in go-yaml's sense, which excludes Roman numerals. Vowel signs and circled letters
+/// are not letters in go-yaml but are here, because the standard library cannot distinguish them.
 fn is_letter(c: char) -> bool {
     c.is_ascii_alphabetic() || (!c.is_ascii() && c.is_alphabetic() && !c.is_numeric())
 }
 
-/// Whether the digits at the end are not all zeros.
+/// Returns true if the text ends in digits that are not all zeros.
 fn ends_in_number(text: &str) -> bool {
     text.bytes().rev().take_while(u8::is_ascii_digit).any(|b| b != b'0')
 }
 
-/// The number at the start behind the digit `before`, wrapping at 64 bits as go-yaml's does, and how
-/// many digits it has.
+/// Parses the number at the start, with `before` as its leading digit. It wraps at 64 bits as go-yaml's does.
+/// Returns the number and its count of digits.
 fn number(before: i64, text: &str) -> (i64, usize) {
     let digits = text.bytes().take_while(u8::is_ascii_digit);
     digits.fold((before, 0), |(n, len), b| (n.wrapping_mul(10).wrapping_add(i64::from(b - b'0')), len + 1))
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn names_are_sorted_naturally() {
-        // Each list is in order; it is sorted from its reverse and from itself.
+        // Each list is sorted; the test sorts it from its reverse and from itself.
         let table: [&[&str]; 9] = [
             &["", "a", "aa", "ab", "b"],
             &["k", "k1", "k2", "k10", "k10a", "k11"],
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_cut_in_one_place() {
+    fn cyclic_names_are_sorted_the_same_from_any_order() {
         let all = [["a10", "a1b", "a2"], ["a2", "a10", "a1b"], ["a1b", "a2", "a10"], ["a2", "a1b", "a10"]];
         let orders: Vec<_> = all.map(map).iter().map(|m| names(natural_order(m)).join(" ")).collect();
         assert!(orders.windows(2).all(|pair| pair[0] == pair[1]), "{orders:?}");
@@ -180,14 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn digits_that_do_not_fit_a_number_do_no_harm() {
+    fn overlong_digit_runs_are_accepted() {
         let long = "9".repeat(50);
         let fields = map(["1", &long, "2"]);
         assert_eq!(natural_order(&fields).count(), 3);
     }
 
     #[test]
-    fn bytes_know_nothing_of_numbers() {
+    fn byte_order_ignores_numbers() {
         let fields = map(["k2", "k10", "a", "B", "é", "z"]);
         assert_eq!(names(by_bytes(&fields)), ["B", "a", "k10", "k2", "z", "é"]);
     }

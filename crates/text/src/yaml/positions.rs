@@ -1,6 +1,7 @@
-//! Where the fields of large maps stand in a tree that is changed in many places.
+//! Cached positions of fields in large maps, for a tree that is changed in many locations.
 //!
-//! Without it, adding many fields to one map would search it each time. Knows nothing of why a tree is changed.
+//! Without it, appending many fields to one map would search the map each time. This module does not know why a
+//! tree is changed.
 
 use std::hash::Hash;
 
@@ -9,12 +10,13 @@ use smol_str::SmolStr;
 
 use super::node::{Map, Node};
 
-/// Up to this many fields a search in order is as fast.
-const SMALL: usize = 32;
+/// The largest map for which linear search is as fast.
+const MAX_LINEAR_SEARCH: usize = 32;
 
-/// The positions of fields, by the steps that lead to their maps.
+/// Positions of fields, keyed by the path of their map.
 ///
-/// They may be out of date where fields were only added; whatever else moves fields must clear them.
+/// An index may miss fields that were appended since. Any other change that moves fields must clear the
+/// positions.
 #[derive(Debug)]
 pub struct FieldPositions<S>(FxHashMap<Vec<S>, FxHashMap<SmolStr, usize>>);
 
@@ -25,15 +27,15 @@ impl<S> Default for FieldPositions<S> {
 }
 
 impl<S: Clone + Eq + Hash> FieldPositions<S> {
-    /// The position of a field.
+    /// Returns the position of a field.
     pub fn find(&mut self, steps: &[S], map: &Map, name: &str) -> Option<usize> {
-        if map.len() <= SMALL {
+        if map.len() <= MAX_LINEAR_SEARCH {
             return map.position(name);
         }
         self.index(steps, map).get(name).copied()
     }
 
-    /// Sets a field, or adds it at the end.
+    /// Sets the value of a field, or appends the field.
     pub fn insert(&mut self, steps: &[S], map: &mut Map, name: &SmolStr, value: Node) {
         let Some(position) = self.find(steps, map, name) else {
             self.push(steps, map, name, value);
@@ -41,12 +43,12 @@ impl<S: Clone + Eq + Hash> FieldPositions<S> {
         };
         let old = std::mem::replace(&mut map.entries_mut()[position].value, value);
         if old.scalar_text().is_none() {
-            // The steps to what was below it lead somewhere else now.
+            // Paths below the old value are no longer valid.
             self.clear();
         }
     }
 
-    /// Adds a field at the end, which is known to be new.
+    /// Appends a field that is known to be new.
     pub fn push(&mut self, steps: &[S], map: &mut Map, name: &SmolStr, value: Node) {
         if let Some(index) = self.0.get_mut(steps) {
             index.insert(name.clone(), map.len());
@@ -54,13 +56,13 @@ impl<S: Clone + Eq + Hash> FieldPositions<S> {
         map.push(name.clone(), value);
     }
 
-    /// Forgets everything: fields or entries have moved.
+    /// Clears all positions, because fields or entries have moved.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// The positions of all fields of a map. Other steps may lead to the same map (`-1` and `2`), so that fields
-    /// may have been added without a note here.
+    /// Returns the positions of all fields of a map. Fields may have been appended through another path to the
+    /// same map (`-1` and `2`), so the index is rebuilt if its size differs.
     fn index(&mut self, steps: &[S], map: &Map) -> &FxHashMap<SmolStr, usize> {
         let is_current = self.0.get(steps).is_some_and(|index| index.len() == map.len());
         if !is_current {

@@ -1,4 +1,4 @@
-//! What no output can hold: found before anything is printed or sent, whatever the form.
+//! Checks that a tree can be printed, before anything is printed or sent.
 
 use super::emit::first_forbidden;
 use super::failure::{MAX_DEPTH, PrintFailure, Printed};
@@ -7,19 +7,20 @@ use super::scalar::Resolved;
 use crate::diagnostic::Result;
 use crate::source::Span;
 
-/// A form that values must fit into.
+/// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PrintForm {
-    /// What the API server is sent.
+    /// JSON as sent to the API server.
     Json,
-    /// What `kustomize build` prints, which takes fewer characters than JSON.
+    /// YAML as `kustomize build` prints it, which allows fewer characters than JSON.
     Yaml,
 }
 
-/// Checks that all values of a tree can be printed in a form.
+/// Checks that all values of a tree can be printed in a format.
 ///
 /// # Errors
-/// Infinity, NaN, trees that nest too deep; in YAML also characters such as U+007F. With location and field path.
+/// Infinity, NaN, trees that nest too deeply; in YAML also characters such as U+007F. With location and field
+/// path.
 pub fn check_printable(node: &Node, form: PrintForm) -> Result<()> {
     check(node, form, 0).map_err(PrintFailure::into_diagnostic)
 }

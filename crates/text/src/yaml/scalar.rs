@@ -1,7 +1,7 @@
-//! What type a scalar has: YAML 1.2's core schema with the extras of go-yaml v3, by which
-//! kustomize reads resources (dates, `0755`, `0b11`, `1_000`; `yes` and `on` are strings).
+//! Types of scalars: the core schema of YAML 1.2 with the extensions of go-yaml v3, which kustomize uses for
+//! resources (dates, `0755`, `0b11`, `1_000`; `yes` and `on` are strings).
 //!
-//! Where kubectl reads otherwise, `yaml_1_1` says so.
+//! `yaml_1_1` has the rules of kubectl where they differ.
 
 use std::fmt::Write as _;
 
@@ -11,15 +11,15 @@ use crate::gocompat::strconv::parse_int;
 /// A typed scalar.
 #[derive(Debug, Clone, Copy)]
 pub enum Resolved<'a> {
-    /// `null`, `~`, or nothing.
+    /// `null`, `~`, or the empty text.
     Null,
-    /// `true`, `false` in their three spellings.
+    /// `true` or `false` in one of their three spellings.
     Bool(bool),
-    /// An integer that fits 64 bits with a sign.
+    /// An integer that fits a signed 64-bit integer.
     Int(i64),
-    /// A larger integer that fits 64 bits.
+    /// A larger integer that fits an unsigned 64-bit integer.
     UInt(u64),
-    /// Any other number; integers past 64 bits among them.
+    /// Any other number, including integers that exceed 64 bits.
     Float(f64),
     /// A plain date or time, as written.
     Timestamp(&'a str),
@@ -28,7 +28,7 @@ pub enum Resolved<'a> {
 }
 
 impl PartialEq for Resolved<'_> {
-    /// Numbers are equal by value, across their kinds, as they are in JSON.
+    /// Compares numbers by value across their kinds, as in JSON.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Null, Self::Null) => true,
@@ -49,7 +49,7 @@ impl PartialEq for Resolved<'_> {
 }
 
 impl Resolved<'_> {
-    #[allow(clippy::cast_precision_loss)] // Comparing with a float is comparing as floats.
+    #[allow(clippy::cast_precision_loss)] // Mixed numbers are compared as floats.
     fn as_f64(&self) -> Option<f64> {
         match *self {
             Self::Int(i) => Some(i as f64),
@@ -59,7 +59,7 @@ impl Resolved<'_> {
         }
     }
 
-    /// "null", "a string", ...: for messages.
+    /// Returns the type for use in messages: "null", "a string", ...
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -73,21 +73,21 @@ impl Resolved<'_> {
     }
 }
 
-/// The type of a scalar from its text, style and tag.
+/// Returns the typed value of a scalar from its text, style and tag.
 pub(super) fn resolve(text: &str, style: Style, tag: Tag) -> Resolved<'_> {
     match tag {
         Tag::Str | Tag::Quoted | Tag::Binary | Tag::Other => Resolved::Str(text),
         Tag::None | Tag::Undecided if style != Style::Plain => Resolved::Str(text),
         Tag::None | Tag::Undecided | Tag::Int | Tag::Bool | Tag::Null | Tag::Timestamp => resolve_plain(text),
         Tag::Float => match resolve_plain(text) {
-            #[allow(clippy::cast_precision_loss)] // What `!!float` asks for.
+            #[allow(clippy::cast_precision_loss)] // `!!float` requires the conversion.
             Resolved::Int(i) => Resolved::Float(i as f64),
             other => other,
         },
     }
 }
 
-/// The type of a scalar that is written without quotes and tag.
+/// Returns the typed value of a scalar that is written without quotes and tag.
 #[must_use]
 pub fn resolve_plain(text: &str) -> Resolved<'_> {
     let Some(&first) = text.as_bytes().first() else { return Resolved::Null };
@@ -111,7 +111,7 @@ fn resolve_number(text: &str) -> Resolved<'_> {
         "-.inf" | "-.Inf" | "-.INF" => return Resolved::Float(f64::NEG_INFINITY),
         _ => {}
     }
-    // Image tags, versions and quantities abound; nearly all of them fail here, and cheaply.
+    // Image tags, versions and quantities are frequent; this cheap check rejects nearly all of them.
     let may_be = |b: u8| b.is_ascii_hexdigit() || b"+-_.:xXoOtTzZ ,".contains(&b);
     if !text.bytes().all(may_be) {
         return Resolved::Str(text);
@@ -140,7 +140,7 @@ fn resolve_number(text: &str) -> Resolved<'_> {
     Resolved::Str(text)
 }
 
-/// An integer as Go reads it, and binaries as go-yaml reads them, which lets a sign stand before their digits.
+/// Parses an integer as Go does, and binary ones as go-yaml does, which allows a sign after `0b`.
 fn integer(text: &str) -> Option<i128> {
     match text.strip_prefix("0b") {
         Some(digits) if digits.starts_with(['+', '-']) => i64::from_str_radix(digits, 2).ok().map(i128::from),
@@ -168,7 +168,8 @@ fn is_yaml_float(text: &str) -> bool {
     !exponent.is_empty() && digits(exponent) == exponent.len()
 }
 
-/// A number that starts with a point. Here Go's own syntax counts: single underscores between digits.
+/// Parses a number that starts with a point. It follows Go's own syntax, which allows single underscores
+/// between digits.
 fn fraction(text: &str) -> Option<f64> {
     if !text.contains('_') {
         return finite(text);
@@ -179,14 +180,14 @@ fn fraction(text: &str) -> Option<f64> {
     if digits(mantissa) && digits(unsigned) { finite(&text.replace('_', "")) } else { None }
 }
 
-/// A number that does not overflow; overflow is an error where Go parses floats.
+/// Parses a number that does not overflow; overflow is an error in Go's parser of floats.
 fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|f: &f64| f.is_finite())
 }
 
-/// Reads a date or time as go-yaml does and writes it as RFC 3339, as Go's JSON does.
+/// Parses a date or time as go-yaml does and formats it as RFC 3339, as Go's JSON does.
 ///
-/// Year of four digits, month and day of one or two; then optionally `T` or `t`, a time and a
+/// The format is: a year of four digits, month and day of one or two; then optionally `T` or `t`, a time and a
 /// zone, or a space and a time without a zone.
 pub(super) fn timestamp(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
@@ -220,7 +221,7 @@ pub(super) fn timestamp(text: &str) -> Option<String> {
     if let Some(fraction) = rest.strip_prefix(['.', ',']) {
         let n = fraction.bytes().take_while(u8::is_ascii_digit).count();
         if n > 0 {
-            // Go keeps nanoseconds and drops what is finer.
+            // Go truncates to nanoseconds.
             let digits = fraction[..n.min(9)].trim_end_matches('0');
             if !digits.is_empty() {
                 write!(out, ".{digits}").ok()?;
@@ -232,7 +233,7 @@ pub(super) fn timestamp(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// One or two digits.
+/// Parses one or two digits.
 fn number(rest: &mut &str) -> Option<u32> {
     let n = rest.bytes().take(2).take_while(u8::is_ascii_digit).count();
     let value = rest[..n].parse().ok()?;
@@ -240,7 +241,7 @@ fn number(rest: &mut &str) -> Option<u32> {
     Some(value)
 }
 
-/// `Z` or `±hh:mm`.
+/// Parses `Z` or `±hh:mm`.
 fn zone(text: &str) -> Option<String> {
     if text == "Z" {
         return Some("Z".into());
@@ -273,7 +274,7 @@ mod tests {
     use super::Resolved::{Bool, Float, Int, Null, Str, Timestamp, UInt};
     use super::*;
 
-    #[allow(clippy::unreadable_literal)] // As they are written.
+    #[allow(clippy::unreadable_literal)] // The digits match the test inputs.
     const PLAIN: &[(&str, Resolved<'_>)] = &[
         ("", Null),
         ("~", Null),
@@ -331,7 +332,7 @@ mod tests {
     ];
 
     #[test]
-    fn plain_scalars_are_typed_as_kustomize_types_them() {
+    fn plain_scalars_are_typed_as_in_kustomize() {
         for (text, want) in PLAIN {
             assert_eq!(resolve_plain(text), *want, "{text:?} is {:?}", resolve_plain(text));
         }
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_and_tagged_scalars() {
+    fn quotes_and_tags_decide_the_type() {
         assert_eq!(resolve("1", Style::DoubleQuoted, Tag::None), Resolved::Str("1"));
         assert_eq!(resolve("1", Style::Plain, Tag::Str), Resolved::Str("1"));
         assert_eq!(resolve("1", Style::DoubleQuoted, Tag::Int), Resolved::Int(1));

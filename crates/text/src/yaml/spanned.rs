@@ -1,7 +1,7 @@
-//! A decoded value that remembers its place.
+//! A decoded value with its source location.
 //!
-//! Owns the agreement between [`Spanned`] and the decoder: a struct with a name that nobody else
-//! uses, whose fields are the span's numbers and the value.
+//! Defines the protocol between [`Spanned`] and the decoder: a struct with a reserved name, whose fields are
+//! the numbers of the span and the value.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -13,36 +13,36 @@ use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, IntoDeserializ
 
 use crate::source::{SourceId, Span};
 
-/// The name by which the decoder knows the struct.
+/// The reserved struct name that the decoder recognizes.
 pub(super) const NAME: &str = "$smp_text::yaml::Spanned";
 
 const FIELDS: &[&str] = &["$source", "$start", "$end", "$value"];
 
-/// A value and where it stands; the place does not count in comparisons.
+/// A value and its source location, which is ignored in comparisons.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spanned<T> {
-    /// The value.
+    /// The decoded value.
     pub value: T,
-    /// Where it stands.
+    /// Source location of the value.
     pub span: Span,
 }
 
 impl<T> Spanned<T> {
-    /// A value that stands at `span`.
+    /// Creates a value with a source location.
     pub fn new(value: T, span: Span) -> Self {
         Self { value, span }
     }
 }
 
 impl<T: AsRef<str>> Spanned<T> {
-    /// The text, with its place.
+    /// Returns the text with its location.
     pub fn text(&self) -> Spanned<&str> {
         Spanned { value: self.value.as_ref(), span: self.span }
     }
 }
 
 impl<T> From<T> for Spanned<T> {
-    /// A value that a program made.
+    /// Creates a value without a location.
     fn from(value: T) -> Self {
         Self { value, span: Span::default() }
     }
@@ -84,18 +84,18 @@ impl<T: fmt::Display> fmt::Display for Spanned<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Spanned<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_struct(NAME, FIELDS, Pair(PhantomData))
+        deserializer.deserialize_struct(NAME, FIELDS, SpannedVisitor(PhantomData))
     }
 }
 
-/// Builds a [`Spanned`] from what [`SpannedFields`] hands out.
-struct Pair<T>(PhantomData<T>);
+/// Builds a [`Spanned`] from the fields of [`SpannedFields`].
+struct SpannedVisitor<T>(PhantomData<T>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for Pair<T> {
+impl<'de, T: Deserialize<'de>> Visitor<'de> for SpannedVisitor<T> {
     type Value = Spanned<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value with its place")
+        f.write_str("a value with its location")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Spanned<T>, A::Error> {

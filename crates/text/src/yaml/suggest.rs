@@ -1,21 +1,21 @@
-//! What was probably meant: names that are nearly alike.
+//! "Did you mean" suggestions: the most similar name or path.
 
 use smol_str::SmolStr;
 
 use super::{Node, Value};
 
-/// "possible here: ...".
+/// Returns "expected one of: ...".
 pub(super) fn one_of(names: &[&str]) -> String {
     let names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!("possible here: {}", names.join(", "))
+    format!("expected one of: {}", names.join(", "))
 }
 
-/// "did you mean ...?", when one of the names is near enough.
+/// Returns "did you mean ...?" if one of the names is similar enough.
 pub fn suggestion(name: &str, names: &[&str]) -> Option<String> {
     nearest(name, names).map(|known| format!("did you mean `{known}`?"))
 }
 
-/// The name that is most alike, if one is alike enough.
+/// Returns the most similar name, if one is similar enough.
 pub fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     let lower = name.to_ascii_lowercase();
     let length = name.chars().count();
@@ -26,9 +26,9 @@ pub fn nearest<'n>(name: &str, names: &[&'n str]) -> Option<&'n str> {
     near.filter(|(d, _)| *d <= allowed).min_by_key(|(d, _)| *d).map(|(_, known)| *known)
 }
 
-/// The path that was probably meant: the same with the first field that is not there replaced by the one that is most
-/// alike. A step into a list is a position or `[field=value]`, of which the value may be the wrong one; any other leads
-/// to its first entry. Nothing stands below a scalar.
+/// Returns the path that was probably meant: the same path with its first nonexistent field replaced by the
+/// most similar one. A step into a list is a position or `[field=value]`, whose value may be the wrong part.
+/// Any other step into a list selects its first entry. No path leads below a scalar.
 pub fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<String>> {
     let (root, mut node) = (node, node);
     for (i, step) in path.iter().enumerate() {
@@ -57,8 +57,8 @@ pub fn nearest_path(node: &Node, path: &[impl AsRef<str>]) -> Option<Vec<String>
     None
 }
 
-/// The path that was probably meant by one that goes on below a scalar, to which the first `depth` steps lead: the one
-/// that passes by the scalar, if it leads somewhere, or the one to the scalar.
+/// Returns the path that was probably meant by one that continues below the scalar at its first `depth` steps.
+/// This is the path without the scalar's step if such a value exists, otherwise the path to the scalar.
 fn without_scalar(root: &Node, path: &[impl AsRef<str>], depth: usize) -> Vec<String> {
     let texts = |steps: &[_]| steps.iter().map(|step: &_| AsRef::<str>::as_ref(step).to_string()).collect();
     let (above, below): (Vec<String>, Vec<String>) = (texts(&path[..depth]), texts(&path[depth..]));
@@ -67,7 +67,8 @@ fn without_scalar(root: &Node, path: &[impl AsRef<str>], depth: usize) -> Vec<St
     if steps.is_empty() || root.get_path(&steps).is_none() { above } else { past }
 }
 
-/// The entry of a list that a step leads to; for a value that no entry has, the step with the one that is most alike.
+/// Returns the entry of a list that a step selects. If no entry has the value of `[field=value]`, returns the
+/// step with the most similar value as the error.
 fn entry_named<'n>(list: &'n [Node], step: &str) -> Result<Option<&'n Node>, Option<String>> {
     let selected = step.strip_prefix('[').and_then(|step| step.strip_suffix(']')?.split_once('='));
     let Some((field, value)) = selected else { return Ok(list.get(step.parse().unwrap_or(0))) };
@@ -79,12 +80,12 @@ fn entry_named<'n>(list: &'n [Node], step: &str) -> Result<Option<&'n Node>, Opt
     Err(nearest(value, &values).map(|meant| format!("[{field}={meant}]")))
 }
 
-/// Whether one letter has to be added, removed, changed or swapped with its neighbour.
+/// Returns true if one letter must be added, removed, replaced or swapped with its neighbour.
 pub fn differ_by_one(a: &str, b: &str) -> bool {
     a.len().abs_diff(b.len()) <= 4 && distance(a, b) == 1
 }
 
-/// How many letters have to be added, removed, changed or swapped with their neighbour.
+/// Counts the letters that must be added, removed, replaced or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().collect());
     let mut before = vec![0; b.len() + 1];

@@ -1,10 +1,10 @@
-//! Walks over all nodes of a tree.
+//! Traversal of all nodes of a tree.
 
 use super::node::{Map, Node, Value};
 use crate::source::Span;
 
 impl Node {
-    /// The values of a map, or the entries of a list.
+    /// Iterates over the values of a map or the entries of a list.
     pub(crate) fn children(&self) -> impl DoubleEndedIterator<Item = &Self> {
         let (fields, entries) = match &self.value {
             Value::Map(map) => (map.entries(), &[][..]),
@@ -14,17 +14,17 @@ impl Node {
         fields.iter().map(|entry| &entry.value).chain(entries)
     }
 
-    /// Whether nothing is below it: a scalar, or a map or list without entries.
+    /// Returns true for a scalar, and for a map or list without entries.
     pub fn is_leaf(&self) -> bool {
         self.children().next().is_none()
     }
 
-    /// Whether it is a map or list without entries.
+    /// Returns true for a map or list without entries.
     pub fn is_empty_collection(&self) -> bool {
         self.is_leaf() && !matches!(self.value, Value::Scalar(_))
     }
 
-    /// This node and all below it, in the order of a text.
+    /// Iterates over this node and all nodes below it, in source order.
     pub fn nodes(&self) -> impl Iterator<Item = &Self> {
         let mut open = vec![self];
         std::iter::from_fn(move || {
@@ -34,7 +34,7 @@ impl Node {
         })
     }
 
-    /// Changes this node and then all below it.
+    /// Changes this node and then all nodes below it.
     pub fn change_each(&mut self, change: &mut impl FnMut(&mut Self)) {
         change(self);
         match &mut self.value {
@@ -44,7 +44,8 @@ impl Node {
         }
     }
 
-    /// Drops all places: those of a text that nobody has any more would be taken for those of another one.
+    /// Clears all source locations. Locations in a discarded text could be mistaken for those
+    /// in another text.
     pub fn forget_places(&mut self) {
         self.change_each(&mut |node| {
             node.meta.span = Span::default();

@@ -1,14 +1,15 @@
-//! Texts that stand in other texts: a patch in a scalar of a kustomization.
+//! Texts embedded in other texts, such as a patch in a scalar of a kustomization.
 //!
-//! Goes by what both texts look like: a scalar has the characters of its value in their order, with indentation,
-//! line breaks, quotes and escapes between them.
+//! Maps offsets by comparing both texts: the characters of the value appear in the scalar in the same order,
+//! with indentation, line breaks, quotes and escapes between them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::source::{SourceId, SourceMap, Span};
 
-/// Adds a text that is the value of the scalar at a place, and returns its id. Places in it are told as places there.
+/// Adds the value of the scalar at a location as a text of its own, and returns its id. Locations in it are reported
+/// as locations in the outer text.
 pub fn add_within(
     sources: &SourceMap,
     name: impl Into<PathBuf>,
@@ -18,38 +19,38 @@ pub fn add_within(
     sources.add_within(name, text, at, offsets)
 }
 
-/// Where each byte of a value stands in the scalar that is written as `scalar`.
+/// Returns the offset in `scalar`, its written form, of each byte of a value.
 pub(super) fn offsets(value: &str, scalar: &str) -> Vec<u32> {
     Scalar::new(scalar).offsets(value)
 }
 
-/// How a scalar is written.
+/// The quoting of a scalar.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Writing {
+enum Quoting {
     Plain,
     SingleQuoted,
     DoubleQuoted,
 }
 
-/// A scalar that is read character by character.
+/// Reads a scalar character by character.
 struct Scalar<'s> {
     text: &'s str,
     at: usize,
-    writing: Writing,
+    quoting: Quoting,
 }
 
 impl<'s> Scalar<'s> {
     fn new(text: &'s str) -> Self {
-        let (at, writing) = match text.as_bytes().first() {
-            Some(b'|' | b'>') => (text.find('\n').map_or(text.len(), |i| i + 1), Writing::Plain),
-            Some(b'\'') => (1, Writing::SingleQuoted),
-            Some(b'"') => (1, Writing::DoubleQuoted),
-            _ => (0, Writing::Plain),
+        let (at, quoting) = match text.as_bytes().first() {
+            Some(b'|' | b'>') => (text.find('\n').map_or(text.len(), |i| i + 1), Quoting::Plain),
+            Some(b'\'') => (1, Quoting::SingleQuoted),
+            Some(b'"') => (1, Quoting::DoubleQuoted),
+            _ => (0, Quoting::Plain),
         };
-        Self { text, at, writing }
+        Self { text, at, quoting }
     }
 
-    /// Where each byte of the value stands in it.
+    /// Returns the offset of each byte of the value.
     fn offsets(mut self, value: &str) -> Vec<u32> {
         let mut offsets = Vec::with_capacity(value.len());
         for c in value.chars() {
@@ -62,7 +63,7 @@ impl<'s> Scalar<'s> {
         offsets
     }
 
-    /// Where the next character of the value stands; what is behind it comes next.
+    /// Returns the offset of the next character of the value and advances behind it.
     fn next(&mut self, c: char) -> usize {
         if c.is_whitespace() {
             let at = self.at;
@@ -73,21 +74,21 @@ impl<'s> Scalar<'s> {
         }
         self.skip_space();
         let at = self.at;
-        self.at += match self.writing {
-            Writing::SingleQuoted if self.rest().starts_with("''") => 2,
-            Writing::DoubleQuoted if self.rest().starts_with('\\') => escape_length(self.rest()),
+        self.at += match self.quoting {
+            Quoting::SingleQuoted if self.rest().starts_with("''") => 2,
+            Quoting::DoubleQuoted if self.rest().starts_with('\\') => escape_length(self.rest()),
             _ => self.rest().chars().next().map_or(0, char::len_utf8),
         };
         at
     }
 
-    /// Skips what stands for spaces and line breaks.
+    /// Skips white space and escaped white space.
     fn skip_space(&mut self) {
         loop {
             let rest = self.rest();
             let trimmed = rest.trim_start();
             self.at += rest.len() - trimmed.len();
-            let is_escape = self.writing == Writing::DoubleQuoted
+            let is_escape = self.quoting == Quoting::DoubleQuoted
                 && matches!(
                     trimmed.as_bytes(),
                     [b'\\', b'n' | b't' | b'r' | b' ' | b'\t' | b'\n' | b'\r', ..]
@@ -104,7 +105,7 @@ impl<'s> Scalar<'s> {
     }
 }
 
-/// How many bytes an escape has, the backslash among them.
+/// Returns the length of an escape in bytes, including the backslash.
 fn escape_length(text: &str) -> usize {
     let digits = match text.as_bytes().get(1) {
         Some(b'x') => 2,
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_of_scalars_are_found() {
+    fn parts_of_scalars_are_located() {
         let table = [
             ("a: |-\n    x: 1\n    y:\n      z: é2\n", "x: 1\ny:\n  z: é2", "z", "4:7"),
             ("a: |-\n    x: 1\n    y:\n      z: é2\n", "x: 1\ny:\n  z: é2", "2", "4:11"),

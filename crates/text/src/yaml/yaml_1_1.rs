@@ -1,7 +1,8 @@
-//! What scalars and keys are by YAML 1.1, as go-yaml v2 and sigs.k8s.io/yaml have it.
+//! Types of scalars and keys in YAML 1.1, as in go-yaml v2 and sigs.k8s.io/yaml.
 //!
-//! kubectl reads everything so, kustomize its own files and JSON patches. Against `scalar`, `yes`, `on`, `y`
-//! and their opposites are booleans, dates stay the text that they are, and keys of any type become strings.
+//! kubectl parses everything by these rules, and kustomize its own files and JSON patches. The differences from
+//! `scalar`: `yes`, `on`, `y` and their opposites are booleans, dates stay strings, and keys of any type become
+//! strings.
 
 use smol_str::SmolStr;
 
@@ -10,7 +11,7 @@ use super::node::{Entry, Key, Map, Node, Value};
 use super::scalar::{Resolved, resolve, timestamp};
 use crate::gocompat::strconv::format_float_32;
 
-/// The type of a scalar from its text, style and tag.
+/// Returns the typed value of a scalar from its text, style and tag.
 pub(super) fn resolve_1_1(text: &str, style: Style, tag: Tag) -> Resolved<'_> {
     if (tag == Tag::Bool || tag == Tag::None && style == Style::Plain)
         && let Some(bool) = old_boolean(text)
@@ -23,7 +24,7 @@ pub(super) fn resolve_1_1(text: &str, style: Style, tag: Tag) -> Resolved<'_> {
     }
 }
 
-/// The words that are booleans in YAML 1.1 only.
+/// Parses the words that are booleans only in YAML 1.1.
 pub fn old_boolean(text: &str) -> Option<bool> {
     match text {
         "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
@@ -32,8 +33,8 @@ pub fn old_boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// The text and tag of a scalar that make it, for whoever reads it later, what it is here. Most scalars
-/// keep theirs.
+/// Returns a text and tag with which the scalar has its YAML 1.1 value under the rules of `scalar`, too. Most
+/// scalars keep their text and tag.
 pub(super) fn settle(text: SmolStr, style: Style, tag: Tag) -> (SmolStr, Tag) {
     if !matches!((tag, style), (Tag::None, Style::Plain) | (Tag::Bool | Tag::Timestamp, _)) {
         return (text, tag);
@@ -45,7 +46,7 @@ pub(super) fn settle(text: SmolStr, style: Style, tag: Tag) -> (SmolStr, Tag) {
     (text, tag)
 }
 
-/// The text of a key; none for null and for integers that need all 64 bits, which kubectl refuses.
+/// Returns the text of a key; none for null and for integers that need all 64 bits, which kubectl rejects.
 pub(super) fn key_text(text: &SmolStr, style: Style, tag: Tag) -> Option<SmolStr> {
     match resolve_1_1(text, style, tag) {
         Resolved::Str(_) => Some(text.clone()),
@@ -54,15 +55,15 @@ pub(super) fn key_text(text: &SmolStr, style: Style, tag: Tag) -> Option<SmolStr
     }
 }
 
-/// The text of a scalar as sigs.k8s.io/yaml writes it where a string is wanted: as a key, or as
-/// the value of a string field when such values are let through.
+/// Formats a scalar as sigs.k8s.io/yaml does where a string is expected: as a key, or as the value of a string
+/// field when other types are allowed.
 pub(super) fn as_text(scalar: Resolved<'_>) -> Option<String> {
     match scalar {
         Resolved::Null => None,
         Resolved::Bool(b) => Some(b.to_string()),
         Resolved::Int(i) => Some(i.to_string()),
         Resolved::UInt(u) => Some(u.to_string()),
-        #[allow(clippy::cast_possible_truncation)] // Single precision is what the peer prints.
+        #[allow(clippy::cast_possible_truncation)] // sigs.k8s.io/yaml prints single precision.
         Resolved::Float(f) => Some(match f as f32 {
             f if f.is_nan() => ".nan".into(),
             f if f.is_infinite() => (if f > 0.0 { ".inf" } else { "-.inf" }).into(),
@@ -72,8 +73,8 @@ pub(super) fn as_text(scalar: Resolved<'_>) -> Option<String> {
     }
 }
 
-/// The tree as go-yaml v2 and sigs.k8s.io/yaml read it, whatever reads it later: words such as `yes`
-/// are booleans, dates are strings, and so are all keys.
+/// Returns the tree as go-yaml v2 and sigs.k8s.io/yaml parse it, independent of later readers: words such as
+/// `yes` are booleans, dates are strings, and so are all keys.
 pub fn as_yaml_1_1(node: &Node) -> Node {
     let value = match &node.value {
         Value::List(list) => Value::List(list.iter().map(as_yaml_1_1).collect()),
@@ -107,7 +108,7 @@ mod tests {
     use crate::yaml::{DuplicateKeys, ParseOptions, parse_one, to_json};
 
     #[test]
-    fn trees_as_yaml_1_1_has_them() {
+    fn trees_are_converted_to_yaml_1_1() {
         let sources = SourceMap::default();
         let text = "{on: yes, 'y': 'on', n: [off, 2020-01-01, 1.50], 0x10: null}";
         let id = sources.add("p.yaml", text);

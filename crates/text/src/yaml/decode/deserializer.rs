@@ -1,4 +1,4 @@
-//! A node as serde reads it.
+//! A serde deserializer for nodes.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ use crate::yaml::spanned;
 use crate::yaml::suggest::{nearest, one_of, suggestion};
 use crate::yaml::yaml_1_1::{as_text, resolve_1_1};
 
-/// Reads one node.
+/// Deserializes one node.
 #[derive(Clone, Copy)]
 pub(super) struct NodeDeserializer<'de, 'p> {
     pub node: &'de Node,
@@ -26,7 +26,7 @@ pub(super) struct NodeDeserializer<'de, 'p> {
 }
 
 impl<'de> NodeDeserializer<'de, '_> {
-    /// The type of the scalar; none for maps and lists.
+    /// Returns the typed value of the scalar; none for maps and lists.
     fn scalar(&self) -> Option<Resolved<'de>> {
         let (style, tag) = (self.node.meta.style, self.node.meta.tag);
         self.node.scalar_text().map(|text| match self.options.scalars {
@@ -39,8 +39,8 @@ impl<'de> NodeDeserializer<'de, '_> {
         matches!(self.scalar(), Some(Resolved::Null))
     }
 
-    /// Adds the place to an error that has none yet.
-    fn placed<T>(&self, result: Result<T, DecodeError>) -> Result<T, DecodeError> {
+    /// Adds location and field path to an error that has no location yet.
+    fn with_location<T>(&self, result: Result<T, DecodeError>) -> Result<T, DecodeError> {
         result.map_err(|DecodeError(error)| {
             let error = if error.labels().is_empty() { error.at(self.node.span()) } else { error };
             DecodeError(match self.path {
@@ -50,8 +50,8 @@ impl<'de> NodeDeserializer<'de, '_> {
         })
     }
 
-    /// The error that something else was wanted here.
-    fn wanted(&self, what: &str) -> DecodeError {
+    /// Returns the error for a value of the wrong type.
+    fn type_error(&self, what: &str) -> DecodeError {
         let found = self.scalar().map_or_else(|| self.node.type_name(), |scalar| scalar.type_name());
         let mut error = Diagnostic::error(Code::WrongType, format!("expected {what}, found {found}"));
         match (what, self.scalar()) {
@@ -70,17 +70,17 @@ impl<'de> NodeDeserializer<'de, '_> {
         })
     }
 
-    /// The scalar as a value that serde_yaml visits, with its checks of ranges.
+    /// Returns the number as a value that serde_yaml visits, so that serde_yaml checks its range.
     fn number(&self) -> Result<Leaf, DecodeError> {
         match self.scalar() {
             Some(Resolved::Null) => Ok(Leaf::from(0)),
             Some(Resolved::Int(i)) => Ok(Leaf::from(i)),
             Some(Resolved::UInt(u)) => Ok(Leaf::from(u)),
-            // Through JSON a float without a fraction is an integer.
+            // Through JSON a float without a fraction becomes an integer.
             #[allow(clippy::cast_possible_truncation)] // Smaller than 2^63.
             Some(Resolved::Float(f)) if f.fract() == 0.0 && f.abs() < 9.2e18 => Ok(Leaf::from(f as i64)),
             Some(Resolved::Float(f)) if f.is_finite() => Ok(Leaf::from(f)),
-            _ => Err(self.wanted("a number")),
+            _ => Err(self.type_error("a number")),
         }
     }
 
@@ -89,38 +89,38 @@ impl<'de> NodeDeserializer<'de, '_> {
             Some(Resolved::Null) => visitor.visit_borrowed_str(""),
             Some(Resolved::Str(text)) => visitor.visit_borrowed_str(text),
             Some(Resolved::Timestamp(text)) => visitor.visit_string(timestamp(text).unwrap_or_default()),
-            Some(Resolved::Float(float)) if !float.is_finite() => return Err(self.wanted("a string")),
+            Some(Resolved::Float(float)) if !float.is_finite() => return Err(self.type_error("a string")),
             Some(scalar) if self.options.scalars_as_strings => {
                 visitor.visit_string(as_text(scalar).unwrap_or_default())
             }
-            _ => return Err(self.wanted("a string")),
+            _ => return Err(self.type_error("a string")),
         };
-        self.placed(result)
+        self.with_location(result)
     }
 
     fn visit_list<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let list: &[Node] = match &self.node.value {
             Value::List(list) => list,
             Value::Scalar(_) if self.is_null() => &[],
-            _ => return Err(self.wanted("a list")),
+            _ => return Err(self.type_error("a list")),
         };
-        self.placed(visitor.visit_seq(ListEntries { of: self, list: list.iter().enumerate() }))
+        self.with_location(visitor.visit_seq(ListEntries { of: self, list: list.iter().enumerate() }))
     }
 
     fn fields(&self) -> Result<&'de [Entry], DecodeError> {
         match &self.node.value {
             Value::Map(map) => Ok(map.entries()),
             Value::Scalar(_) if self.is_null() => Ok(&[]),
-            _ => Err(self.wanted("a map")),
+            _ => Err(self.type_error("a map")),
         }
     }
 
     fn visit_fields<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let entries = self.fields()?.iter();
-        self.placed(visitor.visit_map(MapFields { of: self, entries, value: None }))
+        self.with_location(visitor.visit_map(MapFields { of: self, entries, value: None }))
     }
 
-    /// The type of a key of a map with keys of any name.
+    /// Returns the typed key of a map with arbitrary keys.
     fn key<'k>(&self, key: &'k Key) -> Resolved<'k> {
         match self.options.scalars {
             ScalarTyping::Yaml11 => resolve_1_1(&key.text, key.meta.style, key.meta.tag),
@@ -128,27 +128,27 @@ impl<'de> NodeDeserializer<'de, '_> {
         }
     }
 
-    /// Rejects the keys that become labels, annotations and the like, but are no strings. kustomize converts such a
-    /// key to a string, and fails when that string is typed again in a resource: of all others only integers get
-    /// through, in decimal notation.
+    /// Rejects keys of labels, annotations and the like that are not strings. kustomize converts such a key to
+    /// a string, and fails when that string gets another type in the resource. Of the other types only integers
+    /// in decimal notation are accepted.
     fn check_string_keys(&self) -> Result<(), DecodeError> {
         let mut problems = Problems::default();
         for Entry { key, .. } in self.fields()? {
             let resolved = self.key(key);
             let is_integer = |text: String| matches!(resolve_plain(&text), Resolved::Int(_));
             let is_accepted = match resolved {
-                // Rejected with its own message.
+                // Null keys get their own message.
                 Resolved::Null | Resolved::Str(_) => true,
                 other => as_text(other).is_some_and(is_integer),
             };
             if !is_accepted {
-                problems.add(self.no_string(key, resolved));
+                problems.add(self.non_string_key(key, resolved));
             }
         }
         problems.or(()).map_err(DecodeError)
     }
 
-    fn no_string(&self, key: &Key, resolved: Resolved<'_>) -> Diagnostic {
+    fn non_string_key(&self, key: &Key, resolved: Resolved<'_>) -> Diagnostic {
         let (name, is) = (&key.text, resolved.type_name());
         let message = match resolved {
             Resolved::Bool(bool) => format!("the key `{name}` is {is} (`{bool}`) in YAML 1.1, not a string"),
@@ -176,11 +176,11 @@ impl<'de> NodeDeserializer<'de, '_> {
             let Some(name) = exact.or_else(|| names.iter().find(|name| name.eq_ignore_ascii_case(key)))
             else {
                 if self.options.unknown_fields == UnknownFields::Deny {
-                    unknown.add(self.unknown(&entry.key, names));
+                    unknown.add(self.unknown_field(&entry.key, names));
                 }
                 continue;
             };
-            // Two spellings of one field: the peer reads fields in sorted order, so the last of these counts.
+            // Two spellings of one field: kustomize reads fields in sorted order, so the last spelling wins.
             match known.iter_mut().find(|(seen, _)| seen == name) {
                 Some((_, earlier)) if earlier.key.text.as_str() < key => *earlier = entry,
                 Some(_) => {}
@@ -189,11 +189,15 @@ impl<'de> NodeDeserializer<'de, '_> {
         }
         unknown.or(()).map_err(DecodeError)?;
         known.retain(|(_, entry)| !entry.value.is_null());
-        self.placed(visitor.visit_map(StructFields { of: self, entries: known.into_iter(), value: None }))
+        self.with_location(visitor.visit_map(StructFields {
+            of: self,
+            entries: known.into_iter(),
+            value: None,
+        }))
     }
 
-    fn unknown(&self, key: &Key, names: &[&str]) -> Diagnostic {
-        let error = Diagnostic::error(Code::UnknownField, format!("there is no field `{}` here", key.text));
+    fn unknown_field(&self, key: &Key, names: &[&str]) -> Diagnostic {
+        let error = Diagnostic::error(Code::UnknownField, format!("unknown field `{}`", key.text));
         let help = suggestion(&key.text, names).or_else(|| (names.len() <= 8).then(|| one_of(names)));
         let error = match help {
             Some(help) => error.help(help),
@@ -208,12 +212,12 @@ impl<'de> NodeDeserializer<'de, '_> {
     }
 }
 
-/// Hands a scalar that was checked to be a number to serde_yaml.
+/// Passes a scalar that was checked to be a number to serde_yaml.
 macro_rules! numbers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
             let number = self.number()?;
-            self.placed(number.$method(visitor).map_err(de::Error::custom))
+            self.with_location(number.$method(visitor).map_err(de::Error::custom))
         }
     )*};
 }
@@ -228,20 +232,20 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
             Some(Resolved::Null) => Leaf::Null,
             Some(Resolved::Bool(b)) => Leaf::Bool(b),
             Some(Resolved::Str(text) | Resolved::Timestamp(text)) => {
-                return self.placed(visitor.visit_borrowed_str(text));
+                return self.with_location(visitor.visit_borrowed_str(text));
             }
             Some(_) => self.number()?,
         };
-        self.placed(leaf.deserialize_any(visitor).map_err(de::Error::custom))
+        self.with_location(leaf.deserialize_any(visitor).map_err(de::Error::custom))
     }
 
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
         let value = match self.scalar() {
             Some(Resolved::Bool(value)) => value,
             Some(Resolved::Null) => false,
-            _ => return Err(self.wanted("a boolean")),
+            _ => return Err(self.type_error("a boolean")),
         };
-        self.placed(Leaf::Bool(value).deserialize_bool(visitor).map_err(de::Error::custom))
+        self.with_location(Leaf::Bool(value).deserialize_bool(visitor).map_err(de::Error::custom))
     }
 
     numbers! {
@@ -274,7 +278,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
         _name: &'static str,
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        self.placed(visitor.visit_newtype_struct(self))
+        self.with_location(visitor.visit_newtype_struct(self))
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
@@ -306,7 +310,8 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
         if name == spanned::NAME {
-            return self.placed(visitor.visit_map(spanned::SpannedFields::new(self.node.span(), self)));
+            return self
+                .with_location(visitor.visit_map(spanned::SpannedFields::new(self.node.span(), self)));
         }
         self.visit_struct(fields, visitor)
     }
@@ -317,8 +322,8 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, DecodeError> {
-        let Some(Resolved::Str(text)) = self.scalar() else { return Err(self.wanted("a string")) };
-        self.placed(visitor.visit_enum(text.into_deserializer()))
+        let Some(Resolved::Str(text)) = self.scalar() else { return Err(self.type_error("a string")) };
+        self.with_location(visitor.visit_enum(text.into_deserializer()))
     }
 
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DecodeError> {
@@ -328,7 +333,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'de, '_> {
     serde::forward_to_deserialize_any! { bytes byte_buf unit unit_struct }
 }
 
-/// The entries of a list.
+/// Iterates over the entries of a list.
 struct ListEntries<'de, 'p> {
     of: NodeDeserializer<'de, 'p>,
     list: std::iter::Enumerate<std::slice::Iter<'de, Node>>,
@@ -351,7 +356,7 @@ impl<'de> de::SeqAccess<'de> for ListEntries<'de, '_> {
     }
 }
 
-/// The fields of a map with keys of any name.
+/// Iterates over the fields of a map with arbitrary keys.
 struct MapFields<'de, 'p> {
     of: NodeDeserializer<'de, 'p>,
     entries: std::slice::Iter<'de, Entry>,
@@ -371,7 +376,7 @@ impl<'de> de::MapAccess<'de> for MapFields<'de, '_> {
                 DecodeError(error.help("put quotes around it"))
             })?,
         };
-        self.of.placed(seed.deserialize(CowStrDeserializer::new(text))).map(Some)
+        self.of.with_location(seed.deserialize(CowStrDeserializer::new(text))).map(Some)
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, DecodeError> {
@@ -381,7 +386,7 @@ impl<'de> de::MapAccess<'de> for MapFields<'de, '_> {
     }
 }
 
-/// The fields of a struct, by its own names for them.
+/// Iterates over the fields of a struct, by their declared names.
 struct StructFields<'de, 'p> {
     of: NodeDeserializer<'de, 'p>,
     entries: std::vec::IntoIter<(&'static str, &'de Entry)>,

@@ -1,4 +1,4 @@
-//! What goes wrong while values are decoded, and where.
+//! Errors of decoding, with their field paths.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::yaml::suggest::{one_of, suggestion};
 
-/// What went wrong, on its way through serde.
+/// A decoding error as it is passed through serde.
 #[derive(Debug)]
 pub(super) struct DecodeError(pub Diagnostic);
 
@@ -24,9 +24,9 @@ impl de::Error for DecodeError {
         Self(Diagnostic::error(Code::InvalidValue, message.to_string()))
     }
 
-    /// Without the value, which may be secret; its place is known.
+    /// Omits the value, which may be secret; its location is known.
     fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        let message = format!("expected {expected}, found {}", sort_of(found));
+        let message = format!("expected {expected}, found {}", type_name(found));
         Self(Diagnostic::error(Code::WrongType, message))
     }
 
@@ -35,7 +35,7 @@ impl de::Error for DecodeError {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        let diagnostic = Diagnostic::error(Code::InvalidValue, format!("`{variant}` is not possible here"));
+        let diagnostic = Diagnostic::error(Code::InvalidValue, format!("`{variant}` is not a valid value"));
         Self(diagnostic.help(suggestion(variant, expected).unwrap_or_else(|| one_of(expected))))
     }
 
@@ -44,7 +44,7 @@ impl de::Error for DecodeError {
     }
 }
 
-fn sort_of(found: de::Unexpected<'_>) -> &'static str {
+fn type_name(found: de::Unexpected<'_>) -> &'static str {
     match found {
         de::Unexpected::Bool(_) => "a boolean",
         de::Unexpected::Unsigned(_) | de::Unexpected::Signed(_) | de::Unexpected::Float(_) => "a number",
@@ -56,7 +56,7 @@ fn sort_of(found: de::Unexpected<'_>) -> &'static str {
     }
 }
 
-/// Where a value stands, from the inside out.
+/// The path to a value, linked from the value to the root.
 #[derive(Clone, Copy)]
 pub(super) struct DecodePath<'p> {
     pub parent: Option<&'p DecodePath<'p>>,

@@ -1,8 +1,8 @@
-//! Nodes to typed configuration, by the rules with which kustomize reads its own files.
+//! Decodes nodes to typed configuration, by the rules with which kustomize reads its own files.
 //!
-//! Owns what sigs.k8s.io/yaml and Go's `encoding/json` do on the way from a kustomization file to
-//! a struct: YAML 1.1 booleans (`yes`, `on`, `y`), field names in any case, null as "not given".
-//! Knows no particular configuration; the structs describe themselves through serde.
+//! Implements what sigs.k8s.io/yaml and Go's `encoding/json` do to decode a kustomization file into a struct:
+//! YAML 1.1 booleans (`yes`, `on`, `y`), field names in any case, null as "not set". This module does not know
+//! any particular configuration; the structs describe themselves through serde.
 
 mod deserializer;
 mod error;
@@ -18,18 +18,18 @@ use self::deserializer::NodeDeserializer;
 use super::node::Node;
 use crate::diagnostic::Result;
 
-/// A typed value from a tree, as kustomize reads a kustomization file.
+/// Decodes a typed value from a tree, as kustomize reads a kustomization file.
 ///
-/// Structs should have `#[serde(default, rename_all = "camelCase")]`; `flatten` is not supported,
-/// since it hides the names of the fields. [`Spanned`](super::Spanned) keeps the place of a value.
+/// Structs should have `#[serde(default, rename_all = "camelCase")]`; `flatten` is not supported, since it
+/// hides the names of the fields. [`Spanned`](super::Spanned) keeps the location of a value.
 ///
 /// # Errors
-/// Unknown fields and values of wrong types, with their place and field path.
+/// Unknown fields and values of wrong types, with their location and field path.
 pub fn from_node<T: DeserializeOwned>(node: &Node) -> Result<T> {
     from_node_with(node, DecodeOptions::default())
 }
 
-/// A typed value from a tree.
+/// Decodes a typed value from a tree with options.
 ///
 /// # Errors
 /// As [`from_node`].

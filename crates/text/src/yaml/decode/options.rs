@@ -1,51 +1,51 @@
-//! How values are decoded.
+//! Options of decoding.
 
-/// What to do about fields that a struct does not have.
+/// Handling of fields that a struct does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnknownFields {
-    /// They are errors, with the name that was probably meant.
+    /// Unknown fields are errors, with the name that was probably meant.
     #[default]
     Deny,
-    /// They are passed over.
+    /// Unknown fields are ignored.
     Ignore,
 }
 
-/// Which scalars are strings.
+/// The rules by which scalars are typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ScalarTyping {
     /// YAML 1.1: `yes`, `on` and `y` are booleans, dates are strings.
     #[default]
     Yaml11,
-    /// As in resources: `yes` is a string, dates become RFC 3339.
+    /// The rules for resources: `yes` is a string, dates become RFC 3339.
     Resource,
 }
 
-/// How to decode. The default is how kustomization files are read.
+/// Options of decoding. The default matches how kustomization files are read.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct DecodeOptions {
-    /// What to do about fields that a struct does not have.
+    /// Handling of fields that a struct does not have.
     pub unknown_fields: UnknownFields,
-    /// Whether numbers and booleans may stand where strings are wanted.
+    /// Accept numbers and booleans where strings are expected.
     pub scalars_as_strings: bool,
-    /// Which scalars are strings.
+    /// The rules by which scalars are typed.
     pub scalars: ScalarTyping,
 }
 
 impl DecodeOptions {
-    /// How kustomize reads the configuration of generators and transformers, which it loads as resources.
+    /// Options for the configuration of generators and transformers, which kustomize loads as resources.
     #[must_use]
     pub fn plugin() -> Self {
         Self { scalars: ScalarTyping::Resource, ..Self::lenient() }
     }
 
-    /// How kustomize reads files with replacements and targets, which it decodes as they are.
+    /// Options for files with replacements and targets, which kustomize decodes directly.
     #[must_use]
     pub fn lenient() -> Self {
         Self { unknown_fields: UnknownFields::Ignore, scalars_as_strings: true, ..Self::default() }
     }
 
-    /// How kustomize reads the files that `configurations` names.
+    /// Options for the files listed in `configurations`.
     #[must_use]
     pub fn transformer_config() -> Self {
         Self { scalars_as_strings: true, ..Self::default() }

@@ -1,4 +1,4 @@
-//! Values of all types, wrong ones, and their places.
+//! Tests of decoding: values of all types, wrong types, and their locations.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ fn config(text: &str) -> Config {
     read(text, DecodeOptions::default()).1.unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-/// Place, message and help of the error.
+/// Formats location, message and help of the error.
 fn error(text: &str) -> String {
     let (sources, result) = read(text, DecodeOptions::default());
     let error = result.expect_err(text);
@@ -72,7 +72,7 @@ fn values_are_typed_as_go_does() {
 }
 
 #[test]
-fn two_spellings_of_a_field() {
+fn last_spelling_of_a_field_wins() {
     for text in ["namePrefix: a\nnameprefix: b", "nameprefix: b\nnamePrefix: a"] {
         assert_eq!(config(text).name_prefix, "b", "the last in sorted order: {text}");
     }
@@ -97,7 +97,7 @@ fn integer_keys_of_maps_become_strings() {
 }
 
 #[test]
-fn keys_of_string_maps_that_are_no_strings_are_rejected_together() {
+fn non_string_keys_of_string_maps_are_all_reported() {
     let (sources, result) =
         read("labels:\n  n: a\n  ok: b\n  1.50: c\n  .inf: d\n  y: e\n", DecodeOptions::default());
     let error = result.expect_err("no strings");
@@ -115,11 +115,15 @@ fn keys_of_string_maps_that_are_no_strings_are_rejected_together() {
         ]
     );
     assert_eq!(error.help_text(), Some("put quotes around it: `\"n\"`"));
-    assert_eq!(config("values: {n: 1}").values["false"], serde_yaml::Value::from(1), "what helm is given");
+    assert_eq!(
+        config("values: {n: 1}").values["false"],
+        serde_yaml::Value::from(1),
+        "the value passed to helm"
+    );
 }
 
 #[test]
-fn errors_have_a_place_and_a_way_out() {
+fn errors_have_a_location_and_a_help() {
     let table = [
         (
             "a: 1\nnamePrefx: x",
@@ -162,7 +166,7 @@ fn errors_have_a_place_and_a_way_out() {
 }
 
 #[test]
-fn other_files_are_read_leniently() {
+fn lenient_options_ignore_unknown_fields() {
     let text = "namePrefix: 1.0\nlabels: {a: yes}\nresources: [5]\nunknown: 1";
     let config = read(text, DecodeOptions::lenient()).1.expect("lenient");
     assert_eq!(config.name_prefix, "1");
@@ -172,7 +176,7 @@ fn other_files_are_read_leniently() {
 }
 
 #[test]
-fn configurations_of_plugins_are_typed_as_resources() {
+fn plugin_configuration_is_typed_as_a_resource() {
     let text = "namePrefix: on\nlabels: {n: yes, y: 2020-01-01}\nresources: [1.0, true]\nunknown: 1";
     let config = read(text, DecodeOptions::plugin()).1.expect("lenient");
     assert_eq!(config.name_prefix, "on");
@@ -185,7 +189,7 @@ fn configurations_of_plugins_are_typed_as_resources() {
 }
 
 #[test]
-fn places_are_kept() {
+fn locations_are_kept() {
     let (sources, config) = read("resources:\n- a\n- \"b\"\n", DecodeOptions::default());
     let places: Vec<_> =
         config.expect("valid").resources.iter().map(|r| sources.describe(r.span).expect("a place")).collect();

@@ -1,4 +1,4 @@
-//! Edits of maps and lists that stand on lines of their own.
+//! Edits of block-style maps and lists.
 
 use rustc_hash::FxHashMap;
 
@@ -14,13 +14,13 @@ use super::splice::{Edit, apply};
 use super::value::{Editor, PlaceKind, ValuePlace, without_comments};
 use crate::yaml::node::{Entry, Map, MapIndex, Node};
 
-/// One field or entry of the text.
+/// A field or list entry in the text.
 struct BlockChunk {
-    /// Where its name or dash stands.
+    /// Position of its key or dash.
     start: usize,
-    /// The end of its last line; deeper comments below are its own.
+    /// End of its last line. Deeper comments below are included.
     end: usize,
-    /// Whether blank lines below would belong to it.
+    /// Set if blank lines below would become part of its value.
     open: bool,
 }
 
@@ -28,7 +28,7 @@ struct BlockChunk {
 struct BlockChunks {
     list: Vec<BlockChunk>,
     column: usize,
-    /// Whether the comments above the first are those of the document.
+    /// Set if the comments above the first chunk belong to the document.
     is_root: bool,
 }
 
@@ -50,14 +50,15 @@ impl<'a> MapSides<'a> {
     }
 }
 
-/// The positions of the fields that stand in a map itself; none when one has no name.
+/// Returns the positions of the map's own fields, those that do not come from `<<`. Returns none if a field has
+/// no name.
 fn own_names(fields: &[FieldPart]) -> Option<FxHashMap<&str, usize>> {
     let own = fields.iter().enumerate().filter(|(_, f)| !f.merge);
     own.map(|(i, f)| f.name.as_deref().map(|name| (name, i))).collect()
 }
 
 impl<'a> Editor<'a> {
-    /// Edits a block map field by field; false when it has to be written anew.
+    /// Edits a block map field by field. Returns false if it must be rewritten.
     pub(super) fn block_map(
         &mut self,
         place: ValuePlace,
@@ -77,15 +78,15 @@ impl<'a> Editor<'a> {
         let layout = self.layout();
         self.block_changes(&chunks, &changes, |e| {
             let comments = !e.value.meta.aliased;
-            let field = if comments { None } else { Some(apart_from_anchor(e)) };
+            let field = if comments { None } else { Some(without_anchor_comments(e)) };
             let e = field.as_ref().unwrap_or(e);
             layout.field(&e.key, &e.value, column)
         });
         true
     }
 
-    /// Edits the fields that stay, and says what comes and goes; none when the text is not
-    /// understood.
+    /// Edits the fields that are kept, and returns which are added and removed. Returns none if the text has an
+    /// unsupported form.
     pub(super) fn map_changes(
         &mut self,
         fields: &'a [FieldPart],
@@ -95,52 +96,59 @@ impl<'a> Editor<'a> {
     ) -> Option<CollectionChanges<'a, Entry>> {
         let own = own_names(fields)?;
         let sides = MapSides { before, in_before: before.index(), after, in_after: after.index() };
-        let goes = self.edit_fields(fields, &sides, place)?;
+        let is_removed = self.edit_fields(fields, &sides, place)?;
         let merges: Vec<_> = fields.iter().filter(|f| f.merge).collect();
         let is_lost = |name: &str| !own.contains_key(name) && sides.is(name).is_none();
-        if !merges.is_empty() && (goes || before.iter().any(|(name, _)| is_lost(name))) {
-            // Without the field `<<` gives one of its own, or it gives a field that is gone.
+        if !merges.is_empty() && (is_removed || before.iter().any(|(name, _)| is_lost(name))) {
+            // Without the field, `<<` would provide its value; or `<<` provides a field that was removed.
             self.suspects.extend(merges.iter().map(|f| f.value.start));
         }
-        let gives_all = self.gives_all(&merges, &own, &sides);
-        let expanded = !gives_all && merges.iter().any(|f| self.is_expanded(&f.value));
+        let provides_all = self.provides_all(&merges, &own, &sides);
+        let expanded = !provides_all && merges.iter().any(|f| self.is_expanded(&f.value));
         let elements = after.entries().iter().filter_map(|entry| match own.get(entry.key.text.as_str()) {
             Some(&i) => Some(Element::Kept(i)),
-            None if gives_all => None,
+            None if provides_all => None,
             None if expanded => Some(Element::New(entry)),
             None => {
                 let given = sides.was(&entry.key.text).map(|entry| &entry.value);
                 (given != Some(&entry.value)).then_some(Element::New(entry))
             }
         });
-        let kept = fields.iter().map(|f| f.merge && (gives_all || !self.is_expanded(&f.value))).collect();
+        let kept = fields.iter().map(|f| f.merge && (provides_all || !self.is_expanded(&f.value))).collect();
         Some(CollectionChanges::new(kept, elements))
     }
 
-    /// Whether `<<` gives just the fields that the map has beside its own, although the anchored map has changed.
-    fn gives_all(&self, merges: &[&FieldPart], own: &FxHashMap<&str, usize>, sides: &MapSides<'a>) -> bool {
+    /// Returns true if `<<` still provides exactly the fields that the map has besides its own, although the
+    /// anchored map has changed.
+    fn provides_all(
+        &self,
+        merges: &[&FieldPart],
+        own: &FxHashMap<&str, usize>,
+        sides: &MapSides<'a>,
+    ) -> bool {
         let [FieldPart { value: Part { kind: PartKind::Alias(anchor), .. }, .. }] = merges else {
             return false;
         };
-        let Some(given) = self.still_given(*anchor).and_then(Node::as_map) else { return false };
+        let Some(given) = self.current_anchor_value(*anchor).and_then(Node::as_map) else { return false };
         let others = |map: &'a Map| map.entries().iter().filter(|e| !own.contains_key(e.key.text.as_str()));
         others(sides.after).count() == others(given).count()
             && others(given).all(|e| sides.is(&e.key.text).is_some_and(|is| is.value == e.value))
     }
 
-    /// Edits the fields that stay, and says whether any goes; none when the text is not understood.
+    /// Edits the fields that are kept, and returns whether any is removed. Returns none if the text has an
+    /// unsupported form.
     fn edit_fields(
         &mut self,
         fields: &'a [FieldPart],
         sides: &MapSides<'a>,
         place: impl Fn(&FieldPart) -> ValuePlace,
     ) -> Option<bool> {
-        let mut goes = false;
+        let mut is_removed = false;
         for field in fields.iter().filter(|f| !f.merge) {
             let name = field.name.as_deref()?;
             let was = sides.was(name)?;
             let Some(is) = sides.is(name) else {
-                goes = true;
+                is_removed = true;
                 continue;
             };
             if !field.colon && was.value != is.value {
@@ -151,10 +159,10 @@ impl<'a> Editor<'a> {
                 self.comment_behind_name(field, comment);
             }
         }
-        Some(goes)
+        Some(is_removed)
     }
 
-    /// Puts a comment on the line of a name whose value stands below.
+    /// Inserts a comment on the line of a key whose value begins on the next line.
     fn comment_behind_name(&mut self, field: &FieldPart, comment: &str) {
         let line_end = line_end(self.text, field.from);
         if field.value.is_block_collection() && field.value.content > line_end {
@@ -164,7 +172,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Edits a block list entry by entry; false when it has to be written anew.
+    /// Edits a block list entry by entry. Returns false if it must be rewritten.
     pub(super) fn block_list(
         &mut self,
         entries: &'a [EntryPart],
@@ -206,7 +214,7 @@ impl<'a> Editor<'a> {
         true
     }
 
-    /// The fields or entries of a map or list that is not the root.
+    /// Returns the fields or entries of a map or list that is not the root.
     fn chunks(&self, parts: impl Iterator<Item = (usize, usize, bool)>, column: usize) -> BlockChunks {
         let chunk = |(start, end, open)| {
             let end = line_end(self.text, end);
@@ -215,8 +223,8 @@ impl<'a> Editor<'a> {
         BlockChunks { list: parts.map(chunk).collect(), column, is_root: false }
     }
 
-    /// Where a chunk begins with the comments above it; its own start when something else stands
-    /// on its line.
+    /// Returns the start of a chunk including the comments above it. This is the chunk's own start if other
+    /// text precedes it on its line.
     fn begin(&self, chunks: &BlockChunks, i: usize) -> usize {
         let start = chunks.list[i].start;
         if lead(self.text, start).is_none() {
@@ -230,7 +238,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes and inserts chunks. At least one is kept.
+    /// Removes and inserts chunks. At least one chunk is kept.
     fn block_changes<T>(
         &mut self,
         chunks: &BlockChunks,
@@ -264,8 +272,8 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes the chunks before `first` and puts new ones there, when the first stands behind a
-    /// dash, where its successor must go.
+    /// Removes the chunks before `first` and inserts new ones there, for chunks whose first one follows a dash
+    /// on the same line, to which its successor must move.
     fn begin_on_shared_line(&mut self, chunks: &BlockChunks, first: usize, new: &[String]) {
         let (start, end) = (chunks.list[0].start, chunks.list[first].start);
         let break_line = format!("\n{}", spaces(chunks.column));
@@ -274,7 +282,7 @@ impl<'a> Editor<'a> {
             let between = if comments.is_empty() { String::new() } else { format!("{comments}{break_line}") };
             self.replace(start, end, format!("{}{break_line}{between}", new.join(&break_line)));
         } else if first > 0 {
-            // Comments above the one that moves up go above the dash.
+            // Comments above the chunk that moves up go above the dash.
             let outer = self.indentation(start);
             for line in comments.lines() {
                 let at = line_start(self.text, start);
@@ -284,7 +292,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes a chunk with the comments above it, and blank lines that would then meet.
+    /// Removes a chunk with the comments above it, and the blank lines that would otherwise double.
     fn remove(&mut self, chunks: &BlockChunks, i: usize) {
         let mut start = self.begin(chunks, i);
         let mut end = next_line(self.text, chunks.list[i].end);
@@ -300,7 +308,7 @@ impl<'a> Editor<'a> {
         self.replace(start, end, "");
     }
 
-    /// The lines of an entry with its edits, and what stands between it and the entry before it.
+    /// Returns the lines of an entry with its edits, and the lines between it and the entry before it.
     fn piece(&self, chunks: &BlockChunks, i: usize, edits: Vec<Edit>) -> String {
         let start = match i.checked_sub(1) {
             None => self.begin(chunks, 0),
@@ -321,7 +329,7 @@ impl<'a> Editor<'a> {
         let Some(last) = chunks.list.last() else { return };
         let mut text = String::new();
         for piece in pieces {
-            // Blank lines come first only where they separate, and do not become part of a text.
+            // Blank lines come first only if they separate entries and do not become part of a text.
             let open = text.is_empty() || ends_with_blank_line(&text);
             text.push_str(&piece[if open { behind_blank_lines(&piece, 0, piece.len()) } else { 0 }..]);
         }
@@ -333,7 +341,7 @@ impl<'a> Editor<'a> {
             text.pop();
         }
         if lead(self.text, start).is_none() {
-            // The first goes on behind what stands on the line of the first.
+            // The first entry continues the line on which the old first entry began.
             text.drain(..chunks.column.min(text.len() - text.trim_start_matches(' ').len()));
         }
         self.replace(start, end, text);
@@ -344,8 +352,8 @@ fn ends_with_blank_line(lines: &str) -> bool {
     lines.trim_end_matches('\n').len() + 1 < lines.len() || lines.ends_with("\n\r\n")
 }
 
-/// A field that `<<` gave, as one of the map's own.
-fn apart_from_anchor(entry: &Entry) -> Entry {
+/// Turns a field that `<<` provided into one of the map's own fields.
+fn without_anchor_comments(entry: &Entry) -> Entry {
     let mut key = entry.key.clone();
     key.meta.comments = None;
     Entry { key, value: without_comments(entry.value.clone()) }

@@ -1,4 +1,4 @@
-//! New text in brackets: the flow style of YAML, and JSON.
+//! Writes new text in brackets: YAML flow style, and JSON.
 
 use super::quoting::{as_spelled, name, quoted_date, text_of};
 use crate::source::Reading;
@@ -8,28 +8,28 @@ use crate::yaml::meta::Style;
 use crate::yaml::node::{Key, Node, Value};
 use crate::yaml::scalar::Resolved;
 
-/// How text in brackets is written.
+/// The style of text in brackets.
 #[derive(Debug, Clone)]
 pub(super) struct Brackets {
-    /// Whether the text is JSON and shall stay so.
+    /// The text is JSON and must stay JSON.
     pub json: bool,
-    /// Whether strings are quoted like those around them.
+    /// Strings are quoted like those around them.
     pub quoted: bool,
-    /// Whether no space follows `:` and `,`.
+    /// No space follows `:` and `,`.
     pub tight: bool,
-    /// The step of indentation, when each entry has a line of its own.
+    /// The indentation step, if each entry has its own line.
     pub step: Option<String>,
-    /// Who will read it.
+    /// The program that will read the text.
     pub reading: Reading,
 }
 
 impl Brackets {
-    /// The flow style of YAML on one line.
+    /// Creates the YAML flow style on one line.
     pub fn new(reading: Reading) -> Self {
         Self { json: false, quoted: false, tight: false, step: None, reading }
     }
 
-    /// A node whose line is indented by `lead`.
+    /// Writes a node on a line that is indented by `lead`.
     pub fn write(&self, node: &Node, lead: &str) -> String {
         match &node.value {
             Value::Scalar(_) => self.scalar(node),
@@ -45,7 +45,7 @@ impl Brackets {
         }
     }
 
-    /// A field whose line is indented by `lead`.
+    /// Writes a field on a line that is indented by `lead`.
     pub fn field(&self, key: &Key, value: &Node, lead: &str) -> String {
         let name = if self.json {
             json(&Node::string(key.text.clone())).unwrap_or_default()
@@ -57,12 +57,12 @@ impl Brackets {
         format!("{name}{}{}", if self.tight { ":" } else { ": " }, self.write(value, lead))
     }
 
-    /// What stands between two entries of one line.
+    /// Returns the separator of two entries on one line.
     pub fn separator(&self) -> &'static str {
         if self.tight { "," } else { ", " }
     }
 
-    /// Puts brackets around parts, which are made for the indentation of their lines.
+    /// Encloses parts in brackets. `parts` receives the indentation of their lines.
     fn enclose(&self, [open, close]: [char; 2], lead: &str, parts: impl Fn(&str) -> Vec<String>) -> String {
         let deeper = self.step.as_ref().map(|step| format!("{lead}{step}"));
         let parts = parts(deeper.as_deref().unwrap_or_default());
@@ -81,7 +81,7 @@ impl Brackets {
             return spelling.to_string();
         }
         match node.resolve() {
-            // Infinity has no JSON; it stays what it is in YAML.
+            // JSON has no infinity; it is written as in YAML.
             _ if self.json => json(node).unwrap_or_else(|| text.to_string()),
             Some(Resolved::Str(string)) if self.quoted => {
                 unfolded(string, Style::DoubleQuoted, Context::Flow)
@@ -94,7 +94,7 @@ impl Brackets {
     }
 }
 
-/// A scalar as JSON that is YAML, too, which forbids more characters.
+/// Writes a scalar as JSON that is also valid YAML, which forbids more characters.
 fn json(node: &Node) -> Option<String> {
     let json = to_json(node).ok()?;
     let forbidden = |c: char| matches!(c, '\u{7f}'..='\u{9f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');

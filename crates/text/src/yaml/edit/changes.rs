@@ -1,4 +1,4 @@
-//! What a map or list keeps, loses and gains. Knows nothing of text.
+//! Computes which elements of a map or list are kept, removed and added. This module does not know text.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 
@@ -6,26 +6,26 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::yaml::node::{Node, Value};
 
-/// One element of a map or list after the change.
+/// An element of a map or list after the change.
 pub(super) enum Element<'n, T> {
-    /// Stood at this position before.
+    /// The element at this position before the change.
     Kept(usize),
     New(&'n T),
 }
 
-/// Which elements stay, and where new ones go.
+/// The kept elements, and the positions of new ones.
 pub(super) struct CollectionChanges<'n, T> {
-    /// For each element from before, whether it stays.
+    /// For each element before the change, whether it is kept.
     pub kept: Vec<bool>,
-    /// New elements before the first that stays.
+    /// New elements before the first kept element.
     pub front: Vec<&'n T>,
-    /// New elements behind one that stays, in the order of the new elements.
+    /// New elements after a kept element, in their new order.
     pub behind: Vec<(usize, Vec<&'n T>)>,
 }
 
 impl<'n, T> CollectionChanges<'n, T> {
-    /// Lines up the elements after the change, in their order, with those before it. `kept` tells
-    /// what stays although it does not come up.
+    /// Aligns the elements after the change with those before it. `kept` marks the elements that are kept
+    /// although they are not listed in `elements`.
     pub fn new(kept: Vec<bool>, elements: impl Iterator<Item = Element<'n, T>>) -> Self {
         let mut changes = Self { kept, front: Vec::new(), behind: Vec::new() };
         let (mut last, mut new) = (None, Vec::new());
@@ -62,9 +62,8 @@ impl<'n, T> CollectionChanges<'n, T> {
     }
 }
 
-/// For each entry after the change, which entry before it is the same: the one from the same
-/// place, else an equal one, else one that begins with the same field, else the one that stands
-/// between the same neighbours.
+/// Finds for each entry after the change the corresponding entry before it: the one with the same location,
+/// else an equal one, else one with the same first field, else the one between the same neighbours.
 pub(super) fn pair(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
     let (sources, free) = (vec![None; after.len()], vec![true; before.len()]);
     let mut pairs = EntryPairs { before, after, sources, free };
@@ -84,18 +83,18 @@ pub(super) fn pair(before: &[Node], after: &[Node]) -> Vec<Option<usize>> {
     pairs.sources
 }
 
-/// The entries of a list before and after a change, and which of them are the same.
+/// The entries of a list before and after a change, and their pairs.
 struct EntryPairs<'n> {
     before: &'n [Node],
     after: &'n [Node],
     /// For each entry after the change, its position before.
     sources: Vec<Option<usize>>,
-    /// Whether the entries before the change have no pair.
+    /// For each entry before the change, whether it has no pair yet.
     free: Vec<bool>,
 }
 
 impl EntryPairs<'_> {
-    /// Pairs what is free on both sides and has the same key, first come, first served.
+    /// Pairs unpaired entries with the same key, in order.
     fn pair<K: std::hash::Hash + Eq>(
         &mut self,
         of_before: impl Fn(&Node) -> Option<K>,
@@ -109,16 +108,16 @@ impl EntryPairs<'_> {
             }
         }
         for (node, source) in self.after.iter().zip(&mut self.sources).filter(|(_, s)| s.is_none()) {
-            let Some(places) = of_after(node).and_then(|key| table.get_mut(&key)) else { continue };
-            if let Some(i) = places.pop_if(|i| same(&self.before[*i], node)) {
+            let Some(positions) = of_after(node).and_then(|key| table.get_mut(&key)) else { continue };
+            if let Some(i) = positions.pop_if(|i| same(&self.before[*i], node)) {
                 *source = Some(i);
                 self.free[i] = false;
             }
         }
     }
 
-    /// Pairs what is left between two pairs when there is as much of it on both sides: those
-    /// entries have new values. Maps whose first fields differ are different things.
+    /// Pairs the remaining entries between two pairs if their number is the same on both sides: these entries
+    /// have new values. Maps whose first fields differ are different entries and are not paired.
     fn fill_gaps(&mut self) {
         let (before, after) = (self.before, self.after);
         if !self.sources.iter().flatten().is_sorted() {
@@ -141,12 +140,12 @@ impl EntryPairs<'_> {
     }
 }
 
-/// The first field of a map, when its value is a scalar: most often its name.
+/// Returns the first field of a map if its value is a scalar; usually this is `name`.
 fn first_field(node: &Node) -> Option<(&str, &Node)> {
     node.as_map()?.iter().next().filter(|(_, value)| value.scalar_text().is_some())
 }
 
-/// A number that equal nodes share, other spellings of equal scalars aside.
+/// Computes a hash that is the same for equal nodes, except for different spellings of equal scalars.
 fn fingerprint(node: &Node) -> u64 {
     let hash = |part: &dyn Fn(&mut rustc_hash::FxHasher)| {
         let mut hasher = FxBuildHasher.build_hasher();
@@ -156,7 +155,7 @@ fn fingerprint(node: &Node) -> u64 {
     match &node.value {
         Value::Scalar(text) => hash(&|h| text.hash(h)),
         Value::List(list) => list.iter().fold(1, |sum: u64, n| hash(&|h| (sum, fingerprint(n)).hash(h))),
-        // Fields may stand in any order.
+        // Fields may be in any order.
         Value::Map(map) => map
             .iter()
             .map(|(key, value)| hash(&|h| (key, fingerprint(value)).hash(h)))

@@ -1,4 +1,4 @@
-//! The edit of one document, its check, and the way out: writing it whole.
+//! Edits one document, verifies the result, and rewrites the document as a fallback.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -27,7 +27,7 @@ impl Deref for Edited<'_> {
 }
 
 impl<'t> Edited<'t> {
-    /// Edits the document `document` of `text`. The layout is for documents that show none.
+    /// Edits a document of `text`. `layout` is used if the document does not show one.
     pub fn new(
         text: &'t str,
         document: &DocumentOutline,
@@ -53,13 +53,13 @@ impl<'t> Edited<'t> {
                 return Ok(Self(edited.into()));
             }
             if !edited.ends_with('\n') {
-                // New text in lines may need the line break that the file does without.
+                // A new block scalar may need the line break that is missing at the end of the file.
                 edited.push_str(style.line_break);
                 if reads_as(&edited, layout.reading, after) {
                     return Ok(Self(edited.into()));
                 }
             }
-            // Values are written out where their anchors changed or vanished: those that must be, and then all.
+            // Expand the aliases whose anchors changed or vanished: first only those, then all aliases.
             if expand.is_empty() && !more.is_empty() {
                 expand = more;
             } else if !expand.is_empty() && aliases == Aliases::Kept {
@@ -72,11 +72,11 @@ impl<'t> Edited<'t> {
         if reads_as(&whole, layout.reading, after) {
             return Ok(Self(whole.into()));
         }
-        Err(cannot_be_written(before, after, layout))
+        Err(write_error(before, after, layout))
     }
 }
 
-/// The aliases whose anchors stand in edited places, and those that are suspect anyway, in order.
+/// Returns the aliases whose anchors lie in edited ranges, and the suspect ones, in order.
 fn aliases_to_expand(
     text: &str,
     document: &DocumentOutline,
@@ -88,7 +88,7 @@ fn aliases_to_expand(
     let touched = |id: &usize| {
         document.anchors.get(id).is_some_and(|anchored| {
             let first = ranges.partition_point(|&(_, end)| end < anchored.start);
-            // What is added to a value stands below it.
+            // Text that is appended to a value is below it.
             let end = next_content(text, anchored.end);
             ranges.get(first).is_some_and(|&(start, _)| start <= end)
         })
@@ -99,7 +99,7 @@ fn aliases_to_expand(
     expand
 }
 
-/// A document written anew. What stands before its `---` and behind its `...` is kept.
+/// Rewrites a document. The text before its `---` and after its `...` is kept.
 fn write_whole(
     text: &str,
     document: &DocumentOutline,
@@ -120,20 +120,22 @@ fn write_whole(
     out
 }
 
-fn cannot_be_written(before: &Node, after: &Node, layout: Layout) -> Diagnostic {
-    let error = Diagnostic::error(Code::InvalidValue, "the changed document cannot be written as YAML");
+fn write_error(before: &Node, after: &Node, layout: Layout) -> Diagnostic {
+    let error = Diagnostic::error(Code::InvalidValue, "the changed document cannot be represented in YAML");
     let error = error.at(before.span().at_start());
-    unwritable(after, layout).iter().fold(error, |error, field| error.field(field.trim_start_matches('.')))
+    find_unwritable(after, layout)
+        .iter()
+        .fold(error, |error, field| error.field(field.trim_start_matches('.')))
 }
 
-/// The first field or entry that is read as something else than it was, once it is written alone: where it stands in
-/// the tree, as messages have it.
-fn unwritable(node: &Node, layout: Layout) -> Option<String> {
+/// Returns the path of the first field or entry that does not parse back to the same value when it is written
+/// alone.
+fn find_unwritable(node: &Node, layout: Layout) -> Option<String> {
     let is_lost = |alone: Map| {
         let alone = Node::map(alone);
         !reads_as(&layout.document(&alone), layout.reading, &alone)
     };
-    let below = |step: String, node: &Node| unwritable(node, layout).map(|rest| step + &rest);
+    let below = |step: String, node: &Node| find_unwritable(node, layout).map(|rest| step + &rest);
     match &node.value {
         Value::Scalar(_) => is_lost(Map::from_iter([("value", node.clone())])).then(String::new),
         Value::List(list) => list.iter().enumerate().find_map(|(i, node)| below(format!("[{i}]"), node)),
@@ -149,10 +151,10 @@ fn unwritable(node: &Node, layout: Layout) -> Option<String> {
     }
 }
 
-/// Whether a text is one document with the wanted tree.
-fn reads_as(text: &str, reading: Reading, wanted: &Node) -> bool {
+/// Returns true if the text is a single document that parses to `expected`.
+fn reads_as(text: &str, reading: Reading, expected: &Node) -> bool {
     let sources = SourceMap::default();
     let id = sources.add("", text);
     let read = parse_documents(&sources, id, ParseOptions { reading, ..ParseOptions::default() });
-    read.is_ok_and(|documents| matches!(documents.as_slice(), [one] if one == wanted))
+    read.is_ok_and(|documents| matches!(documents.as_slice(), [one] if one == expected))
 }

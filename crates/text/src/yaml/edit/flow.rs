@@ -9,7 +9,7 @@ use super::value::{Editor, PlaceKind, ValuePlace};
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Map, Node};
 
-/// One field or entry between brackets.
+/// A field or entry between brackets.
 struct FlowChunk {
     start: usize,
     end: usize,
@@ -19,12 +19,12 @@ struct FlowChunk {
 /// The fields or entries of one map or list.
 struct FlowChunks {
     list: Vec<FlowChunk>,
-    /// Whether each has lines of its own.
+    /// Set if each chunk has its own lines.
     lined: bool,
 }
 
 impl FlowChunk {
-    /// The end with the comma.
+    /// Returns the end, including the comma.
     fn behind(&self) -> usize {
         self.comma.map_or(self.end, |comma| comma + 1)
     }
@@ -32,15 +32,15 @@ impl FlowChunk {
 
 /// The comments of a list in brackets.
 struct FlowComments<'t> {
-    /// Behind the bracket, and behind each entry.
+    /// Comments after the opening bracket, and after each entry.
     behind: Vec<Option<&'t str>>,
-    /// On lines above each entry, and above the bracket at the end.
+    /// Comments on lines above each entry, and above the closing bracket.
     above: Vec<Vec<&'t str>>,
 }
 
 impl<'t> FlowComments<'t> {
-    /// Those of a list; none when it has none.
-    fn of(text: &'t str, part: &Part, chunks: &[FlowChunk]) -> Option<Self> {
+    /// Collects the comments of a list. Returns none if there are none.
+    fn collect(text: &'t str, part: &Part, chunks: &[FlowChunk]) -> Option<Self> {
         let (mut behind, mut above) = (Vec::new(), Vec::new());
         let starts = chunks.iter().map(|chunk| chunk.start).chain([part.end - 1]);
         let mut from = part.content + 1;
@@ -57,7 +57,7 @@ impl<'t> FlowComments<'t> {
 }
 
 impl<'a> Editor<'a> {
-    /// Edits a map between braces; false when it has to be written anew.
+    /// Edits a map in braces. Returns false if it must be rewritten.
     pub(super) fn flow_map(
         &mut self,
         part: &Part,
@@ -67,7 +67,7 @@ impl<'a> Editor<'a> {
     ) -> bool {
         let chunk = |f: &FieldPart| FlowChunk { start: f.start, end: f.value.end, comma: f.comma };
         let chunks = self.flow_chunks(fields.iter().map(chunk));
-        // A single pair may stand in a list without braces.
+        // A single pair in a list may lack braces.
         if !self.text[part.content..].starts_with('{') {
             return false;
         }
@@ -79,7 +79,7 @@ impl<'a> Editor<'a> {
         self.flow_changes(&chunks, &brackets, &changes, |e| brackets.field(&e.key, &e.value, lead))
     }
 
-    /// Edits a list between brackets; false when it has to be written anew.
+    /// Edits a list in brackets. Returns false if it must be rewritten.
     pub(super) fn flow_list(
         &mut self,
         part: &Part,
@@ -108,7 +108,7 @@ impl<'a> Editor<'a> {
                 None => brackets.write(node, lead),
             });
             let pieces: Vec<_> = pieces.collect();
-            if let Some(comments) = FlowComments::of(self.text, part, &chunks.list) {
+            if let Some(comments) = FlowComments::collect(self.text, part, &chunks.list) {
                 let rows = sources.iter().copied().zip(pieces).collect::<Vec<_>>();
                 self.rewrite(part, &chunks, &comments, &rows);
                 return true;
@@ -123,7 +123,7 @@ impl<'a> Editor<'a> {
         self.flow_changes(&chunks, &brackets, &changes, |n| brackets.write(n, lead))
     }
 
-    /// Puts other entries into the places of those that stand there.
+    /// Replaces the existing entries by other ones, in place.
     fn refill(&mut self, chunks: &FlowChunks, brackets: &Brackets, pieces: &[String]) -> bool {
         for (chunk, piece) in chunks.list.iter().zip(pieces) {
             self.replace(chunk.start, chunk.end, piece.as_str());
@@ -135,16 +135,16 @@ impl<'a> Editor<'a> {
     }
 
     fn flow_chunks(&self, chunks: impl Iterator<Item = FlowChunk>) -> FlowChunks {
-        let alone = |c: &FlowChunk| {
+        let has_own_line = |c: &FlowChunk| {
             let behind = self.text[c.behind()..line_end(self.text, c.behind())].trim_start();
             lead(self.text, c.start).is_some() && (is_blank(behind) || behind.starts_with('#'))
         };
         let list: Vec<_> = chunks.collect();
-        let lined = !list.is_empty() && list.iter().all(alone);
+        let lined = !list.is_empty() && list.iter().all(has_own_line);
         FlowChunks { list, lined }
     }
 
-    /// The indentation of entries that have lines of their own.
+    /// Returns the indentation of entries on their own lines.
     fn lead(&self, chunks: &FlowChunks) -> &'a str {
         match chunks.list.first() {
             Some(first) if chunks.lined => self.indentation(first.start),
@@ -152,23 +152,23 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// The brackets of documents that show none.
+    /// Returns the bracket style for documents that do not show one.
     fn new_brackets(&self) -> Brackets {
         Brackets::new(self.layout().reading)
     }
 
-    /// How new entries are written among these: as the document's JSON, or else in a way of their own.
+    /// Returns the style of new entries among these chunks: the JSON style of the document, or else `own`.
     fn brackets(&self, chunks: &FlowChunks, own: Brackets) -> Brackets {
         let brackets = self.style.json.clone().unwrap_or(own);
         if chunks.lined { brackets } else { Brackets { step: None, ..brackets } }
     }
 
-    /// Writes a value between brackets anew.
+    /// Rewrites a value between brackets.
     pub(super) fn put_in_flow(&mut self, place: ValuePlace, part: &Part, after: &Node) {
         let quoted = self.text[part.content..].starts_with('"');
         let mut brackets = self.style.json.clone().unwrap_or(Brackets { quoted, ..self.new_brackets() });
         let lead = if brackets.step.is_some() { self.indentation(part.start) } else { "" };
-        // A line with more than this value is no place for several lines.
+        // A value that shares its line with other text is written on one line.
         if brackets.step.is_some() && lead.is_empty() {
             brackets.step = None;
         }
@@ -180,7 +180,7 @@ impl<'a> Editor<'a> {
         self.replace(part.end, part.end, format!("{} {text}", if colon { "" } else { ":" }));
     }
 
-    /// Removes and inserts entries; false when none of them is kept.
+    /// Removes and inserts entries. Returns false if no entry is kept.
     fn flow_changes<T>(
         &mut self,
         chunks: &FlowChunks,
@@ -206,7 +206,7 @@ impl<'a> Editor<'a> {
         }
         for i in (0..last).filter(|i| !changes.kept[*i]) {
             let end = self.begin_in_flow(chunks, i + 1);
-            // The next one has comments above it, which stay on lines of their own.
+            // The next entry has comments above it, which stay on their own lines.
             let is_below = end < line_start(self.text, chunks[i + 1].start);
             self.replace(
                 chunks[i].start,
@@ -220,7 +220,7 @@ impl<'a> Editor<'a> {
         true
     }
 
-    /// Removes all that follows an entry up to the end of the last one, but for the comment behind the entry.
+    /// Removes everything after an entry up to the end of the last one, except for the comment after the entry.
     fn remove_behind(&mut self, kept: &FlowChunk, last: &FlowChunk) {
         let line = line_end(self.text, kept.behind());
         if line >= last.end || !self.text[kept.behind()..line].trim_start().starts_with('#') {
@@ -240,7 +240,7 @@ impl<'a> Editor<'a> {
         self.replace(line, last.behind(), format!("{}{lead}", self.style.line_break));
     }
 
-    /// Writes the entries of a list in another order, each with its comments and on lines of its own.
+    /// Writes the entries of a list in another order, each with its comments and on its own line.
     fn rewrite(
         &mut self,
         part: &Part,
@@ -270,7 +270,7 @@ impl<'a> Editor<'a> {
         self.replace(part.content + 1, close, text + close_lead);
     }
 
-    /// Removes and inserts entries that have lines of their own.
+    /// Removes and inserts entries that have their own lines.
     fn lined_changes<T>(
         &mut self,
         chunks: &[FlowChunk],
@@ -309,7 +309,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Where the line of an entry begins with the comments above it.
+    /// Returns the start of an entry's line, including the comments above it.
     fn begin_in_flow(&self, chunks: &[FlowChunk], i: usize) -> usize {
         let floor = i.checked_sub(1).map_or(0, |before| next_line(self.text, chunks[before].behind()));
         comments_above(self.text, line_start(self.text, chunks[i].start), floor)

@@ -1,7 +1,7 @@
-//! New text for an edited file: order, quoting and comments of the nodes are kept, and the layout
-//! is that of the file around it.
+//! Writes new text for an edited file. Order, quoting and comments of the nodes are kept, and the layout
+//! matches the surrounding file.
 //!
-//! Pieces begin where their first line does, without its indentation, and end without a line break.
+//! Fragments begin without the indentation of their first line, and end without a line break.
 
 use std::borrow::Cow;
 
@@ -13,27 +13,28 @@ use crate::yaml::meta::{Comments, Meta, Style};
 use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::scalar::Resolved;
 
-/// How a document is laid out.
+/// The layout of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Columns by which a map stands deeper than the field that it is the value of.
+    /// Columns by which a map is indented below its field.
     pub indent: usize,
-    /// Columns by which the dashes of a list stand deeper than the field; 0 or more.
+    /// Columns by which the dashes of a list are indented below its field; may be 0.
     pub dash: usize,
-    /// Who will read it.
+    /// The program that will read the text.
     pub reading: Reading,
 }
 
-/// Longer names stand behind a `?`: what stands before a `:` is bounded by YAML.
+/// The longest name that is written before a `:`, since YAML limits the length there. Longer names follow a
+/// `?`.
 const LONGEST_NAME: usize = 1000;
 
 impl Layout {
-    /// The layout of documents that show none.
+    /// The default layout, for documents that do not show one.
     pub fn new(reading: Reading) -> Self {
         Self { indent: 2, dash: 0, reading }
     }
 
-    /// A field whose name stands at `column`.
+    /// Writes a field whose name begins at `column`.
     pub fn field(self, key: &Key, value: &Node, column: usize) -> String {
         let mut out = head(&key.meta, column);
         let name = name(key, self.reading);
@@ -47,7 +48,7 @@ impl Layout {
         out
     }
 
-    /// A list entry whose dash stands at `column`.
+    /// Writes a list entry whose dash is at `column`.
     pub fn entry(self, node: &Node, column: usize) -> String {
         let mut out = head(&node.meta, column);
         let mut node = Cow::Borrowed(node);
@@ -55,7 +56,7 @@ impl Layout {
             && comments(&first.key.meta).is_some_and(|c| !c.head.is_empty())
             && is_block(&node)
         {
-            // What stands above the first field stands above the dash.
+            // Comments above the first field go above the dash.
             out.push_str(&head(&first.key.meta, column));
             let map = node.to_mut().as_map_mut();
             if let Some(comments) = map.and_then(|m| m.entries_mut().first_mut()?.key.meta.comments.as_mut())
@@ -68,7 +69,7 @@ impl Layout {
         out
     }
 
-    /// What stands behind the `:` of a field whose name stands at `column`, and has the comment.
+    /// Writes the value of a field, after its `:`. The field's name begins at `column` and has the comment.
     pub fn value_of_field(self, value: &Node, column: usize, comment: Option<&str>) -> String {
         let behind = comment.map(|c| format!(" {c}")).unwrap_or_default();
         match &value.value {
@@ -84,7 +85,7 @@ impl Layout {
         }
     }
 
-    /// What stands behind the dash of an entry.
+    /// Writes the value of an entry, after its dash.
     pub fn value_of_entry(self, value: &Node, column: usize) -> String {
         match &value.value {
             Value::Map(map) if is_block(value) => format!(" {}", self.map(map, column + 2)),
@@ -93,13 +94,13 @@ impl Layout {
         }
     }
 
-    /// A whole document, with a line break at the end.
+    /// Writes a whole document, with a line break at the end.
     pub fn document(self, node: &Node) -> String {
         let mut out = head(&node.meta, 0);
         match &node.value {
             Value::Map(map) if is_block(node) => out.push_str(&self.map(map, 0)),
             Value::List(list) if is_block(node) => out.push_str(&self.list(list, 0)),
-            // An empty text would be no document, and text in lines has rules of its own here.
+            // An empty text would not be a document, and block scalars need a field.
             Value::Scalar(text) if text.is_empty() && node.is_null() => out.push_str("null"),
             _ => out.push_str(&Brackets::new(self.reading).write(node, "")),
         }
@@ -121,8 +122,8 @@ impl Layout {
         entries.join(&format!("\n{}", spaces(column)))
     }
 
-    /// A scalar, or a map or list in brackets, behind an indicator at `column`. Its further lines stand
-    /// `indent` deeper.
+    /// Writes a scalar, or a map or list in brackets, after an indicator at `column`. Further lines are
+    /// indented by `indent`.
     fn inline(self, node: &Node, column: usize, indent: usize, of_key: Option<&str>) -> String {
         let text = match &node.value {
             Value::Scalar(_) => self.scalar(node, column, indent),
@@ -131,7 +132,7 @@ impl Layout {
         let space = if text.is_empty() { "" } else { " " };
         let comment = line_comment(&node.meta).or(of_key).map(|c| format!(" {c}")).unwrap_or_default();
         match text.split_once('\n') {
-            // The comment stands behind the `|`.
+            // The comment follows the `|`.
             Some((header, lines)) => format!("{space}{header}{comment}\n{lines}"),
             None => format!("{space}{text}{comment}"),
         }
@@ -144,18 +145,18 @@ impl Layout {
         }
         match node.resolve() {
             Some(Resolved::Str(string)) => {
-                // Such text says itself how deep it stands, and says 2.
+                // Such text has an explicit indentation indicator, which is 2.
                 let indent = if string.starts_with([' ', '\n']) { 2 } else { indent };
                 text_of(string, &node.meta, Context::Block { column: column + indent }, self.reading)
             }
             Some(Resolved::Timestamp(date)) if self.reading == Reading::Kubectl => quoted_date(date),
-            // Numbers, dates, booleans and null as they were written.
+            // Numbers, dates, booleans and null are written as in their source.
             _ => text.to_string(),
         }
     }
 }
 
-/// A map or list that was empty, and therefore stood in brackets, needs them no more.
+/// Changes a formerly empty map or list, which needed brackets, to block style.
 pub(super) fn as_block(before: &Node, after: &Node) -> Node {
     let mut after = after.clone();
     if before.is_empty_collection() && after.meta.style == Style::Flow && after.span() == before.span() {
@@ -164,7 +165,7 @@ pub(super) fn as_block(before: &Node, after: &Node) -> Node {
     after
 }
 
-/// A map or list that takes the place of one in brackets stands in brackets, too, where that fits.
+/// Changes a map or list that replaces one in brackets to flow style, if that fits.
 pub(super) fn as_before(before: &Node, after: Node, reading: Reading) -> Node {
     let was_flow = !before.is_leaf() && before.meta.style == Style::Flow;
     if was_flow && std::mem::discriminant(&before.value) == std::mem::discriminant(&after.value) {
@@ -173,18 +174,18 @@ pub(super) fn as_before(before: &Node, after: Node, reading: Reading) -> Node {
     after
 }
 
-/// A new entry of a list: among entries in brackets it stands in brackets, too, where that fits.
+/// Changes a new list entry to flow style if its neighbours have it and if that fits.
 pub(super) fn as_neighbours<'n>(neighbours: &[Node], entry: &'n Node, reading: Reading) -> Cow<'n, Node> {
     let mut collections = neighbours.iter().filter(|node| !node.is_leaf()).peekable();
     if collections.peek().is_some() && collections.all(|node| node.meta.style == Style::Flow) {
-        let alone = with_comment_behind(entry);
-        return in_brackets(&alone, reading).map_or(Cow::Borrowed(entry), Cow::Owned);
+        let with_comment = with_comment_behind(entry);
+        return in_brackets(&with_comment, reading).map_or(Cow::Borrowed(entry), Cow::Owned);
     }
     Cow::Borrowed(entry)
 }
 
-/// An entry with the comment behind its only field, if there is no other one in it, behind itself: there it can stand
-/// when the entry is put into brackets.
+/// Moves the comment after the entry's only field to the entry itself, if the entry has no other comment, so
+/// that the entry can be written in brackets.
 fn with_comment_behind(entry: &Node) -> Cow<'_, Node> {
     let only = entry.as_map().filter(|map| map.len() == 1 && comments(&entry.meta).is_none());
     let Some(comment) = only.and_then(|map| line_comment(&map.entries()[0].value.meta)) else {
@@ -204,10 +205,10 @@ fn with_comment_behind(entry: &Node) -> Cow<'_, Node> {
     Cow::Owned(moved)
 }
 
-/// The longest text that is put into brackets; what is longer is read more easily on lines of its own.
+/// The longest text that is written in brackets. Longer text is easier to read in block style.
 const LONGEST_FLOW: usize = 100;
 
-/// A map or list in brackets; none when it would lose comments or be hard to read.
+/// Changes a map or list to flow style. Returns none if it would lose comments or be hard to read.
 fn in_brackets(node: &Node, reading: Reading) -> Option<Node> {
     if !is_block(node) || !is_plain(node) || Brackets::new(reading).write(node, "").len() > LONGEST_FLOW {
         return None;
@@ -217,7 +218,7 @@ fn in_brackets(node: &Node, reading: Reading) -> Option<Node> {
     Some(node)
 }
 
-/// Whether nothing within has comments or several lines.
+/// Returns true if nothing inside has comments or several lines.
 fn is_plain(node: &Node) -> bool {
     let bare = |meta: &Meta| meta.comments.is_none();
     match &node.value {
@@ -229,7 +230,7 @@ fn is_plain(node: &Node) -> bool {
     }
 }
 
-/// Whether a map or list is written over several lines.
+/// Returns true if a map or list is written in block style.
 fn is_block(node: &Node) -> bool {
     !node.is_leaf() && node.meta.style != Style::Flow
 }
@@ -242,7 +243,7 @@ fn line_comment(meta: &Meta) -> Option<&str> {
     comments(meta).and_then(|c| c.line.as_deref())
 }
 
-/// The comments above, each on its line, with the indentation of what follows.
+/// Returns the comments above a node, each on its line, with the indentation of what follows.
 fn head(meta: &Meta, column: usize) -> String {
     let lines = comments(meta).map(|c| c.head.as_slice()).unwrap_or_default();
     lines.iter().fold(String::new(), |head, line| head + line + "\n" + &spaces(column))

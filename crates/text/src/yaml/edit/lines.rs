@@ -1,31 +1,31 @@
-//! Lines of a text: where they begin and end, what is blank, which comments stand above.
+//! Functions on lines of a text: their bounds, blank lines, comments above and below.
 
 use crate::yaml::events::BOM;
 
-/// The end of a line, before its break.
+/// Returns the end of a line, before its line break.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let end = memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |i| at + i);
     if end > at && text.as_bytes()[end - 1] == b'\r' { end - 1 } else { end }
 }
 
-/// Where the line after this one begins.
+/// Returns the start of the next line.
 pub(super) fn next_line(text: &str, at: usize) -> usize {
     memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |i| at + i + 1)
 }
 
-/// Where a line begins, behind a byte order mark.
+/// Returns the start of a line, after a byte order mark.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     let first = if at >= BOM.len() && text.starts_with(BOM) { BOM.len() } else { 0 };
     memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(first, |i| i + 1)
 }
 
-/// How many columns stand before a byte; only ASCII does in block style.
+/// Returns the column of a byte. Only ASCII precedes it in block style.
 pub(super) fn column(text: &str, at: usize) -> usize {
     at - line_start(text, at)
 }
 
-/// Whether a carriage return stands alone, which is a line break to YAML and nothing to these
-/// functions.
+/// Returns true if the text has a carriage return without a line feed. YAML treats it as a line break, these
+/// functions do not.
 pub(super) fn has_lone_returns(text: &str) -> bool {
     memchr::memchr_iter(b'\r', text.as_bytes()).any(|i| text.as_bytes().get(i + 1) != Some(&b'\n'))
 }
@@ -34,23 +34,23 @@ pub(super) fn is_blank(line: &str) -> bool {
     line.bytes().all(|b| b.is_ascii_whitespace())
 }
 
-/// The blanks before a byte on its line, when there is nothing else.
+/// Returns the white space before a byte on its line; none if other text precedes the byte.
 pub(super) fn lead(text: &str, at: usize) -> Option<&str> {
     let before = &text[..at];
     let start = before.trim_end_matches([' ', '\t']).len();
     let first = matches!(before.as_bytes()[..start].last(), None | Some(b'\n'));
-    // A byte order mark takes no place.
+    // A byte order mark takes no column.
     let first = first || &before[..start] == BOM;
     first.then(|| &text[start..at])
 }
 
-/// The column of a comment that has a line of its own.
+/// Returns the column of a comment that has its own line.
 fn comment_column(line: &str) -> Option<usize> {
     let comment = line.trim_start_matches(' ');
     comment.starts_with('#').then(|| line.len() - comment.len())
 }
 
-/// The start of the comment lines that stand directly above a line, from `floor` on.
+/// Returns the start of the comment lines directly above a line, but not before `floor`.
 pub(super) fn comments_above(text: &str, line: usize, floor: usize) -> usize {
     let mut start = line;
     while start > floor {
@@ -63,8 +63,8 @@ pub(super) fn comments_above(text: &str, line: usize, floor: usize) -> usize {
     start
 }
 
-/// The end of the last comment line below a line that is indented deeper than `column`, or of the
-/// line itself. Such comments belong to what stands above.
+/// Returns the end of the last comment line below a line that is indented deeper than `column`, or the end of
+/// the line itself. Such comments belong to the text above.
 pub(super) fn with_comments_below(text: &str, line_end: usize, column: usize, limit: usize) -> usize {
     let mut end = line_end;
     let mut at = next_line(text, line_end);
@@ -81,7 +81,7 @@ pub(super) fn with_comments_below(text: &str, line_end: usize, column: usize, li
     end
 }
 
-/// Where the blank lines from a line on end.
+/// Returns the end of the blank lines that begin at a line.
 pub(super) fn behind_blank_lines(text: &str, line: usize, limit: usize) -> usize {
     let mut at = line;
     while at < limit {
@@ -93,7 +93,7 @@ pub(super) fn behind_blank_lines(text: &str, line: usize, limit: usize) -> usize
     at
 }
 
-/// Where the next line begins that is neither blank nor a comment.
+/// Returns the start of the next line that is neither blank nor a comment.
 pub(super) fn next_content(text: &str, at: usize) -> usize {
     let mut at = next_line(text, at);
     while at < text.len() {
@@ -106,7 +106,7 @@ pub(super) fn next_content(text: &str, at: usize) -> usize {
     at
 }
 
-/// Where the blank lines directly above a line begin.
+/// Returns the start of the blank lines directly above a line.
 pub(super) fn blank_lines_above(text: &str, line: usize, floor: usize) -> usize {
     let mut start = line;
     while start > floor {
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_first_on_its_line() {
+    fn lead_is_white_space_before_the_first_text() {
         assert_eq!(lead("a\n  b", 4), Some("  "));
         assert_eq!(lead("- b", 2), None);
         assert_eq!(lead("\u{feff}b", 3), Some(""));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_around() {
+    fn comments_above_and_below_are_found() {
         let b = TEXT.find('b').expect("there");
         assert_eq!(comments_above(TEXT, b, 0), TEXT.find("# x").expect("there"));
         assert_eq!(comments_above(TEXT, b, b - 7), b - 7);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn blank_lines_around() {
+    fn blank_lines_above_and_below_are_found() {
         assert_eq!(behind_blank_lines(TEXT, 6, TEXT.len()), 8);
         assert_eq!(blank_lines_above(TEXT, 8, 0), 6);
         assert_eq!(blank_lines_above(TEXT, 6, 0), 6);

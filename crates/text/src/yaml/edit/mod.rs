@@ -1,9 +1,9 @@
-//! Changing a text as little as its tree was changed.
+//! Applies changes of a tree to its text with minimal edits.
 //!
-//! The tree that was read from the text and the tree that it shall have are compared; only what
-//! differs is written anew. Comments, order, blank lines, quoting and indentation of all the rest
-//! stay byte for byte. Each changed document is read again: should it not be the wanted tree, that
-//! document is written whole instead, so that a strange layout costs looks and never data.
+//! Compares the parsed tree with the changed tree and rewrites only what differs. Comments, order, blank lines,
+//! quoting and indentation of everything else are kept byte for byte. Each changed document is parsed again. If
+//! the result is not the changed tree, that document is rewritten completely, so that an unusual layout may
+//! lose its formatting but never data.
 
 mod block;
 mod brackets;
@@ -29,22 +29,23 @@ use document::Edited;
 use fragment::Layout;
 use outline::{DocumentOutline, outline};
 
-/// The text of a file after its documents were changed from `before`, which were read from it with
-/// comments by `reading`, to `after`: none for a document that is removed, and further ones at the end
-/// for documents that are added.
+/// Returns the text of a file after its documents were changed from `before` to `after`.
+///
+/// `before` is the result of parsing `text` with comments by `reading`. In `after`, none removes a document,
+/// and further documents are appended.
 ///
 /// # Errors
-/// `before` was not read from the text, or a value cannot be written as YAML.
+/// `before` was not parsed from the text, or a value cannot be represented in YAML.
 pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>]) -> Result<String> {
     if lines::has_lone_returns(text) {
-        // Line breaks of another age: what stands where is not worth to know.
+        // Carriage returns as line breaks are so rare that locating edits is not supported.
         let same =
             before.len() == after.len() && before.iter().map(Some).eq(after.iter().map(Option::as_ref));
         return Ok(if same { text.into() } else { write_all(after.iter().flatten(), reading) });
     }
     let documents = outline(text, reading)?;
     if documents.len() != before.len() {
-        let message = format!("the text has {} documents, not {}", documents.len(), before.len());
+        let message = format!("expected {} documents, found {} in the text", before.len(), documents.len());
         return Err(Diagnostic::error(Code::InvalidValue, message));
     }
     let layout = documents.iter().find_map(|d| style::layout(text, d, reading));
@@ -56,7 +57,7 @@ pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>
             Ok((document, Edited::new(text, document, before, after, layout)?))
         })
         .collect::<Result<_>>()?;
-    let mut out = Out {
+    let mut out = Output {
         text: String::with_capacity(text.len()),
         unmarked: documents.first().is_some_and(|d| !d.marked) && !matches!(after.first(), Some(Some(_))),
         ended: true,
@@ -78,7 +79,7 @@ pub fn edit(text: &str, reading: Reading, before: &[Node], after: &[Option<Node>
     Ok(out.text)
 }
 
-/// A text for documents that come from no file: their order, quoting and comments are kept.
+/// Writes documents that come from no file. Their order, quoting and comments are kept.
 #[must_use]
 pub fn write_documents_as_written(documents: &[Node]) -> String {
     write_all(documents.iter(), Reading::Kustomize)
@@ -88,7 +89,7 @@ fn write_all<'n>(documents: impl Iterator<Item = &'n Node>, reading: Reading) ->
     documents.map(|d| Layout::new(reading).document(d)).collect::<Vec<_>>().join("---\n")
 }
 
-/// Whether a document follows another with nothing between them, as JSON objects may.
+/// Returns true if a document follows another without a separator, as JSON objects may.
 fn follows(document: &DocumentOutline) -> bool {
     !document.marked && !document.begins_anew
 }
@@ -97,20 +98,20 @@ fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text.trim_start_matches(BOM)).is_ok()
 }
 
-/// The documents that are left, one behind the other.
-struct Out {
+/// Joins the remaining documents.
+struct Output {
     text: String,
-    /// Whether the first document of the file is gone and had no `---`.
+    /// The first document of the file was removed and had no `---`.
     unmarked: bool,
-    /// Whether the last document ends with `...`.
+    /// The last document ends with `...`.
     ended: bool,
-    /// The end of the last document in the text that is edited, unless it was changed.
+    /// The end of the last document in the original text, if that document is unchanged.
     kept_to: Option<usize>,
-    /// Whether they are JSON objects that follow each other, and still may.
+    /// The documents are JSON objects that follow each other without separator, and may stay so.
     is_stream: bool,
 }
 
-impl Out {
+impl Output {
     fn document(&mut self, document: &DocumentOutline, text: &str) {
         let mut text = text;
         if self.text.is_empty() {
@@ -118,12 +119,12 @@ impl Out {
                 text = text.strip_prefix("---\r\n").or_else(|| text.strip_prefix("---\n")).unwrap_or(text);
             }
         } else {
-            // Between two documents that are kept, `---` may follow a byte order mark or a line break of YAML 1.1.
+            // Between two unchanged documents, `---` may follow a byte order mark or a YAML 1.1 line break.
             let is_unchanged = document.marked && self.kept_to == Some(document.range.start);
             if !self.is_stream && !is_unchanged {
                 self.end_line("\n");
             }
-            // Directives, and documents without `---`, need an end before them.
+            // Directives, and documents without `---`, require a `...` before them.
             if document.begins_anew && !self.ended {
                 self.text.push_str("...\n");
             }
@@ -135,7 +136,7 @@ impl Out {
         self.ended = document.is_ended();
     }
 
-    /// Adds new documents behind `comments`, a text without documents.
+    /// Appends new documents after `comments`, a text without documents.
     fn add(&mut self, comments: &str, documents: &[Option<Node>], layout: Layout, like: &str) {
         let line_break = style::line_break(like);
         self.text.push_str(comments);

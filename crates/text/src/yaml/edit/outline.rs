@@ -1,7 +1,6 @@
-//! Where everything stands in a text: each document, field and entry with its indicators, anchors
-//! and tags.
+//! The outline of a text: the ranges of documents, fields and entries with their indicators, anchors and tags.
 //!
-//! Trees do not know these places, since only edits need them. Knows nothing of changes.
+//! Trees do not keep these ranges, since only edits need them. This module does not know changes.
 
 use std::ops::Range;
 
@@ -17,43 +16,43 @@ use crate::yaml::meta::{Style, Tag};
 use crate::yaml::parse::is_merge_tag;
 use crate::yaml::yaml_1_1::key_text;
 
-/// One document of a text.
+/// A document of a text.
 pub(super) struct DocumentOutline {
-    /// From its directives or `---`, or from the start of the text, to the next document.
+    /// Range from its directives or `---`, or from the start of the text, to the next document.
     pub range: Range<usize>,
-    /// From behind its `---` to its `...`, where they are.
+    /// Range after its `---` and before its `...`, if it has them.
     pub content: Range<usize>,
-    /// Whether `---` stands before it.
+    /// Set if it has a `---`.
     pub marked: bool,
-    /// Whether it is the first or stands behind a `...`.
+    /// Set if it is the first document or follows a `...`.
     pub begins_anew: bool,
-    /// Its root; none when the text has a form that is not understood here.
+    /// The root value; none if the text has an unsupported form.
     pub root: Option<Part>,
-    /// Where anchored values stand, by the parser's number of the anchor.
+    /// Ranges of anchored values, by the parser's number of the anchor.
     pub anchors: FxHashMap<usize, Range<usize>>,
-    /// Where aliases stand, in order, and the anchors that they name.
+    /// Positions of aliases in order, and the numbers of their anchors.
     pub aliases: Vec<(usize, usize)>,
 }
 
 impl DocumentOutline {
-    /// Whether `...` ends it.
+    /// Returns true if it ends with `...`.
     pub fn is_ended(&self) -> bool {
         self.content.end < self.range.end
     }
 }
 
-/// A value as it stands in the text.
+/// A value in the text.
 pub(super) struct Part {
-    /// Its first byte, anchor and tag included. An empty value stands behind its indicator.
+    /// Start, including anchor and tag. An empty value starts after its indicator.
     pub start: usize,
-    /// Its first byte behind anchor and tag.
+    /// Start without anchor and tag.
     pub content: usize,
-    /// One past its last byte; for block scalars the end of the last line.
+    /// End; for block scalars the end of the last line.
     pub end: usize,
-    /// The number of its anchor, or 0.
+    /// Number of its anchor, or 0.
     pub anchor: usize,
     pub tagged: bool,
-    /// Whether blank lines below belong to it: it ends with text such as `|+`.
+    /// Set if blank lines below belong to it, because it ends with a scalar such as `|+`.
     pub open: bool,
     pub kind: PartKind,
 }
@@ -63,7 +62,7 @@ pub(super) enum PartKind {
     Scalar,
     /// `|` or `>`.
     BlockScalar,
-    /// The number of an anchor.
+    /// The number of its anchor.
     Alias(usize),
     Map {
         style: StructureStyle,
@@ -77,43 +76,43 @@ pub(super) enum PartKind {
 
 /// A field of a map.
 pub(super) struct FieldPart {
-    /// Where its name stands, or the `?` before it.
+    /// Position of the name, or of the `?` before it.
     pub start: usize,
-    /// The name; none when it is an alias.
+    /// The name; none if it is an alias.
     pub name: Option<SmolStr>,
-    /// Whether it is the merge key `<<`.
+    /// Set for the merge key `<<`.
     pub merge: bool,
-    /// Behind the `:`, if there is one, else behind the name.
+    /// Position after the `:`, or after the name if there is no `:`.
     pub from: usize,
     pub colon: bool,
     pub value: Part,
-    /// The comma behind it, in flow style.
+    /// Position of the comma after it, in flow style.
     pub comma: Option<usize>,
 }
 
 /// An entry of a list.
 pub(super) struct EntryPart {
-    /// Where its dash stands, or in flow style the entry itself.
+    /// Position of the dash, or of the entry itself in flow style.
     pub start: usize,
     pub value: Part,
-    /// The comma behind it, in flow style.
+    /// Position of the comma after it, in flow style.
     pub comma: Option<usize>,
 }
 
 impl Part {
-    /// Whether it is a map or list on lines of its own.
+    /// Returns true for a block-style map or list.
     pub fn is_block_collection(&self) -> bool {
         use StructureStyle::Block;
         matches!(self.kind, PartKind::Map { style: Block, .. } | PartKind::List { style: Block, .. })
     }
 
-    /// Whether nothing is written: an empty value without anchor and tag.
+    /// Returns true if the value has no text: it is empty, without anchor and tag.
     pub fn is_nothing(&self) -> bool {
         self.start == self.end
     }
 }
 
-/// The outline of a text.
+/// Creates the outline of a text.
 ///
 /// # Errors
 /// The text is not YAML.
@@ -122,7 +121,7 @@ pub(super) fn outline(text: &str, reading: Reading) -> Result<Vec<DocumentOutlin
         outline.event(event, place);
         Ok(())
     };
-    let start = || Outline::of(text, reading);
+    let start = || Outline::new(text, reading);
     let outline = read_events(text, EventOptions::manifests(CommentEvents::PassedOver, reading), start, step);
     let mut documents = outline
         .map_err(|failure| match failure {
@@ -131,13 +130,13 @@ pub(super) fn outline(text: &str, reading: Reading) -> Result<Vec<DocumentOutlin
         })?
         .documents;
     if let Some(last) = documents.last_mut() {
-        // Comments behind the last `...` belong to the last document.
+        // Comments after the last `...` belong to the last document.
         last.range.end = text.len();
     }
     Ok(documents)
 }
 
-/// The documents so far, and what was seen of the one that is not complete.
+/// The complete documents, and the events of the current one.
 struct Outline<'t> {
     text: &'t str,
     reading: Reading,
@@ -148,7 +147,7 @@ struct Outline<'t> {
 }
 
 impl<'t> Outline<'t> {
-    fn of(text: &'t str, reading: Reading) -> Self {
+    fn new(text: &'t str, reading: Reading) -> Self {
         let (documents, events) = (Vec::new(), Vec::new());
         Self { text, reading, documents, events, content: mark_of(text), marked: false }
     }
@@ -175,7 +174,7 @@ impl<'t> Outline<'t> {
                 let end = if ended { next_line(self.text, at.end) } else { self.text.len() };
                 self.complete(self.content..if ended { at.start } else { end }, end);
             }
-            other => self.events.extend(OutlineEvent::of(other, at)),
+            other => self.events.extend(OutlineEvent::new(other, at)),
         }
     }
 
@@ -197,17 +196,17 @@ impl<'t> Outline<'t> {
     }
 }
 
-/// The end of a value that stands where it is expected.
+/// Returns the end of a value that begins at the expected position.
 fn end_at(content: usize, at: &Range<usize>) -> Option<usize> {
     (content == at.start).then_some(at.end)
 }
 
-/// An event of the parser, as far as it matters here.
+/// The parts of a parser event that the outline needs.
 struct OutlineEvent {
     at: Range<usize>,
     anchor: usize,
     tagged: bool,
-    /// Whether it is the merge key `<<`.
+    /// Set for the merge key `<<`.
     merges: bool,
     kind: EventKind,
 }
@@ -221,7 +220,7 @@ enum EventKind {
 }
 
 impl OutlineEvent {
-    fn of(event: Event<'_>, at: Range<usize>) -> Option<Self> {
+    fn new(event: Event<'_>, at: Range<usize>) -> Option<Self> {
         let merges = match &event {
             Event::Scalar(text, style, _, tag) => match tag {
                 Some(tag) => text == "<<" && is_merge_tag(tag),
@@ -242,13 +241,13 @@ impl OutlineEvent {
         Some(Self { at, anchor, tagged, merges, kind })
     }
 
-    /// Whether this is an empty scalar without quotes.
+    /// Returns true for an empty scalar without quotes.
     fn is_empty(&self) -> bool {
         matches!(self.kind, EventKind::Scalar(_, ScalarStyle::Plain)) && self.at.is_empty()
     }
 }
 
-/// What stands behind the anchor and tag of a value, as in [`Part`].
+/// A value without its anchor and tag, as in [`Part`].
 struct Body {
     kind: PartKind,
     end: usize,
@@ -256,13 +255,13 @@ struct Body {
 }
 
 impl Body {
-    /// Of what no blank lines belong to.
+    /// Creates a value to which no blank lines belong.
     fn inline(kind: PartKind, end: usize) -> Self {
         Self { kind, end, open: false }
     }
 }
 
-/// Lines up events and text. The parser bounds how deep its functions call each other.
+/// Aligns events with the text. The recursion depth is limited by the parser.
 struct OutlineBuilder<'t> {
     text: &'t str,
     reading: Reading,
@@ -272,7 +271,7 @@ struct OutlineBuilder<'t> {
 }
 
 impl OutlineBuilder<'_> {
-    /// The next value, which stands behind `from`; none when the text is not as expected.
+    /// Returns the next value, which begins after `from`. Returns none if the text has an unsupported form.
     fn part(&mut self, from: usize) -> Option<Part> {
         let event = self.events.next()?;
         let properties = usize::from(event.anchor != 0) + usize::from(event.tagged);
@@ -366,7 +365,7 @@ impl OutlineBuilder<'_> {
         }
     }
 
-    /// Takes the end of a map or list, if it comes next, and says where it stands.
+    /// Consumes the end of a map or list, if it comes next, and returns its position.
     fn end(&mut self) -> Option<usize> {
         self.events.next_if(|event| matches!(event.kind, EventKind::End)).map(|event| event.at.end)
     }
@@ -376,8 +375,8 @@ impl OutlineBuilder<'_> {
         (self.byte(at) == Some(b',')).then_some(at)
     }
 
-    /// The end of the last line of a block scalar whose header stands at `header` and whose text
-    /// the parser saw end at `end`, and whether the blank lines below belong to it.
+    /// Returns the end of the last line of a block scalar, and whether the blank lines below belong to it.
+    /// `header` is the position of its header, and `end` the end of its text as reported by the parser.
     fn block_scalar(&self, header: usize, end: usize) -> Option<(usize, bool)> {
         if !matches!(self.byte(header), Some(b'|' | b'>')) {
             return None;
@@ -387,14 +386,14 @@ impl OutlineBuilder<'_> {
         let content = self.text.get(..end.max(header_end))?.trim_end_matches([' ', '\t', '\r', '\n']);
         let mut end = line_end(self.text, content.len().max(header_end));
         if open {
-            // The last of the blank lines, if there is any.
+            // The end of the last blank line, if there is any.
             let below = behind_blank_lines(self.text, next_line(self.text, end), self.text.len());
             end = line_end(self.text, line_start(self.text, below.saturating_sub(1)).max(end));
         }
         Some((end, open))
     }
 
-    /// The end of so many anchors and tags from `start` on.
+    /// Returns the end of `count` anchors and tags that begin at `start`.
     fn behind_properties(&self, start: usize, count: usize) -> Option<usize> {
         let mut end = start;
         for i in 0..count {
@@ -408,7 +407,7 @@ impl OutlineBuilder<'_> {
         Some(end)
     }
 
-    /// The first byte from `at` on that belongs to no blank and no comment.
+    /// Returns the next byte that is neither white space nor part of a comment.
     fn skip(&self, mut at: usize) -> usize {
         while let Some(byte) = self.byte(at) {
             match byte {

@@ -1,4 +1,4 @@
-//! Names and strings in new text: quoted as they were, or as they have to be.
+//! Quoting of names and strings in new text: as in their source if possible, otherwise as required.
 
 use smol_str::SmolStr;
 
@@ -9,10 +9,10 @@ use crate::yaml::node::{Key, Node};
 use crate::yaml::scalar::{Resolved, resolve_plain, timestamp};
 use crate::yaml::yaml_1_1::{key_text, settle};
 
-/// A name as it stands before a `:`.
+/// Formats a name that precedes a `:`.
 pub(super) fn name(key: &Key, reading: Reading) -> String {
     if key.text == "<<" {
-        // Without quotes it would merge.
+        // Without quotes it would be the merge key.
         return "\"<<\"".into();
     }
     let spelling = spelling(&key.meta, reading)
@@ -21,7 +21,8 @@ pub(super) fn name(key: &Key, reading: Reading) -> String {
     spelling.map_or_else(usual, ToString::to_string)
 }
 
-/// The text that a scalar was read from, where kubectl reads it as the scalar and others may not.
+/// Returns the original spelling of a scalar such as `y`, which kubectl resolves to another value and other
+/// programs may not.
 pub(super) fn as_spelled(node: &Node, reading: Reading) -> Option<&str> {
     let spelling = spelling(&node.meta, reading)?;
     let (text, tag) = settle(spelling.clone(), Style::Plain, Tag::None);
@@ -33,10 +34,10 @@ fn spelling(meta: &Meta, reading: Reading) -> Option<&SmolStr> {
     spelling.filter(|_| reading == Reading::Kubectl)
 }
 
-/// A string, quoted as it was or as it has to be.
+/// Formats a string with the quoting of its source, or with the required quoting.
 pub(super) fn text_of(text: &str, meta: &Meta, context: Context, reading: Reading) -> String {
-    // Printers quote words such as `y` and `on`, which once were booleans, and to kubectl still are. A file that did
-    // not need the quotes shall not get them.
+    // Printers quote words such as `y` and `on`, which are booleans in YAML 1.1 and for kubectl. A file that
+    // did not need the quotes keeps them unquoted.
     let word = reading == Reading::Kustomize
         && meta.style == Style::Plain
         && meta.tag == Tag::None
@@ -50,7 +51,8 @@ pub(super) fn text_of(text: &str, meta: &Meta, context: Context, reading: Readin
     unfolded(text, meta.style, context)
 }
 
-/// A date for those who make none of it: the time that kustomize makes of it, as a string.
+/// Formats a date as a quoted RFC 3339 time, which kustomize would produce, for readers that treat dates as
+/// strings.
 pub(super) fn quoted_date(date: &str) -> String {
     unfolded(timestamp(date).as_deref().unwrap_or(date), Style::DoubleQuoted, Context::Flow)
 }

@@ -1,10 +1,10 @@
-//! Whether anything of a tree has to be written into its text.
+//! Compares trees to find out whether a text must be edited.
 
 use crate::yaml::meta::Meta;
 use crate::yaml::node::{Map, Node, Value};
 
-/// Whether two trees are the same data, and the other brings no comments behind values that the one
-/// does not have. A tree without comments says nothing about them.
+/// Returns true if two trees have the same data, and `after` has no line comments that `before` does not have.
+/// Comments that are missing in `after` do not count.
 #[must_use]
 pub fn is_same(before: &Node, after: &Node) -> bool {
     if new_comment(&before.meta, &after.meta).is_some() {
@@ -25,7 +25,7 @@ fn same_maps(before: &Map, after: &Map) -> bool {
     }
     let index = after.index();
     before.entries().iter().enumerate().all(|(i, entry)| {
-        // Most maps that are compared have the same order.
+        // Maps that are compared mostly have the same order.
         let here = after.entries().get(i).filter(|other| other.key.text == entry.key.text);
         let other = here.or_else(|| after.entries().get(index.position(&entry.key.text)?));
         other.is_some_and(|other| {
@@ -34,7 +34,7 @@ fn same_maps(before: &Map, after: &Map) -> bool {
     })
 }
 
-/// The comment on the line of a value, when it has got another one.
+/// Returns the line comment of a value if it is new or changed.
 pub(super) fn new_comment<'n>(before: &Meta, after: &'n Meta) -> Option<&'n str> {
     let line = |meta: &'n Meta| meta.comments.as_ref().and_then(|c| c.line.as_deref());
     let after = line(after)?;

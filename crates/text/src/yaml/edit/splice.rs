@@ -1,6 +1,6 @@
-//! Replacements of bytes of a text, and the text with them made. Knows nothing of YAML.
+//! Replaces byte ranges of a text. This module does not know YAML.
 
-/// A replacement of some bytes.
+/// A replacement of a byte range.
 #[derive(Debug)]
 pub(super) struct Edit {
     pub start: usize,
@@ -8,9 +8,9 @@ pub(super) struct Edit {
     pub text: String,
 }
 
-/// A part of a text, which begins at `offset`, after edits.
+/// Applies edits to `text`, a part of a larger text, where it begins at `offset`.
 pub(super) fn apply(text: &str, offset: usize, mut edits: Vec<Edit>) -> String {
-    // Edits of one place stay in the order in which they were made.
+    // Edits at the same position keep their order.
     edits.sort_by_key(|e| (e.start, e.end));
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -21,7 +21,7 @@ pub(super) fn apply(text: &str, offset: usize, mut edits: Vec<Edit>) -> String {
             out.push_str(&text[at..start]);
             out.push_str(&edit.text);
         }
-        // Removals may overlap, and go beyond a part; should others, reading the text again tells.
+        // Removals may overlap and exceed a part. Other overlaps are detected when the result is parsed again.
         at = at.max(end);
     }
     out.push_str(text.get(at..).unwrap_or_default());

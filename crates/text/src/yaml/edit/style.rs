@@ -1,4 +1,4 @@
-//! How a document of a file is written: its layout, its line breaks, whether it is JSON.
+//! Detects the style of a document: its layout, its line breaks, whether it is JSON.
 
 use granit_parser::StructureStyle;
 
@@ -9,10 +9,10 @@ use super::outline::{DocumentOutline, Part, PartKind};
 use crate::source::Reading;
 use crate::yaml::events::BOM;
 
-/// What all edits of a document have in common.
+/// The style that all edits of a document share.
 pub(super) struct DocumentStyle {
     pub layout: Layout,
-    /// How brackets are written when the document is JSON.
+    /// The style of brackets if the document is JSON.
     pub json: Option<Brackets>,
     pub line_break: &'static str,
 }
@@ -28,18 +28,18 @@ impl DocumentStyle {
     }
 }
 
-/// The line break of a text.
+/// Returns the line break of a text.
 pub(super) fn line_break(text: &str) -> &'static str {
     let end = line_end(text, 0);
     if text[end..].starts_with('\r') { "\r\n" } else { "\n" }
 }
 
-/// How brackets are written, if the document is JSON.
+/// Returns the style of brackets if the document is JSON.
 fn json(text: &str, document: &DocumentOutline, root: &Part, reading: Reading) -> Option<Brackets> {
     let first = match &root.kind {
         PartKind::Map { style: StructureStyle::Flow, fields } => fields.first()?.start,
         PartKind::List { style: StructureStyle::Flow, entries } => entries.first()?.start,
-        // Nobody can tell of an empty map whether it is JSON.
+        // An empty map is both JSON and YAML.
         _ => return None,
     };
     let content = text[document.content.clone()].trim_start_matches(BOM);
@@ -49,7 +49,7 @@ fn json(text: &str, document: &DocumentOutline, root: &Part, reading: Reading) -
     Some(Brackets { json: true, quoted: true, tight, step: step.map(str::to_string), reading })
 }
 
-/// Whether no space follows the first `:` or `,` of JSON; none when it has neither.
+/// Returns true if no space follows the first `:` or `,` of JSON; none if it has neither.
 fn is_tight(text: &str, part: &Part) -> Option<bool> {
     let tight = |at: usize| !text[at..].starts_with([' ', '\n', '\r', '\t']);
     match &part.kind {
@@ -62,7 +62,7 @@ fn is_tight(text: &str, part: &Part) -> Option<bool> {
     }
 }
 
-/// The layout of the first nested map and the first list of a document; none when it has neither.
+/// Returns the layout of the first nested map and the first list of a document; none if it has neither.
 pub(super) fn layout(text: &str, document: &DocumentOutline, reading: Reading) -> Option<Layout> {
     let found = steps(text, document.root.as_ref()?, None);
     if found == Steps::default() {
@@ -73,7 +73,7 @@ pub(super) fn layout(text: &str, document: &DocumentOutline, reading: Reading) -
     Some(Layout { indent, dash, reading })
 }
 
-/// How much deeper the first nested map and the first list stand, as far as there are any.
+/// Indentation steps of the first nested map and the first list, if there are any.
 #[derive(Default, PartialEq, Eq)]
 struct Steps {
     indent: Option<usize>,
@@ -81,7 +81,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// Adds those of the parts below, in their order, until both are known.
+    /// Adds the steps of the parts below, in order, until both are known.
     fn or_below<'p>(self, text: &str, parts: impl Iterator<Item = &'p Part>, parent: Option<usize>) -> Self {
         let mut found = self;
         for part in parts {
@@ -95,7 +95,7 @@ impl Steps {
     }
 }
 
-/// Those of a part, which is the value of a field at the column `parent`, if it is one.
+/// Returns the steps of a part. `parent` is the column of the field whose value it is, if any.
 fn steps(text: &str, part: &Part, parent: Option<usize>) -> Steps {
     match &part.kind {
         PartKind::Map { style: StructureStyle::Block, fields } => {

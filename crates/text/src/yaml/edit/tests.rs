@@ -1,6 +1,6 @@
-//! Tables of texts, changes and what comes out, and laws that hold for any text and change.
+//! Table tests of edits, and properties that hold for any text and change.
 
-#![allow(clippy::format_push_string, clippy::format_collect)] // Clearer for made-up texts.
+#![allow(clippy::format_push_string, clippy::format_collect)] // Clearer for generated texts.
 
 mod laws;
 mod tables;
@@ -20,7 +20,7 @@ fn read_as(reading: Reading, text: &str) -> Vec<Node> {
     parse_documents(&sources, id, options).unwrap_or_else(|e| panic!("{e}:\n{text}"))
 }
 
-/// The value of a text, as if it came from another file.
+/// Parses a value as if it came from another file.
 fn value(text: &str) -> Node {
     let sources = SourceMap::default();
     sources.add("t.yaml", "");
@@ -29,7 +29,7 @@ fn value(text: &str) -> Node {
     parse_documents(&sources, id, options).expect("a value").pop().unwrap_or_else(|| Node::plain(""))
 }
 
-/// A place in a tree: field names and positions, apart by slashes; `.` is the root.
+/// Returns the node at a path of field names and positions, separated by slashes; `.` is the root.
 fn at<'n>(node: &'n mut Node, path: &str) -> &'n mut Node {
     path.split('/').filter(|s| !s.is_empty() && *s != ".").fold(node, |node, step| {
         match step.parse::<usize>() {
@@ -39,8 +39,8 @@ fn at<'n>(node: &'n mut Node, path: &str) -> &'n mut Node {
     })
 }
 
-/// Makes a change: `path = value`, `path < i = value` (insert into a list), `path + field: value`
-/// (at the end of a map or list), `- path`, `path > i` (move to the front of its list).
+/// Applies a change: `path = value`, `path < i = value` (insert into a list), `path + field: value` (append to
+/// a map or list), `- path` (remove), `path > i` (move to the front of its list).
 fn make(root: &mut Node, change: &str) {
     let parent = |path: &str| {
         let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
@@ -84,7 +84,7 @@ fn make(root: &mut Node, change: &str) {
     }
 }
 
-/// The text after changes of its first document, apart by `;;`.
+/// Returns the text after changes of its first document, which are separated by `;;`.
 fn changed(text: &str, changes: &str) -> String {
     changed_as(Reading::Kustomize, text, changes)
 }
@@ -100,7 +100,7 @@ fn changed_as(reading: Reading, text: &str, changes: &str) -> String {
     edited
 }
 
-/// Checks triples of text, changes and result.
+/// Checks triples of text, changes and expected result.
 fn check(table: &[(&str, &str, &str)]) {
     let mut wrong = String::new();
     for (text, changes, want) in table {

@@ -1,4 +1,4 @@
-//! The edit of one value: what stays in its place, and where new text goes.
+//! Edits of one value: which parts are kept, and where new text is inserted.
 
 use granit_parser::StructureStyle::{Block, Flow};
 use rustc_hash::FxHashMap;
@@ -15,12 +15,12 @@ use super::style::DocumentStyle;
 use crate::yaml::meta::Style;
 use crate::yaml::node::{Map, Node, Value};
 
-/// Where a value stands.
+/// The position of a value in its text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ValuePlace {
-    /// The first byte behind the `:` or the dash before it.
+    /// Start of the text after its `:` or dash.
     pub from: usize,
-    /// The column of the field's name or of the dash.
+    /// Column of the field's name or of the dash.
     pub column: usize,
     pub kind: PlaceKind,
 }
@@ -29,20 +29,20 @@ pub(super) struct ValuePlace {
 pub(super) enum PlaceKind {
     /// The root of the document.
     Root,
-    /// Behind a name in block style.
+    /// The value of a block-style field.
     Field,
-    /// Behind a dash.
+    /// A block-style list entry.
     Entry,
-    /// Between brackets.
+    /// A value inside brackets.
     Flow,
 }
 
-/// What becomes of an alias, or a value of `<<`, that may have to be written out.
+/// Handling of aliases, and of values of `<<`, that may have to be expanded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Aliases {
-    /// It stays where what its anchor has become is what is wanted.
+    /// Aliases are kept if their anchors still provide the right value.
     Kept,
-    /// It is written out.
+    /// Aliases are replaced by the value of their anchor.
     Expanded,
 }
 
@@ -51,13 +51,13 @@ pub(super) struct Editor<'a> {
     pub text: &'a str,
     pub document: &'a DocumentOutline,
     pub style: &'a DocumentStyle,
-    /// Where aliases, and values of `<<`, stand that must be written out; in order.
+    /// Positions of the aliases and values of `<<` that must be expanded, in order.
     expand: &'a [usize],
     aliases: Aliases,
     edits: Vec<Edit>,
-    /// What becomes of anchored values that were looked at.
+    /// The new values of anchors seen so far.
     anchored: FxHashMap<usize, &'a Node>,
-    /// Values of `<<` that may give more than they should.
+    /// Values of `<<` that may provide fields they should not.
     pub suspects: Vec<usize>,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Editor<'a> {
         self.style.layout
     }
 
-    /// One past the last byte of the document's content.
+    /// Returns the end of the document's content.
     pub fn limit(&self) -> usize {
         self.document.content.end
     }
@@ -93,23 +93,23 @@ impl<'a> Editor<'a> {
         self.edits.push(Edit { start, end, text });
     }
 
-    /// Makes edits that are not the document's, but those of a part that is moved.
+    /// Collects edits for a part that is moved, without adding them to the document's edits.
     pub fn apart(&mut self, make: impl FnOnce(&mut Self)) -> Vec<Edit> {
         let outer = std::mem::take(&mut self.edits);
         make(self);
         std::mem::replace(&mut self.edits, outer)
     }
 
-    /// Edits the root; false when the document has to be written whole.
+    /// Edits the root. Returns false if the document must be rewritten completely.
     pub fn root(&mut self, part: &'a Part, before: &'a Node, after: &'a Node) -> bool {
         self.in_place(ValuePlace { from: part.start, column: 0, kind: PlaceKind::Root }, part, before, after)
     }
 
     pub fn value(&mut self, place: ValuePlace, part: &'a Part, before: &'a Node, after: &'a Node) {
         if let PartKind::Alias(anchor) = part.kind {
-            let gives = self.still_given(anchor).is_some_and(|now| now == after);
+            let is_provided = self.current_anchor_value(anchor).is_some_and(|now| now == after);
             let keep = is_same(before, after) && !self.is_expanded(part);
-            if !gives && !keep {
+            if !is_provided && !keep {
                 self.put(place, part, before, without_comments(after.clone()));
             }
             return;
@@ -123,7 +123,7 @@ impl<'a> Editor<'a> {
         let stays = before == after && matches!(before.value, Value::Scalar(_));
         if !stays && !self.in_place(place, part, before, after) {
             if !matches!(after.value, Value::Scalar(_)) {
-                // A map or list that is written anew has its anchor no more.
+                // A rewritten map or list loses its anchor.
                 self.anchored.remove(&part.anchor);
             }
             self.put(place, part, before, after.clone());
@@ -135,12 +135,12 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// What an anchored value has become, where its aliases may stay.
-    pub fn still_given(&self, anchor: usize) -> Option<&'a Node> {
+    /// Returns the new value of an anchor, if its aliases may be kept.
+    pub fn current_anchor_value(&self, anchor: usize) -> Option<&'a Node> {
         self.anchored.get(&anchor).copied().filter(|_| self.aliases == Aliases::Kept)
     }
 
-    /// Puts a comment behind the last byte of something, in place of one that stands there.
+    /// Inserts a line comment after position `end`, replacing an existing comment.
     pub fn comment(&mut self, end: usize, comment: &str) {
         let line_end = line_end(self.text, end);
         let behind = &self.text[end..line_end];
@@ -151,7 +151,7 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Edits a map or list that stays one; false when it has to be written anew.
+    /// Edits a map or list that stays a map or list. Returns false if it must be rewritten.
     fn in_place(&mut self, place: ValuePlace, part: &'a Part, before: &'a Node, after: &'a Node) -> bool {
         match (&part.kind, &before.value, &after.value) {
             (PartKind::Map { style: Block, fields }, Value::Map(before), Value::Map(after)) => {
@@ -170,13 +170,13 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Whether something in a part must be written out.
+    /// Returns true if a part contains an alias that must be expanded.
     pub fn is_expanded(&self, part: &Part) -> bool {
         let first = self.expand.partition_point(|&at| at < part.start);
         self.expand.get(first).is_some_and(|&at| at <= part.end)
     }
 
-    /// Writes a value anew.
+    /// Rewrites a value.
     fn put(&mut self, place: ValuePlace, part: &Part, before: &Node, after: Node) {
         let mut after = with_quotes_of(before, part, after);
         if place.kind == PlaceKind::Flow {
@@ -211,9 +211,9 @@ impl<'a> Editor<'a> {
         let (first, rest) = text.split_once('\n').map_or((&*text, None), |(f, r)| (f, Some(r)));
         self.replace(place.from, end, format!("{first}{}", inner.unwrap_or_default()));
         if let Some(rest) = rest {
-            // The comment behind the old value stands between the two.
+            // The comment after the old value stays between the two edits.
             let at = line_end(self.text, end);
-            // Text in lines would take in the comments below that are indented deeper.
+            // A block scalar would include deeper comments below it.
             let below = match after.value {
                 Value::Scalar(_) => with_comments_below(self.text, at, place.column, self.limit()),
                 _ => at,
@@ -223,8 +223,8 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Puts the comments of a map or list that loses all that was in it above it, but for those that stood at what was
-    /// in it: directly above, beside, or deeper below.
+    /// Moves the comments of a map or list that becomes empty above it. Comments that belong to its entries,
+    /// because they are directly above, beside or deeper below them, are removed.
     fn keep_comments(&mut self, place: ValuePlace, part: &Part, end: usize) {
         let parts: Vec<(usize, usize)> = match &part.kind {
             PartKind::Map { style: Block, fields } => fields.iter().map(|f| (f.start, f.value.end)).collect(),
@@ -254,14 +254,14 @@ impl<'a> Editor<'a> {
         }
     }
 
-    /// Removes the blank lines from a line on when they would belong to the new text before them.
+    /// Removes the blank lines that begin at `line` if they would become part of the new text before them.
     pub fn close(&mut self, text: &str, line: usize) {
         if text.ends_with('\n') {
             self.replace(line, behind_blank_lines(self.text, line, self.limit()), "");
         }
     }
 
-    /// The end of what belongs to a value in block style. Comments on the line of a scalar do not.
+    /// Returns the end of a value in block style. The line comment of a scalar is not included.
     fn end_of_value(&self, place: ValuePlace, part: &Part) -> usize {
         if is_inline(part) {
             return part.end;
@@ -273,7 +273,7 @@ impl<'a> Editor<'a> {
         end
     }
 
-    /// The comment on the line of the indicator, when the value goes on or begins below.
+    /// Returns the comment on the indicator's line, if the value continues or begins on the next line.
     fn comment_within(&self, place: ValuePlace, part: &Part) -> Option<&'a str> {
         let line = line_end(self.text, place.from);
         let from = match part.kind {
@@ -285,26 +285,26 @@ impl<'a> Editor<'a> {
         text.find(" #").map(|i| &text[i + 1..])
     }
 
-    /// The blanks at the start of the line of a byte.
+    /// Returns the indentation of the line that contains `at`.
     pub fn indentation(&self, at: usize) -> &'a str {
         let line = &self.text[super::lines::line_start(self.text, at)..at];
         &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
     }
 
-    /// Where a line behind the last line of something can be put, and whether a line break must be
-    /// put before it.
+    /// Returns the position at which a new line can be inserted after the line of `end`, and whether a line
+    /// break is needed before it.
     pub fn behind_line(&self, end: usize) -> (usize, bool) {
         let next = next_line(self.text, end);
         (next, !self.text[..next].ends_with('\n'))
     }
 }
 
-/// Whether comments behind a value on its last line can be told from it.
+/// Returns true if a comment on the last line of the value is separate from the value.
 fn is_inline(part: &Part) -> bool {
     !part.is_block_collection() && !matches!(part.kind, PartKind::BlockScalar)
 }
 
-/// Whether a map or list has nothing in it any more.
+/// Returns true if a map or list becomes empty.
 fn is_emptied(before: &Node, after: &Node) -> bool {
     match (&before.value, &after.value) {
         (Value::Map(before), Value::Map(after)) => !before.is_empty() && after.is_empty(),
@@ -313,7 +313,7 @@ fn is_emptied(before: &Node, after: &Node) -> bool {
     }
 }
 
-/// A string that changes keeps its quotes.
+/// Keeps the quotes of a string that changes.
 fn with_quotes_of(before: &Node, part: &Part, mut after: Node) -> Node {
     let quoted = matches!(before.meta.style, Style::SingleQuoted | Style::DoubleQuoted);
     if quoted && matches!(part.kind, PartKind::Scalar) && after.as_str().is_some() {
@@ -322,7 +322,7 @@ fn with_quotes_of(before: &Node, part: &Part, mut after: Node) -> Node {
     after
 }
 
-/// What is written out in place of an alias has its comments where the anchor stands.
+/// Removes the comments of a value that replaces an alias: they belong to the anchored value.
 pub(super) fn without_comments(mut node: Node) -> Node {
     node.change_each(&mut |node| {
         node.meta.comments = None;

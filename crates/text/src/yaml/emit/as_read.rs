@@ -1,15 +1,14 @@
-//! A document as kyaml prints it after reading: order, quotes and comments stay.
+//! Prints a document in kyaml's style: order, quotes and comments are kept.
 //!
-//! kustomize writes YAML that stands in a field, such as a file in a ConfigMap, in this form when it
-//! changes a value there. Lists are not indented under their field, nothing is folded, and blank
-//! lines are gone.
+//! kustomize uses this form for YAML inside a field, such as a file in a ConfigMap, when it changes a value
+//! there. Lists are not indented under their field, nothing is folded, and blank lines are dropped.
 
 use super::text::{Context, unfolded};
 use crate::yaml::meta::{Meta, Style, Tag};
 use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::scalar::{Resolved, resolve_plain};
 
-/// The text of a document, without a line break at the end.
+/// Prints a document without a line break at the end.
 pub fn as_read(node: &Node) -> String {
     let mut out = String::new();
     head(&node.meta, 0, &mut out);
@@ -29,7 +28,7 @@ fn is_block(node: &Node) -> bool {
     !node.is_leaf() && node.meta.style != Style::Flow
 }
 
-/// The fields of a map; the cursor stands where the first name goes.
+/// Writes the fields of a map. The output ends at the position of the first name.
 fn fields(map: &Map, column: usize, out: &mut String) {
     for (i, entry) in map.entries().iter().enumerate() {
         if i > 0 {
@@ -59,7 +58,7 @@ fn fields(map: &Map, column: usize, out: &mut String) {
     }
 }
 
-/// The entries of a list; the cursor stands where the first dash goes.
+/// Writes the entries of a list. The output ends at the position of the first dash.
 fn entries(list: &[Node], column: usize, out: &mut String) {
     for (i, node) in list.iter().enumerate() {
         if i > 0 {
@@ -81,7 +80,7 @@ fn entries(list: &[Node], column: usize, out: &mut String) {
     }
 }
 
-/// A scalar, or a map or list in brackets, with a blank before it and its comment behind it.
+/// Writes a scalar, or a map or list in brackets, with a space before it and its comment after it.
 fn inline(node: &Node, column: usize, out: &mut String) {
     let text = leaf_or_flow(node, Context::Block { column });
     if !text.is_empty() {
@@ -116,7 +115,8 @@ fn leaf_or_flow(node: &Node, context: Context) -> String {
 
 fn scalar(node: &Node, text: &str, context: Context) -> String {
     match (resolve_plain(text), tag_of(node.meta.tag)) {
-        // What does not fit its tag keeps the tag, so that the text is no valid YAML any more.
+        // A value that does not match its tag keeps the tag, so that the output is invalid YAML, as in
+        // kustomize.
         (plain, Some((tag, fits))) if !fits(&plain) => {
             let text = if text.is_empty() && context == Context::Flow { "''" } else { text };
             format!("{tag} {text}").trim_end().into()
@@ -128,7 +128,7 @@ fn scalar(node: &Node, text: &str, context: Context) -> String {
     }
 }
 
-/// A tag as it is written, and whether a plain text has it without being written.
+/// The spelling of a tag, and whether a plain text has the tag's type without it.
 type WrittenTag = (&'static str, fn(&Resolved) -> bool);
 
 fn tag_of(tag: Tag) -> Option<WrittenTag> {
@@ -142,7 +142,7 @@ fn tag_of(tag: Tag) -> Option<WrittenTag> {
     }
 }
 
-/// Words that are booleans only in YAML 1.1 stay as they are, other than in new text.
+/// Keeps words that are booleans only in YAML 1.1 unquoted, unlike in new text.
 fn string(text: &str, style: Style, context: Context) -> String {
     let word = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-:".contains(&b));
     let plain = word && !text.starts_with(['-', ':']) && !text.ends_with(':');
@@ -164,7 +164,7 @@ fn line(column: usize, out: &mut String) {
     out.extend(std::iter::repeat_n(' ', column));
 }
 
-/// The comments above, each on a line of its own.
+/// Writes the comments above, each on its own line.
 fn head(meta: &Meta, column: usize, out: &mut String) {
     for comment in meta.comments.iter().flat_map(|comments| &comments.head) {
         out.push_str(comment);
@@ -176,7 +176,7 @@ fn line_comment(meta: &Meta) -> Option<&str> {
     meta.comments.as_ref().and_then(|comments| comments.line.as_deref())
 }
 
-/// The comment on the same line.
+/// Writes the comment on the same line.
 fn behind(meta: &Meta, out: &mut String) {
     if let Some(comment) = line_comment(meta) {
         out.push(' ');
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_printed() {
+    fn documents_round_trip() {
         let text = "\
 # above
 b: y # behind
@@ -224,14 +224,14 @@ on: off
     }
 
     #[test]
-    fn layout_is_that_of_kyaml() {
+    fn layout_matches_kyaml() {
         let text = "a:\n    - b:\n        c\n\n    -   d: 1\n";
         assert_eq!(printed(text), "a:\n- b: c\n- d: 1\n");
         assert_eq!(printed("a: !!str 5\n"), "a: \"5\"\n");
     }
 
     #[test]
-    fn what_does_not_fit_its_tag() {
+    fn values_that_do_not_match_their_tag_keep_it() {
         let mut node = Node::int(1);
         for (text, want) in [
             ("word", "!!int word"),

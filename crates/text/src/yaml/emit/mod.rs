@@ -1,12 +1,12 @@
-//! Nodes to YAML, byte for byte as `kustomize build` prints them.
+//! Prints nodes as YAML, byte for byte as `kustomize build` does.
 //!
-//! There a resource passes through JSON into go-yaml v2, whose printer decides the order of fields
-//! and how strings are quoted and folded. This module walks the tree and lays it out in blocks;
-//! `text` writes strings, `traits` says in which styles a string can be written.
+//! kustomize passes a resource through JSON into go-yaml v2, whose printer decides the order of fields and how
+//! strings are quoted and folded. This module walks the tree and writes its block structure; `text` writes
+//! strings, `traits` selects the styles of strings.
 //!
-//! What is printed reads back the same. kustomize changes a few values before it prints them;
-//! [`reread`] does that, for those who need it. Names of more than 1,000 bytes fail in kustomize
-//! and do not here.
+//! Printed values parse back to the same values. kustomize changes a few values before it prints them;
+//! [`reread`] reproduces that where it is needed. Names of more than 1,000 bytes fail in kustomize but not
+//! here.
 
 pub mod as_read;
 mod reread;
@@ -31,7 +31,7 @@ use super::order::natural_order;
 use super::scalar::{Resolved, timestamp};
 use crate::diagnostic::Result;
 
-/// The style in which go-yaml writes a string in a block.
+/// Returns the style in which go-yaml writes a string in a block.
 #[must_use]
 pub fn style_of_string(text: &str) -> Style {
     match Traits::of(text).style(text) {
@@ -42,21 +42,21 @@ pub fn style_of_string(text: &str) -> Style {
     }
 }
 
-/// The YAML of a node as `kustomize build` prints it, with a line break at the end.
+/// Prints a node as YAML as `kustomize build` does, with a line break at the end.
 ///
-/// Fields are sorted, comments and anchors are gone, lists are not indented under their field.
-/// Numbers are written by value (`0x1F` is `31`, `1.0` is `1`) and plain dates as RFC 3339 strings.
+/// Fields are sorted, comments and anchors are dropped, lists are not indented under their field. Numbers are
+/// written by value (`0x1F` is `31`, `1.0` is `1`) and plain dates as RFC 3339 strings.
 ///
 /// # Errors
-/// Infinity, NaN and characters that YAML forbids (such as U+007F), with place and field path;
-/// trees that nest too deep.
+/// Infinity, NaN and characters that YAML forbids (such as U+007F), with location and field path; trees that
+/// nest too deeply.
 pub fn to_yaml(node: &Node) -> Result<String> {
     let mut out = String::new();
     write_yaml(node, &mut out)?;
     Ok(out)
 }
 
-/// Appends what [`to_yaml`] returns; nothing on an error.
+/// Appends the YAML that [`to_yaml`] returns; appends nothing if there is an error.
 ///
 /// # Errors
 /// As [`to_yaml`].
@@ -68,15 +68,15 @@ pub fn write_yaml(node: &Node, out: &mut String) -> Result<()> {
     })
 }
 
-/// A leaf, and where it stands in a printed text.
+/// A leaf, and its range in the printed text.
 pub struct PrintedLeaf<'n> {
-    /// The scalar, or the map or list with nothing in it.
+    /// A scalar, or an empty map or list.
     pub node: &'n Node,
-    /// Its bytes, with the line break behind it.
+    /// Its range in the text, including the line break after it.
     pub text: Range<usize>,
 }
 
-/// What [`to_yaml`] returns, and where the leaves stand in it, in the order of the text.
+/// Returns the text of [`to_yaml`] and the ranges of its leaves, in text order.
 ///
 /// # Errors
 /// As [`to_yaml`].
@@ -87,26 +87,26 @@ pub fn to_yaml_with_leaves(node: &Node) -> Result<(String, Vec<PrintedLeaf<'_>>)
     Ok((out, leaves))
 }
 
-/// Is told where leaves stand in what is printed.
-trait LeafNotes<'n> {
-    fn note(&mut self, node: &'n Node, text: Range<usize>);
+/// Receives the ranges of leaves in the output.
+trait LeafRecorder<'n> {
+    fn record(&mut self, node: &'n Node, text: Range<usize>);
 }
 
-/// Nobody asks.
-impl LeafNotes<'_> for () {
-    fn note(&mut self, _: &Node, _: Range<usize>) {}
+/// Ignores leaves.
+impl LeafRecorder<'_> for () {
+    fn record(&mut self, _: &Node, _: Range<usize>) {}
 }
 
-impl<'n> LeafNotes<'n> for Vec<PrintedLeaf<'n>> {
-    fn note(&mut self, node: &'n Node, text: Range<usize>) {
+impl<'n> LeafRecorder<'n> for Vec<PrintedLeaf<'n>> {
+    fn record(&mut self, node: &'n Node, text: Range<usize>) {
         self.push(PrintedLeaf { node, text });
     }
 }
 
-/// Appends the YAML of documents with `---` between them, as `kustomize build` does.
+/// Appends documents as YAML, separated by `---`, as `kustomize build` prints them.
 ///
 /// # Errors
-/// As [`to_yaml`]; the documents before the one that fails are written.
+/// As [`to_yaml`]; the documents before the failing one are written.
 pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &mut String) -> Result<()> {
     let mut separator = "";
     for document in documents {
@@ -118,7 +118,7 @@ pub fn write_documents<'n>(documents: impl IntoIterator<Item = &'n Node>, out: &
     Ok(())
 }
 
-/// The YAML of documents with `---` between them, as `kustomize build` prints them.
+/// Prints documents as YAML, separated by `---`, as `kustomize build` does.
 ///
 /// # Errors
 /// As [`to_yaml`].
@@ -128,30 +128,30 @@ pub fn to_documents<'n>(documents: impl IntoIterator<Item = &'n Node>) -> Result
         write_documents(documents.iter().copied(), &mut out).map(|()| out)
     };
     let documents: Vec<&Node> = documents.into_iter().collect();
-    if documents.len() <= AT_ONCE {
+    if documents.len() <= CHUNK_SIZE {
         return written(&documents);
     }
-    // In order, so that the first error is the one that is told.
-    let parts: Vec<Result<String>> = documents.par_chunks(AT_ONCE).map(written).collect();
+    // In order, so that the first error is reported.
+    let parts: Vec<Result<String>> = documents.par_chunks(CHUNK_SIZE).map(written).collect();
     Ok(parts.into_iter().collect::<Result<Vec<_>>>()?.join(SEPARATOR))
 }
 
-/// How many documents are written in one go. More than that are written in parallel.
-const AT_ONCE: usize = 128;
+/// The number of documents printed by one task. More documents are printed in parallel.
+const CHUNK_SIZE: usize = 128;
 
-/// What stands between two documents.
+/// The separator between documents.
 const SEPARATOR: &str = "---\n";
 
-/// How much deeper each level stands than the one around it.
+/// Indentation per level.
 const INDENT: usize = 2;
 
-/// Each function writes whole lines, from the place where the caller left off.
+/// Writes nodes as YAML. Each function continues where its caller stopped, and ends its last line.
 struct YamlWriter<'o, L> {
     out: &'o mut String,
     leaves: &'o mut L,
 }
 
-impl<'n, L: LeafNotes<'n>> YamlWriter<'_, L> {
+impl<'n, L: LeafRecorder<'n>> YamlWriter<'_, L> {
     fn document(&mut self, node: &'n Node) -> Printed {
         match &node.value {
             Value::Map(map) if !map.is_empty() => self.map(map, 0, 1),
@@ -160,7 +160,7 @@ impl<'n, L: LeafNotes<'n>> YamlWriter<'_, L> {
         }
     }
 
-    /// The fields of a map. The cursor stands at `indent`, where the first name goes.
+    /// Writes the fields of a map. The output ends at column `indent`, the position of the first name.
     fn map(&mut self, map: &'n Map, indent: usize, depth: usize) -> Printed {
         let mut first = true;
         for entry in natural_order(map) {
@@ -185,7 +185,7 @@ impl<'n, L: LeafNotes<'n>> YamlWriter<'_, L> {
         self.inline(value, indent, depth)
     }
 
-    /// The value behind `name:`. Blocks begin on the next line.
+    /// Writes the value after `name:`. Blocks begin on the next line.
     fn value(&mut self, node: &'n Node, indent: usize, depth: usize) -> Printed {
         match &node.value {
             Value::Map(map) if !map.is_empty() => {
@@ -207,7 +207,7 @@ impl<'n, L: LeafNotes<'n>> YamlWriter<'_, L> {
         }
     }
 
-    /// The entries of a list. The cursor stands at `indent`, where the first `-` goes.
+    /// Writes the entries of a list. The output ends at column `indent`, the position of the first `-`.
     fn list(&mut self, list: &'n [Node], indent: usize, depth: usize) -> Printed {
         for (i, node) in list.iter().enumerate() {
             if i > 0 {
@@ -219,8 +219,8 @@ impl<'n, L: LeafNotes<'n>> YamlWriter<'_, L> {
         Ok(())
     }
 
-    /// The value behind a `-`, or behind the `:` of a name that has lines of its own. Blocks begin
-    /// on the same line.
+    /// Writes the value after a `-`, or after the `:` of a name on its own lines. Blocks begin on the same
+    /// line.
     fn inline(&mut self, node: &'n Node, indent: usize, depth: usize) -> Printed {
         self.out.push(' ');
         match &node.value {
@@ -236,16 +236,16 @@ impl<'n, L: LeafNotes<'n>> YamlWriter<'_, L> {
         }
     }
 
-    #[allow(clippy::unused_self)] // Reads as one of the steps.
+    #[allow(clippy::unused_self)] // For symmetry with the other steps.
     fn check_depth(&self, node: &'n Node, depth: usize) -> Printed {
         if depth < MAX_DEPTH { Ok(()) } else { Err(PrintFailure::too_deep(node.span())) }
     }
 
-    /// A scalar or an empty map or list, and the end of its line.
+    /// Writes a scalar or an empty map or list, and the end of its line.
     fn leaf(&mut self, node: &'n Node, indent: usize) -> Printed {
         let start = self.out.len();
         self.leaf_text(node, indent)?;
-        self.leaves.note(node, start..self.out.len());
+        self.leaves.record(node, start..self.out.len());
         Ok(())
     }
 
@@ -260,7 +260,7 @@ impl<'n, L: LeafNotes<'n>> YamlWriter<'_, L> {
             Some(Resolved::Float(_)) => return Err(PrintFailure::not_finite(node.span())),
             Some(Resolved::Timestamp(text)) => {
                 let text = timestamp(text);
-                // Without the quotes it would be a date again.
+                // Without the quotes it would be parsed as a date.
                 self.out.push('"');
                 self.out.push_str(text.as_deref().unwrap_or_default());
                 self.out.push('"');

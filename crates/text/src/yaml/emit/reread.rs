@@ -1,24 +1,22 @@
-//! What `kustomize build` loses between a finished resource and its output.
+//! Changes that `kustomize build` makes to values between a finished resource and its output.
 //!
-//! kustomize (seen in v5.8.3) prints a resource by way of two other texts: go-yaml v3 writes it
-//! and reads it back, then Go's JSON is written and go-yaml v2 reads it. Four kinds of values come
-//! back changed:
+//! kustomize (observed in v5.8.3) converts a resource twice before it prints it: go-yaml v3 writes and parses
+//! it, then it is written as Go's JSON and parsed by go-yaml v2. Four kinds of values change:
 //!
-//! - Folded text (`>`) where lines are indented deeper than the block. v3 writes a line break too
-//!   many or too few beside them: `sum(\n  rate(x)\n)` becomes `sum(\n\n  rate(x)\n)`.
+//! - Folded text (`>`) with lines that are indented deeper than the block. v3 writes one line break too many or
+//!   too few around them: `sum(\n  rate(x)\n)` becomes `sum(\n\n  rate(x)\n)`.
 //! - An empty value in flow style. v3 writes the null of `{a: }` as `{a: ''}`.
-//! - Text that ends with blank lines (`|+`) where a document ends, if a comment follows: v3 writes one more line break
-//!   before the comment, which becomes a part of the text.
-//! - U+0085, for v2 a line break, which in quoted JSON text folds to a space.
+//! - Text that ends with blank lines (`|+`) at the end of a document, if a comment follows. v3 writes one more
+//!   line break before the comment, which becomes part of the text.
+//! - U+0085, a line break for v2, which becomes a space in quoted JSON text.
 
 use super::traits::is_printable;
 use crate::yaml::meta::{Style, Tag};
 use crate::yaml::node::{Node, Value};
 
-/// Changes a tree to what `kustomize build` prints for it.
+/// Changes a tree to the values that `kustomize build` prints for it.
 ///
-/// For the end of a build that must print what kustomize prints; everything else is better off
-/// without. A second call changes nothing.
+/// Use it only at the end of a build that must match kustomize's output. Calling it again changes nothing.
 pub fn reread(node: &mut Node) {
     reread_within(node, Style::Block);
     node.change_last_leaf(reread_last);
@@ -40,7 +38,7 @@ fn ends_with_blank_line(text: &str) -> bool {
     text.ends_with("\n\n") || text == "\n"
 }
 
-/// Changes a value that stands in a map or list of the style `around`.
+/// Changes a value inside a map or list of style `around`.
 fn reread_within(node: &mut Node, around: Style) {
     let around = if around == Style::Flow { around } else { node.meta.style };
     match &mut node.value {
@@ -62,17 +60,17 @@ fn reread_within(node: &mut Node, around: Style) {
     }
 }
 
-/// Whether go-yaml v3 writes folded text as a block; it quotes the rest.
+/// Returns true if go-yaml v3 writes folded text as a block; it quotes other text.
 fn is_block(text: &str) -> bool {
     let fits = |c| c == '\t' || (is_printable(c) && !matches!(c, '\u{2028}' | '\u{2029}'));
     text.contains('\n') && !text.ends_with(' ') && !text.contains(" \n") && text.chars().all(fits)
 }
 
-/// Folded text after it was written and read.
+/// Returns folded text after writing and parsing.
 ///
-/// A line break between two lines at the block's indentation is a space to the reader, and one
-/// more must be written. The writer adds it behind every line at the indentation, whether or not
-/// the next one is, and never when the first line is indented deeper.
+/// A single line break between two lines at the block's indentation is parsed as a space, so one more must be
+/// written. The writer adds it after every line at that indentation, whatever the next line is, and never if
+/// the first line is indented deeper.
 fn reread_folded(text: &str) -> String {
     let deeper = |line: &str| line.starts_with([' ', '\t']);
     let mut rest = text.trim_start_matches('\n');
@@ -86,7 +84,7 @@ fn reread_folded(text: &str) -> String {
         let written = breaks + usize::from(breaks > 0 && adds && !deeper(line));
         out.push_str(line);
         if rest.is_empty() {
-            // One line break at the end is always kept as one.
+            // A single line break at the end stays single.
             out.extend(std::iter::repeat_n('\n', if breaks == 1 { 1 } else { written }));
         } else if deeper(line) || deeper(rest) {
             out.extend(std::iter::repeat_n('\n', written));
@@ -97,7 +95,7 @@ fn reread_folded(text: &str) -> String {
     out
 }
 
-/// Text with U+0085 after it was read in quotes: spaces around the breaks are gone.
+/// Returns text with U+0085 after it was parsed in quotes: spaces around the breaks are dropped.
 fn reread_next_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -111,7 +109,7 @@ fn reread_next_lines(text: &str) -> String {
     out
 }
 
-/// What a reader makes of line breaks between two lines of folded text.
+/// Appends the result of parsing line breaks between two lines of folded text.
 fn push_folded(breaks: usize, out: &mut String) {
     if breaks == 1 {
         out.push(' ');

@@ -1,4 +1,4 @@
-//! What the printer prints. Unless said otherwise, kustomize v5.8.3 prints the same bytes.
+//! Tests of printed YAML. Unless noted otherwise, kustomize v5.8.3 prints the same bytes.
 
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn map<const N: usize>(fields: [(&str, Node); N]) -> Node {
     Node::map(fields.into_iter().collect::<Map>())
 }
 
-/// The lines behind `k: ` for a string.
+/// Returns the text after `k: ` for a string.
 fn printed(text: &str) -> String {
     let yaml = to_yaml(&map([("k", Node::string(text))])).expect("printable");
     yaml.strip_prefix("k: ").and_then(|rest| rest.strip_suffix('\n')).expect("one field").to_string()
@@ -31,7 +31,7 @@ fn assert_printed(table: &[(&str, &str)]) {
 }
 
 #[test]
-fn blocks_are_laid_out_as_go_yaml_does() {
+fn blocks_are_indented_as_in_go_yaml() {
     let text = "
 z: 1
 a:
@@ -58,7 +58,7 @@ z: 1
 }
 
 #[test]
-fn roots_of_every_kind() {
+fn roots_can_have_any_type() {
     let table = [
         (map([]), "{}\n"),
         (Node::list(vec![]), "[]\n"),
@@ -151,7 +151,7 @@ fn special_characters_are_escaped() {
         ("\0\x07\x08\x0b\x0c\x1b\x01", r#""\0\a\b\v\f\e\x01""#),
         ("\"\\\t", r#""\"\\\t""#),
         ("😀", r#""\U0001F600""#),
-        // kustomize reads it as a space before it prints it: see `reread`.
+        // kustomize converts it to a space before it prints it: see `reread`.
         ("x\u{85}y", r#""x\Ny""#),
         ("x\u{feff}", r#""x\uFEFF""#),
         ("\u{feff}x \u{a0}", r#""\uFEFF\x78\x20\_""#),
@@ -163,7 +163,7 @@ fn special_characters_are_escaped() {
 }
 
 #[test]
-fn several_lines_are_a_literal_block_where_one_can_hold_them() {
+fn multiline_text_is_a_literal_block_if_possible() {
     assert_printed(&[
         ("a\nb", "|-\n  a\n  b"),
         ("a\nb\n", "|\n  a\n  b"),
@@ -183,16 +183,16 @@ fn several_lines_are_a_literal_block_where_one_can_hold_them() {
     ]);
     let list = map([("k", Node::list(vec![Node::string("a\n"), Node::string("b")]))]);
     assert_eq!(to_yaml(&list).as_deref(), Ok("k:\n- |\n  a\n- b\n"));
-    // A block that ends with a YAML 1.1 line break gets no other.
+    // A block that ends with a YAML 1.1 line break gets no other one.
     let odd = map([("a", Node::string("x\ny\u{2028}")), ("b", Node::int(1))]);
     assert_eq!(to_yaml(&odd).as_deref(), Ok("a: |\n  x\n  y\u{2028}b: 1\n"));
 }
 
 #[test]
-fn long_lines_are_folded_behind_column_80() {
+fn long_lines_are_folded_after_column_80() {
     let word = "w".repeat(77);
     let table = [
-        // The space in column 80 stays, the one in column 81 is a fold.
+        // The space in column 80 stays, the one in column 81 becomes a fold.
         (format!("{word} b"), format!("{word} b")),
         (format!("{word}w b"), format!("{word}w\n  b")),
         (format!("{word}w  b c"), format!("{word}w  b\n  c")),
@@ -216,7 +216,7 @@ fn long_lines_are_folded_behind_column_80() {
 }
 
 #[test]
-fn folds_behind_deep_indentation_come_at_every_space() {
+fn deeply_indented_text_is_folded_at_every_space() {
     let mut node = Node::string("a b c");
     for _ in 0..41 {
         node = map([("k", node)]);
@@ -246,7 +246,7 @@ fn names_are_quoted_like_values_and_never_folded() {
 }
 
 #[test]
-fn names_that_are_long_or_have_line_breaks_stand_behind_a_question_mark() {
+fn long_and_multiline_names_follow_a_question_mark() {
     let name = |n: usize| "k".repeat(n);
     let one = |name: &str, value: Node| to_yaml(&map([(name, value)])).expect("printable");
     assert_eq!(one(&name(128), Node::int(1)), format!("{}: 1\n", name(128)));
@@ -264,7 +264,7 @@ fn names_that_are_long_or_have_line_breaks_stand_behind_a_question_mark() {
 }
 
 #[test]
-fn documents_are_joined() {
+fn documents_are_joined_by_separators() {
     let mut out = "# kept\n".to_string();
     write_documents([&Node::int(1), &map([]), &Node::string("a\n")], &mut out).expect("printable");
     assert_eq!(out, "# kept\n1\n---\n{}\n---\n|\n  a\n");
@@ -274,7 +274,7 @@ fn documents_are_joined() {
 }
 
 #[test]
-fn what_cannot_be_printed_is_named_and_leaves_no_trace() {
+fn unprintable_values_are_reported_and_append_nothing() {
     let sources = SourceMap::default();
     let text = "spec:\n  a.b/c:\n  - x\n  - k: .inf\n";
     let id = sources.add("x.yaml", text);
@@ -297,7 +297,7 @@ fn what_cannot_be_printed_is_named_and_leaves_no_trace() {
 }
 
 #[test]
-fn depth_is_bounded() {
+fn depth_is_limited() {
     let nested = |n: usize| (0..n).fold(Node::null(), |node, _| Node::list(vec![node]));
     assert!(to_yaml(&nested(500)).is_ok());
     assert_eq!(to_yaml(&nested(600)).map_err(|e| e.code()), Err(Code::LimitExceeded));
@@ -318,7 +318,7 @@ fn folded_text_changes_as_it_does_in_kustomize() {
         ("\n\na\n b", "\n\na\n\n b"),
         ("a\n\tb", "a\n\n\tb"),
         ("\n\n", "\n\n"),
-        // Quoted on the way, and so kept.
+        // kustomize quotes it, so it is unchanged.
         ("a \n b", "a \n b"),
         ("😀\n b", "😀\n b"),
     ];
@@ -350,7 +350,7 @@ fn next_lines_are_folded_as_in_kustomize() {
 }
 
 #[test]
-fn comments_behind_the_last_blank_line_add_one_as_in_kustomize() {
+fn comments_after_the_last_blank_line_add_a_line_break_as_in_kustomize() {
     let table = [
         ("a: |+\n  x\n\n# c\n", "x\n\n\n"),
         ("a: |+ # b\n  x\n  \n\n # c\n# d", "x\n\n\n\n"),
@@ -380,8 +380,8 @@ fn empty_values_in_flow_style_become_strings_as_in_kustomize() {
     assert_eq!(node, parse(want));
 }
 
-/// Strings out of pieces that mean something to YAML. U+2028 and U+2029 are left out: go-yaml
-/// prints them as line breaks of YAML 1.1, which YAML 1.2 does not have.
+/// Generates strings from pieces that are special in YAML. U+2028 and U+2029 are excluded: go-yaml prints them
+/// as YAML 1.1 line breaks, which YAML 1.2 does not have.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-z]{1,9}",
@@ -423,20 +423,20 @@ proptest! {
     #![proptest_config(fixed_cases())]
 
     #[test]
-    fn what_is_printed_reads_back_the_same(tree in node()) {
+    fn printed_values_round_trip(tree in node()) {
         let root = map([("root", tree)]);
         let Ok(yaml) = to_yaml(&root) else { return Ok(()) };
         prop_assert_eq!(parse(&yaml), root, "{}", yaml);
     }
 
     #[test]
-    fn any_string_prints_without_a_panic(text in any::<String>(), columns in 0_usize..60) {
+    fn any_string_is_printed_without_panic(text in any::<String>(), columns in 0_usize..60) {
         let node = (0..columns).fold(Node::string(text.as_str()), |node, _| Node::list(vec![node]));
         let _ = to_yaml(&map([(text.as_str(), node)]));
     }
 
     #[test]
-    fn json_is_read_by_other_readers(tree in node()) {
+    fn json_is_valid_for_serde_json(tree in node()) {
         let Ok(json) = to_json(&tree) else { return Ok(()) };
         prop_assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok(), "{}", json);
         let pretty = crate::yaml::to_json_pretty(&tree).map_err(|e| TestCaseError::fail(e.to_string()))?;

@@ -1,6 +1,6 @@
-//! Strings on paper: plain, quoted or literal, folded behind column 80, special characters escaped.
+//! Writes strings: plain, quoted or literal, folded after column 80, special characters escaped.
 //!
-//! Knows nothing of nodes.
+//! This module does not know nodes.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,13 +10,13 @@ use crate::source::Span;
 use crate::yaml::failure::{PrintFailure, Printed};
 use crate::yaml::meta::Style;
 
-/// Lines are folded at the first space behind this column.
+/// Lines are folded at the first space after this column.
 const WIDTH: usize = 80;
 
-/// Longer names stand behind a `?`.
+/// The longest name that is written before a `:`. Longer names follow a `?`.
 const MAX_SIMPLE_KEY: usize = 128;
 
-/// Moves the cursor from the start of a line.
+/// Writes spaces at the start of a line.
 pub(super) fn indent(columns: usize, out: &mut String) {
     const SPACES: &str = "                                                                ";
     let mut left = columns;
@@ -27,7 +27,7 @@ pub(super) fn indent(columns: usize, out: &mut String) {
     }
 }
 
-/// Writes a name that fits before a `:`; false, and nothing written, when it does not.
+/// Writes a name that can precede a `:`. Returns false and writes nothing for other names.
 pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Result<bool, PrintFailure> {
     let traits = Traits::of(text);
     check(text, traits, span)?;
@@ -50,7 +50,7 @@ pub(super) fn write_simple_key(text: &str, span: Span, out: &mut String) -> Resu
     Ok(true)
 }
 
-/// Writes a string and the end of its line. Its further lines begin at `columns`.
+/// Writes a string and the end of its line. Further lines begin at `columns`.
 pub(super) fn write_string(text: &str, span: Span, columns: usize, out: &mut String) -> Printed {
     let traits = Traits::of(text);
     check(text, traits, span)?;
@@ -76,33 +76,33 @@ pub(super) fn write_string(text: &str, span: Span, columns: usize, out: &mut Str
     Ok(())
 }
 
-/// Where a string stands that is written for a file that people keep.
+/// The position of a string in a file that people edit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::yaml) enum Context {
-    /// On lines of a block; its further lines, if any, begin at `column`.
+    /// In block style. Further lines, if any, begin at `column`.
     Block { column: usize },
-    /// Between brackets, or as a name: on one line.
+    /// In brackets, or as a name: on one line.
     Flow,
 }
 
-/// A string for a file that people keep: quoted as asked where that can be, never folded, and
-/// without a line break behind its last line.
+/// Writes a string for a file that people edit: in the given style if possible, never folded, and without a
+/// line break after its last line.
 pub(in crate::yaml) fn unfolded(text: &str, style: Style, context: Context) -> String {
     let traits = Traits::of(text);
     let flow = context == Context::Flow;
-    let wanted = match style {
+    let chosen = match style {
         Style::SingleQuoted if !traits.has_break() && !traits.needs_escapes_but_quotes() => Written::Single,
         Style::DoubleQuoted => Written::Double,
         _ if traits.has_forbidden() => Written::Double,
         _ => match traits.style(text) {
-            // Readers do not agree on which line breaks beside LF end a line of such a text.
+            // Parsers disagree on which line breaks besides LF end a line of such a text.
             Written::Literal if flow || text.contains(is_other_break) => Written::Double,
             Written::Single if traits.has_break() => Written::Double,
             Written::Plain if flow && ends_in_flow(text) => Written::Double,
             written => written,
         },
     };
-    match wanted {
+    match chosen {
         Written::Plain => text.to_string(),
         Written::Single => format!("'{}'", doubled(text, traits)),
         Written::Double => format!("\"{}\"", escaped(text, traits)),
@@ -122,13 +122,13 @@ fn is_other_break(c: char) -> bool {
     c != '\n' && is_break(c)
 }
 
-/// Whether some reader ends plain text between brackets too soon, or takes its start for something else. To kubectl's
-/// a `?` stands before a key there wherever it is, and a `:` at the start behind one.
+/// Returns true if some parser ends plain text in brackets too early, or misinterprets its start. For kubectl a
+/// `?` begins a key anywhere in brackets, and a leading `:` ends one.
 fn ends_in_flow(text: &str) -> bool {
     text.starts_with(':') || text.contains([',', '[', ']', '{', '}', '?'])
 }
 
-/// Characters that YAML forbids fail `kustomize build`, even though they could be escaped.
+/// Rejects characters that YAML forbids. `kustomize build` fails on them although they could be escaped.
 fn check(text: &str, traits: Traits, span: Span) -> Printed {
     match first_forbidden(text).filter(|_| traits.has_forbidden()) {
         Some(c) => Err(PrintFailure::forbidden(c, span)
@@ -137,23 +137,23 @@ fn check(text: &str, traits: Traits, span: Span) -> Printed {
     }
 }
 
-/// The first character of a text that go-yaml v2 refuses to read.
+/// Returns the first character of `text` for which go-yaml v2 fails to parse it.
 pub(in crate::yaml) fn first_forbidden(text: &str) -> Option<char> {
-    // The first bytes of these characters in UTF-8: hardly any text has one.
+    // The first UTF-8 bytes of these characters, which are rare.
     let is_candidate = text.bytes().any(|byte| matches!(byte, 0x7F | 0xC2 | 0xEF));
     if is_candidate { text.chars().find(|&c| is_forbidden(c)) } else { None }
 }
 
-/// At which spaces a line may be folded.
+/// The spaces at which a line may be folded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Spaces {
-    /// Those that stand alone: folding would lose the others.
+    /// Single spaces only: folding would drop the others.
     Single,
-    /// The first of several, too; a backslash keeps the rest.
+    /// Also the first of several spaces; a backslash preserves the others.
     Any,
 }
 
-/// Writes text and breaks lines at spaces behind column 80.
+/// Writes text and breaks lines at spaces after column 80.
 fn fold(text: &str, columns: usize, spaces: Spaces, out: &mut String) {
     let mut start = 0;
     let mut column = column(out);
@@ -171,7 +171,8 @@ fn fold(text: &str, columns: usize, spaces: Spaces, out: &mut String) {
     out.push_str(&text[start..]);
 }
 
-/// The first space past column 80 where a line may be folded, when `start` stands at `column`.
+/// Returns the first space after column 80 at which a line may be folded. The text from `start` on begins at
+/// `column`.
 fn fold_point(text: &str, start: usize, column: usize, spaces: Spaces) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut from = start + width_of(&text[start..], (WIDTH + 1).saturating_sub(column))?;
@@ -186,7 +187,7 @@ fn fold_point(text: &str, start: usize, column: usize, spaces: Spaces) -> Option
     }
 }
 
-/// How many bytes the first `columns` characters take; none when there are not so many.
+/// Returns the length in bytes of the first `columns` characters; none if the text is shorter.
 fn width_of(text: &str, columns: usize) -> Option<usize> {
     let bytes = text.as_bytes().get(..columns)?;
     if bytes.is_ascii() {
@@ -195,18 +196,18 @@ fn width_of(text: &str, columns: usize) -> Option<usize> {
     text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(columns)
 }
 
-/// The number of characters on the last line.
+/// Counts the characters on the last line.
 fn column(out: &str) -> usize {
     let start = memchr::memrchr(b'\n', out.as_bytes()).map_or(0, |at| at + 1);
     let line = &out[start..];
     if line.is_ascii() {
         return line.len();
     }
-    // go-yaml counts from the line breaks of YAML 1.1.
+    // go-yaml counts from YAML 1.1 line breaks, too.
     line.rsplit(['\u{2028}', '\u{2029}']).next().unwrap_or_default().chars().count()
 }
 
-/// Writes single-quoted text. Its line breaks, none of them LF, stand as they are.
+/// Writes single-quoted text. Its line breaks (never LF) are written unchanged.
 fn write_lines(text: &str, traits: Traits, columns: usize, out: &mut String) {
     if !traits.has_break() {
         return fold(text, columns, Spaces::Single, out);
@@ -254,18 +255,18 @@ fn write_literal_line(line: &str, columns: usize, out: &mut String) {
     out.push_str(line);
 }
 
-/// The text between single quotes.
+/// Returns the text for single quotes.
 fn doubled(text: &str, traits: Traits) -> Cow<'_, str> {
     if traits.has_quote() && text.contains('\'') { text.replace('\'', "''").into() } else { text.into() }
 }
 
-/// The text between double quotes, before it is folded.
+/// Returns the text for double quotes, before folding.
 fn escaped(text: &str, traits: Traits) -> Cow<'_, str> {
     if !traits.needs_escapes() {
         return text.into();
     }
     let mut out = String::with_capacity(text.len() + 16);
-    // go-yaml v2 takes every character for a byte order mark when the first is one.
+    // If the first character is a byte order mark, go-yaml v2 escapes every character.
     let all = text.starts_with('\u{feff}');
     for c in text.chars() {
         if all || is_break(c) || !is_printable(c) || c == '"' || c == '\\' {

@@ -1,7 +1,7 @@
-//! What a string contains, and therefore in which styles go-yaml v2 lets it be written.
+//! Properties of a string that decide in which styles go-yaml v2 writes it.
 //!
-//! Writes nothing. One pass over the bytes tells ordinary words from the rest; only strings with
-//! special content are looked at again.
+//! One pass over the bytes separates ordinary words from the rest; only strings with special content are
+//! examined again.
 
 use crate::yaml::old_boolean;
 use crate::yaml::scalar::{Resolved, resolve_plain};
@@ -14,11 +14,11 @@ const BREAK: u8 = 2;
 const COLON: u8 = 4;
 /// `#`, which may begin a comment.
 const HASH: u8 = 8;
-/// A character that go-yaml only prints escaped.
+/// A character that go-yaml prints only in escaped form.
 const SPECIAL: u8 = 16;
 /// A character that YAML forbids even in JSON text.
 const FORBIDDEN: u8 = 32;
-/// Part of a character past ASCII.
+/// A byte of a non-ASCII character.
 const HIGH: u8 = 64;
 /// `'`, `"` or `\`, which quoted text doubles or escapes.
 const QUOTE: u8 = 128;
@@ -52,23 +52,23 @@ pub(super) enum Written {
     Literal,
 }
 
-/// What a string contains.
+/// The character classes in a string.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Traits {
     seen: u8,
 }
 
-/// The line breaks of YAML 1.1, which go-yaml follows.
+/// Returns true for the line breaks of YAML 1.1, which go-yaml follows.
 pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether go-yaml v2 prints a character as it is.
+/// Returns true if go-yaml v2 prints a character without escaping it.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }
 
-/// Whether go-yaml v2 refuses to read a character, wherever it stands.
+/// Returns true if go-yaml v2 rejects a character in any position when parsing.
 pub(super) fn is_forbidden(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
 }
@@ -110,17 +110,17 @@ impl Traits {
         !self.has(HIGH)
     }
 
-    /// Whether the text cannot stand in double quotes as it is.
+    /// Returns true if the text needs escapes in double quotes.
     pub(super) fn needs_escapes(self) -> bool {
         self.has(QUOTE | SPECIAL | BREAK | FORBIDDEN)
     }
 
-    /// Whether the text needs double quotes for more than a quote or a backslash in it.
+    /// Returns true if the text needs double quotes because of characters other than quotes and backslashes.
     pub(super) fn needs_escapes_but_quotes(self) -> bool {
         self.has(SPECIAL | BREAK | FORBIDDEN)
     }
 
-    /// The style in which go-yaml v2 writes the string.
+    /// Returns the style in which go-yaml v2 writes the string.
     pub(super) fn style(self, text: &str) -> Written {
         if self.has(BREAK) && text.contains('\n') {
             let literal = !self.has(SPECIAL) && !text.ends_with(' ') && !self.has_space_before_break(text);
@@ -129,8 +129,8 @@ impl Traits {
         if looks_typed(text) || self.has(SPECIAL) {
             Written::Double
         } else if self.has(BREAK) {
-            let beside = self.has_space_before_break(text) || self.has_space_after_break(text);
-            if beside { Written::Double } else { Written::Single }
+            let space_at_break = self.has_space_before_break(text) || self.has_space_after_break(text);
+            if space_at_break { Written::Double } else { Written::Single }
         } else if self.is_plain(text) {
             Written::Plain
         } else {
@@ -146,7 +146,7 @@ impl Traits {
         self.has(SPACE) && ["\u{2028} ", "\u{2029} "].iter().any(|pair| text.contains(pair))
     }
 
-    /// Whether a printable string without line breaks can stand without quotes.
+    /// Returns true if a printable string without line breaks can be written without quotes.
     fn is_plain(self, text: &str) -> bool {
         let ends_key = self.has(COLON) && (text.ends_with(':') || text.contains(": "));
         let begins_comment = self.has(HASH) && text.contains(" #");
@@ -154,7 +154,7 @@ impl Traits {
     }
 }
 
-/// Whether readers take the start of the text for something else than plain text.
+/// Returns true if parsers treat the start of the text as syntax.
 fn starts_as_syntax(text: &str) -> bool {
     let (first, second) = match text.as_bytes() {
         [first, second, ..] => (*first, *second),
@@ -167,8 +167,8 @@ fn starts_as_syntax(text: &str) -> bool {
         || text.starts_with("...")
 }
 
-/// Whether go-yaml v2 would read the text, written plain, as something else than a string, or
-/// quotes it because readers of YAML 1.1 would.
+/// Returns true if go-yaml v2 would parse the plain text as another type than a string, or quotes it because
+/// YAML 1.1 parsers would.
 fn looks_typed(text: &str) -> bool {
     let Some(&first) = text.as_bytes().first() else { return true };
     match first {
@@ -180,7 +180,8 @@ fn looks_typed(text: &str) -> bool {
     }
 }
 
-/// `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`: numbers such as `1:20` in YAML 1.1.
+/// Returns true for sexagesimal numbers of YAML 1.1 such as `1:20`:
+/// `[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?`.
 fn is_base_60(text: &str) -> bool {
     let Some((whole, rest)) = text.split_once(':') else { return false };
     let whole = whole.strip_prefix(['+', '-']).unwrap_or(whole);

@@ -1,9 +1,10 @@
-//! Characters that the parser does not take for what they are to libyaml: the line breaks of YAML 1.1 (U+0085, U+2028
-//! and U+2029) and byte order marks within a document.
+//! Characters that the parser treats differently from libyaml: the line breaks of YAML 1.1 (U+0085, U+2028 and
+//! U+2029) and byte order marks within a document.
 //!
-//! kubectl and kustomize end lines at the breaks, and keep the last two as what they are. The parser is shown a letter
-//! that the text does not have, and a line break behind it; in what it reads the letter becomes what libyaml makes of
-//! the break. A byte order mark is a letter like any other to libyaml. Knows nothing of indentation.
+//! kubectl and kustomize end lines at these breaks, and keep the last two in the value. The parser gets a text
+//! in which each break is replaced by an unused letter and a line feed; in its events the letter is replaced by
+//! libyaml's result for the break. A byte order mark is an ordinary letter for libyaml. This module does not
+//! know indentation.
 
 use std::borrow::Cow;
 
@@ -11,26 +12,27 @@ use granit_parser::{Event, ScalarStyle};
 
 use super::padding::{BOM, mark_of, without_later_marks};
 
-/// The breaks, and of how many bytes in UTF-8.
+/// The additional line breaks of YAML 1.1.
 const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
 
-/// Letters that may stand for them and for a byte order mark, as many bytes long: nobody uses these.
+/// Ranges of replacement letters for the breaks and for a byte order mark, which have the same length in UTF-8
+/// and are practically unused.
 const LETTERS: [std::ops::RangeInclusive<char>; 4] =
     ['\u{7c0}'..='\u{7ea}', '\u{e000}'..='\u{e0ff}', '\u{e100}'..='\u{e1ff}', '\u{e200}'..='\u{e2ff}'];
 
-/// A text with such characters as the parser is shown it.
+/// A text with such characters in the form that is passed to the parser.
 pub(super) struct BrokenText {
     pub text: String,
     /// The letters for the breaks.
     letters: [char; 3],
     /// The letter for a byte order mark.
     mark: char,
-    /// Where line breaks were added, in the text as it is shown.
+    /// Positions of added line breaks, in the replaced text.
     added: Vec<usize>,
 }
 
 impl BrokenText {
-    /// None when the text has no such character, or all letters.
+    /// Returns none if the text has no such character, or uses all letters.
     pub fn of(text: &str) -> Option<Self> {
         let has_marks = memchr::memmem::find(&text.as_bytes()[mark_of(text)..], BOM.as_bytes()).is_some();
         if !has_marks && !text.contains(BREAKS) {
@@ -50,12 +52,12 @@ impl BrokenText {
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
             let Some(i) = BREAKS.iter().position(|known| *known == c) else {
-                // The parser passes over those that begin a text.
+                // The parser skips those at the start of a text.
                 let is_letter = BOM.starts_with(c) && !out.is_empty() && out != BOM;
                 out.push(if is_letter { mark } else { c });
                 continue;
             };
-            // A line of nothing else is blank.
+            // A line that contains nothing but the break is blank.
             let line = out.rsplit('\n').next().unwrap_or_default();
             if i == 0 && line.trim_matches([' ', '\t']).is_empty() {
                 out.push_str("  ");
@@ -71,12 +73,12 @@ impl BrokenText {
         Some(Self { text: out, letters, mark, added })
     }
 
-    /// The place in the text of a place in what is shown.
+    /// Converts a position in the replaced text to one in the original text.
     pub fn original(&self, at: usize) -> usize {
         at - self.added.partition_point(|added| *added < at)
     }
 
-    /// An event with what libyaml reads.
+    /// Restores an event to libyaml's result.
     pub fn restored<'e>(&self, event: Event<'e>) -> Event<'e> {
         let marked = |text: Cow<'e, str>| {
             if text.contains(self.mark) { Cow::Owned(text.replace(self.mark, BOM)) } else { text }
@@ -108,13 +110,13 @@ impl BrokenText {
         }
     }
 
-    /// The break that a letter stands for, as it is read: the first one is a plain line break.
+    /// Returns libyaml's value for the break of a letter: U+0085 becomes a line feed, the others are kept.
     fn read_as(&self, letter: char) -> Option<char> {
         let i = self.letters.iter().position(|known| *known == letter)?;
         Some(if i == 0 { '\n' } else { BREAKS[i] })
     }
 
-    /// The text of a block scalar: each break ends a line, and the added one goes.
+    /// Restores the text of a block scalar: each break ends a line, and the added line feed is dropped.
     fn block(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut chars = text.chars().peekable();
@@ -130,14 +132,14 @@ impl BrokenText {
             match chars.next_if(|next| matches!(next, '\n' | ' ')) {
                 Some(' ') if read == '\n' => out.push(' '),
                 Some(_) => out.push(read),
-                // The last line without its break.
+                // The last line has no break.
                 None => {}
             }
         }
         out
     }
 
-    /// The text of a scalar whose lines were folded: of several breaks the first goes, if it is a plain one.
+    /// Restores the text of a folded scalar: the first of several breaks is dropped if it is a line feed.
     fn flow(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         let mut chars = text.chars().peekable();

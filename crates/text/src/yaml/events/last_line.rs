@@ -1,7 +1,7 @@
-//! Block scalars that end a text whose last line has no line break.
+//! Block scalars at the end of a text whose last line has no line break.
 //!
-//! The parser is always shown a line break there. kubectl's reader of documents adds one, too; kustomize's does not, so
-//! that the scalar must not get it.
+//! The parser always gets a line break there. kubectl's document reader adds one, too; kustomize's does not, so
+//! its scalars must not include the added break.
 
 use std::ops::Range;
 
@@ -9,21 +9,21 @@ use granit_parser::{Event, ScalarStyle, Span};
 
 use crate::source::Reading;
 
-/// The last line of a text, where it has no line break and gets none.
+/// The last line of a text, if it has no line break and the reader adds none.
 pub(super) struct LastLine<'t> {
     line: &'t str,
     text: &'t str,
 }
 
 impl<'t> LastLine<'t> {
-    /// None when the text ends with a line break, or its reader adds one.
+    /// Returns none if the text ends with a line break, or its reader adds one.
     pub fn of(text: &'t str, ends: LastBreak) -> Option<Self> {
         let is_open = ends == LastBreak::AsWritten && !text.ends_with(['\n', '\r']);
         let line = text.rsplit('\n').next().unwrap_or_default();
         is_open.then_some(Self { line, text })
     }
 
-    /// Removes the added line break from the value of a block scalar that ends the text.
+    /// Removes the added line break from a block scalar at the end of the text.
     pub fn correct(&self, event: &mut Event<'_>, span: &Span, at: &Range<usize>) {
         if let Event::Scalar(value, ScalarStyle::Literal | ScalarStyle::Folded, ..) = event
             && at.end >= self.text.len()
@@ -34,10 +34,10 @@ impl<'t> LastLine<'t> {
         }
     }
 
-    /// Whether the line is one of the scalar: it is more than indentation.
+    /// Returns true if the line belongs to the scalar, because it is longer than the indentation.
     fn is_within(&self, value: &str, indent: Option<usize>, start: usize) -> bool {
         let indent = indent.unwrap_or_else(|| {
-            // Of text without anything but blanks, the longest line says it.
+            // For text that consists only of blanks, the longest line determines the indentation.
             let first = self.text[..start].rfind('\n').map_or(0, |end| end + 1);
             let longest = |text: &str| text.lines().map(str::len).max().unwrap_or_default();
             longest(&self.text[first..]).saturating_sub(longest(value))
@@ -46,17 +46,18 @@ impl<'t> LastLine<'t> {
     }
 }
 
-/// What a text counts as that does not end with a line break.
+/// Handling of a missing line break at the end of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::yaml) enum LastBreak {
-    /// What it is.
+    /// The text is used unchanged.
     AsWritten,
-    /// A text that ends with a line break.
+    /// The reader adds a line break.
     Added,
 }
 
 impl LastBreak {
-    /// What a manifest counts as: kubectl reads manifests line by line, and ends each line with a line break.
+    /// Returns the handling for manifests: kubectl reads them line by line, and ends each line with a line
+    /// break.
     pub fn of_manifests(reading: Reading) -> Self {
         match reading {
             Reading::Kustomize => Self::AsWritten,

@@ -1,32 +1,32 @@
-//! Lines whose indentation must not mean anything: whether they lie where it means nothing.
+//! Checks for tabs in indentation, except on lines whose indentation has no meaning.
 
 use std::ops::Range;
 
 use granit_parser::{Event, ScalarStyle, Span, StructureStyle};
 
-/// The lines of a text whose indentation must not mean anything.
+/// The lines with tabs in their leading white space.
 pub(super) struct Lines<'t> {
     text: &'t str,
-    /// Those that have a tab behind their first spaces and indicators of entries.
+    /// Lines with a tab after their first spaces and entry indicators.
     tabs: Vec<Line>,
-    /// The columns of the open block collections, and none for the flow collections.
+    /// Columns of the open block collections; none for flow collections.
     open: Vec<Option<usize>>,
-    /// Where the outermost open flow collection begins.
+    /// Start of the outermost open flow collection.
     flow: usize,
 }
 
 struct Line {
     start: usize,
-    /// How many spaces it begins with.
+    /// Number of leading spaces.
     spaces: usize,
-    /// Where its tab stands.
+    /// Position of its tab.
     tab: usize,
-    /// Whether it lies inside of what may be indented in any way.
+    /// Set if it is inside a value that may be indented arbitrarily.
     is_inside: bool,
 }
 
 impl<'t> Lines<'t> {
-    /// The lines of a text, in which tabs before the byte `from` mean nothing.
+    /// Collects the lines of a text with tabs. Tabs before the byte `from` are ignored.
     pub fn of(text: &'t str, from: usize) -> Self {
         let bytes = text.as_bytes();
         let mut tabs: Vec<Line> = Vec::new();
@@ -41,11 +41,11 @@ impl<'t> Lines<'t> {
         Self { text, tabs, open: Vec::new(), flow: 0 }
     }
 
-    /// A tab where indentation is looked for.
+    /// Returns the first tab that would be indentation.
     pub fn wrong_tab(&self) -> Option<usize> {
         let mut comment = 0;
         for line in self.tabs.iter().filter(|line| !line.is_inside) {
-            // One look says it for all lines in front of the same comment.
+            // One look-up covers all lines before the same comment.
             if line.start >= comment {
                 match self.next_of_comments(line) {
                     Some(next) => comment = next,
@@ -56,8 +56,8 @@ impl<'t> Lines<'t> {
         None
     }
 
-    /// Where the comment stands that this line and blank ones separate from another. libyaml, as Go has it, reads
-    /// comments that follow a comment regardless of what indents them.
+    /// Returns the start of the next comment, if only blank lines separate this line from a comment before and
+    /// after it. libyaml's port to Go accepts any indentation of comments that follow a comment.
     fn next_of_comments(&self, line: &Line) -> Option<usize> {
         let before = self.text[..line.start].trim_end().rsplit('\n').next().unwrap_or_default();
         let behind = self.text[line.start..].trim_start();
@@ -88,7 +88,7 @@ impl<'t> Lines<'t> {
             Event::Scalar(_, style, ..) => match style {
                 ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => self.accept_all(at.clone()),
                 ScalarStyle::Plain if at.is_empty() => {}
-                // Blank lines below a plain scalar may be part of it.
+                // Blank lines after a plain scalar may be part of it.
                 ScalarStyle::Plain => {
                     let (end, spaces) = (self.behind_blank_lines(at.end), self.indent());
                     accept(&mut self.tabs, at.start..end, spaces);
@@ -102,13 +102,13 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The least column of what belongs to the open block collection.
+    /// Returns the minimum column of the content of the open block collection.
     fn indent(&self) -> usize {
         self.open.iter().rev().find_map(|column| *column).map_or(0, |column| column + 1)
     }
 
-    /// The lines of a block scalar, from the end of its header on, and how many spaces they begin with. The
-    /// parser says where its first text stands.
+    /// Returns the range of a block scalar's lines, from the end of its header on, and the number of spaces
+    /// that indent them. The parser reports the position of its first text.
     fn block_scalar(&self, at: &Range<usize>) -> (Range<usize>, usize) {
         let before = self.text[..at.start].trim_end();
         let header = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
@@ -124,7 +124,7 @@ impl<'t> Lines<'t> {
         }
         let first = lines.lines().find(|line| !line.trim_start_matches(' ').is_empty()).unwrap_or_default();
         let content = first.trim_start_matches(' ');
-        // A tab there stands where the indentation is looked for.
+        // A tab there is in the indentation.
         (range, first.len() - content.len() + usize::from(content.starts_with('\t')))
     }
 
@@ -132,7 +132,7 @@ impl<'t> Lines<'t> {
         let rest = &self.text[at..];
         let behind = rest.trim_start_matches([' ', '\t', '\r', '\n']);
         let end = self.text.len() - behind.len();
-        // Not the line of what follows, unless that is a comment.
+        // Excludes the line of the next token, unless that is a comment.
         if behind.is_empty() || behind.starts_with('#') {
             end + 1
         } else {
@@ -145,7 +145,7 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// Takes the lines that begin in the range and have enough spaces for lines inside.
+/// Accepts the lines that begin in the range and have at least `spaces` leading spaces.
 fn accept(lines: &mut [Line], range: Range<usize>, spaces: usize) {
     let from = lines.partition_point(|line| line.start <= range.start);
     for line in lines[from..].iter_mut().take_while(|line| line.start < range.end) {

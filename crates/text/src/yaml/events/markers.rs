@@ -1,4 +1,4 @@
-//! What stands between documents: the directives and ends of documents that libyaml refuses.
+//! Checks of directives and document markers that libyaml rejects.
 
 use std::ops::Range;
 
@@ -6,12 +6,12 @@ use granit_parser::Event;
 
 use super::padding::BOM;
 
-/// What has been seen of the documents of a text.
+/// The document markers seen so far.
 pub(super) struct Markers<'t> {
     body: &'t str,
-    /// How many documents have begun.
+    /// Number of documents that have begun.
     documents: usize,
-    /// Where the last document began, behind its `---`, or ended.
+    /// Position after the `---` of the last document, or after its end.
     at: usize,
 }
 
@@ -20,7 +20,7 @@ impl<'t> Markers<'t> {
         Self { body, documents: 0, at: 0 }
     }
 
-    /// Takes note of an event; says what libyaml refuses there, and where.
+    /// Processes an event. Returns an error message and position if libyaml rejects the text there.
     #[inline]
     pub fn event(&mut self, event: &Event<'_>, at: &Range<usize>) -> Option<(&'static str, usize)> {
         match event {
@@ -32,10 +32,10 @@ impl<'t> Markers<'t> {
     fn marker(&mut self, event: &Event<'_>, at: &Range<usize>) -> Option<(&'static str, usize)> {
         let before = self.at..at.start.max(self.at);
         let is_start = matches!(event, Event::DocumentStart(..));
-        let refused = match event {
+        let rejected = match event {
             Event::DocumentStart(false, _) if self.documents > 0 => Some((IMPLICIT_START, at.start)),
-            Event::DocumentEnd => self.end_of_nothing(before, at),
-            // `...` may stand behind a document any number of times.
+            Event::DocumentEnd => self.end_of_empty_document(before, at),
+            // A document may be followed by any number of `...`.
             _ if self.documents == 0 => (self.line(before.clone(), is_end))
                 .or_else(|| self.mark(before.clone()))
                 .or_else(|| self.directive(before)),
@@ -43,36 +43,40 @@ impl<'t> Markers<'t> {
         };
         self.documents += usize::from(is_start);
         self.at = at.end;
-        refused
+        rejected
     }
 
-    /// `...` behind a `---` that separates documents, with nothing but comments between them.
-    fn end_of_nothing(&self, before: Range<usize>, at: &Range<usize>) -> Option<(&'static str, usize)> {
+    /// Detects `...` after a `---` that separates documents, with nothing but comments between them.
+    fn end_of_empty_document(
+        &self,
+        before: Range<usize>,
+        at: &Range<usize>,
+    ) -> Option<(&'static str, usize)> {
         let is_comment = |line: &str| line.is_empty() || line.starts_with('#');
         let is_empty = || self.body[before].lines().map(str::trim).all(is_comment);
         (self.documents > 1 && !at.is_empty() && is_empty()).then_some((LONE_END, at.start))
     }
 
-    /// A byte order mark behind the one that may begin a text, which the parser passes over, too.
+    /// Detects a byte order mark after the one at the start of a text; the parser would skip it.
     fn mark(&self, range: Range<usize>) -> Option<(&'static str, usize)> {
         let (start, found) = (range.start, self.body[range].find(BOM)?);
-        Some(("a byte order mark is only allowed at the start of a text, once: remove it", start + found))
+        Some(("unexpected byte order mark: it is only allowed once, at the start of a text", start + found))
     }
 
     fn directive(&self, range: Range<usize>) -> Option<(&'static str, usize)> {
         self.line(range, is_unknown_directive)
     }
 
-    /// The first line that begins in a range and is of a sort.
+    /// Returns the first rejected line that begins in a range.
     fn line(
         &self,
         range: Range<usize>,
-        refused: impl Fn(&str) -> Option<&'static str>,
+        rejected: impl Fn(&str) -> Option<&'static str>,
     ) -> Option<(&'static str, usize)> {
         let mut start = range.start;
         let mut is_whole = start == 0 || self.body.as_bytes()[start - 1] == b'\n';
         for line in self.body[range].split_inclusive('\n') {
-            if is_whole && let Some(message) = refused(line.trim_end()) {
+            if is_whole && let Some(message) = rejected(line.trim_end()) {
                 return Some((message, start));
             }
             (is_whole, start) = (true, start + line.len());
@@ -81,9 +85,9 @@ impl<'t> Markers<'t> {
     }
 }
 
-const IMPLICIT_START: &str = "a document begins without `---` behind the end of another";
+const IMPLICIT_START: &str = "missing `---`: a document after the end of another must begin with it";
 
-const LONE_END: &str = "`...` stands where a document should begin";
+const LONE_END: &str = "unexpected `...` at the start of a document";
 
 fn is_end(line: &str) -> Option<&'static str> {
     line.strip_prefix("...")
@@ -93,5 +97,6 @@ fn is_end(line: &str) -> Option<&'static str> {
 
 fn is_unknown_directive(line: &str) -> Option<&'static str> {
     let name = line.strip_prefix('%')?.split([' ', '\t']).next();
-    (!matches!(name, Some("YAML" | "TAG"))).then_some("YAML knows no such directive: only `%YAML` and `%TAG`")
+    (!matches!(name, Some("YAML" | "TAG")))
+        .then_some("unknown YAML directive: only `%YAML` and `%TAG` are supported")
 }

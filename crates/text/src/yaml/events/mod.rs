@@ -1,10 +1,11 @@
-//! What stands in a text, event by event, as libyaml sees it.
+//! Parses a text into events as libyaml would.
 //!
-//! The parser is stricter than libyaml (and so than kubectl and kustomize) in some constructs, such as how far the
-//! further lines of quoted scalars and flow collections are indented. When the parser rejects one of them, the text is
-//! rewritten and read again (`rewrites`), with positions in the text as it is. On the other hand libyaml takes no tab
-//! where it looks for indentation, no document behind `...` that does not begin with `---`, no `...` where a document
-//! should stand, and no directive that it does not know. It knows more line breaks, too, and reads a few tokens otherwise.
+//! The parser is stricter than libyaml (and so than kubectl and kustomize) for some constructs, such as the
+//! indentation of continued lines of quoted scalars and flow collections. When the parser rejects one of them,
+//! the text is rewritten and parsed again (`rewrites`); positions refer to the original text. libyaml is
+//! stricter than the parser in other cases. It rejects tabs in indentation, documents after `...` that do not
+//! begin with `---`, `...` at the start of a document, and unknown directives. It also has more line breaks and
+//! treats a few tokens differently.
 
 mod breaks;
 mod last_line;
@@ -38,28 +39,28 @@ use crate::diagnostic;
 use crate::source::Reading;
 use crate::yaml::json_stream::{begins_with_json, is_json_like};
 
-/// How deep maps and lists may nest. What walks trees by recursion relies on this bound.
+/// Maximum nesting depth of maps and lists. Code that walks trees by recursion relies on this limit.
 pub(super) const MAX_DEPTH: usize = 250;
 
-/// Where an event stands.
+/// The position of an event.
 #[derive(Debug, Clone)]
 pub(super) struct EventPlace {
-    /// Its bytes in the text.
+    /// Byte range in the text.
     pub range: Range<usize>,
-    /// Its first line, from 1.
+    /// First line, counted from 1.
     pub first_line: usize,
-    /// Its last line, from 1.
+    /// Last line, counted from 1.
     pub last_line: usize,
 }
 
-/// What becomes of comments.
+/// Handling of comments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommentEvents {
     Shown,
     PassedOver,
 }
 
-/// How the events of a text are read.
+/// Options of parsing a text into events.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EventOptions {
     pub comments: CommentEvents,
@@ -68,18 +69,16 @@ pub(super) struct EventOptions {
 }
 
 impl EventOptions {
-    /// For texts that are manifests.
+    /// Returns the options for manifests.
     pub fn manifests(comments: CommentEvents, reading: Reading) -> Self {
         Self { comments, reading, last_break: LastBreak::of_manifests(reading) }
     }
 }
 
-/// Shows `step` the events of a text, in order, with a state that `start` makes.
+/// Passes the events of a text in order to `step`, with a state created by `start`.
 ///
-/// A byte order mark is passed over. When a text is read again, it begins with a new state. As kubectl reads them,
+/// A byte order mark is skipped. When a text is parsed again, the state is created anew. In kubectl's reading,
 /// JSON objects that follow each other are documents.
-///
-/// # Errors
 /// The text is not YAML, or `step` fails.
 pub(super) fn read_events<S>(
     text: &str,
@@ -87,7 +86,7 @@ pub(super) fn read_events<S>(
     start: impl Fn() -> S,
     step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
 ) -> Result<S, Unreadable> {
-    // JSON is no YAML to kubectl.
+    // kubectl does not parse JSON as YAML.
     let is_json = options.reading == Reading::Kubectl && is_json_like(text);
     let Some(broken) = BrokenText::of(text).filter(|_| !is_json) else {
         return Reader { text, options }.read(start, step);
@@ -100,10 +99,10 @@ pub(super) fn read_events<S>(
     reader.read(start, restored).map_err(|error| error.at(|at| broken.original(at)))
 }
 
-/// How many times a text is read at most, to find out which of its parts only look like what is rewritten.
-const MOST_READINGS: usize = 8;
+/// The maximum number of attempts to find out which parts of a text only resemble a rewritten construct.
+const MAX_ATTEMPTS: usize = 8;
 
-/// A text whose line breaks the parser knows.
+/// A text without line breaks that the parser does not know.
 #[derive(Clone, Copy)]
 struct Reader<'t> {
     text: &'t str,
@@ -117,7 +116,7 @@ impl Reader<'_> {
         step: impl Fn(&mut S, Event<'_>, &EventPlace) -> diagnostic::Result<()>,
     ) -> Result<S, Unreadable> {
         let once = |shown: &Shown<'_>, rewrites: &Rewrites| {
-            let (mut state, mut verdicts) = (start(), Verdicts::on(rewrites.list()));
+            let (mut state, mut verdicts) = (start(), Verdicts::new(rewrites.list()));
             let read = self.read_once(shown, &mut verdicts, |event, place| step(&mut state, event, place));
             (read.map(|()| state), verdicts.given)
         };
@@ -132,8 +131,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a text with the constructs rewritten that the parser rejects, until nothing is rewritten that only looks
-    /// like one of them.
+    /// Parses a text with rewrites of the constructs that the parser rejects, until every rewrite is confirmed
+    /// to be such a construct.
     fn read_rewritten<S>(
         self,
         failure: Unreadable,
@@ -141,7 +140,7 @@ impl Reader<'_> {
     ) -> Result<S, Unreadable> {
         let (mut rewrites, mut furthest) = (Rewrites::default(), failure);
         let mut is_changed = rewrites.learn(Some(&furthest), &[], self.text);
-        for _ in 0..MOST_READINGS {
+        for _ in 0..MAX_ATTEMPTS {
             if !is_changed {
                 break;
             }
@@ -169,7 +168,7 @@ impl Reader<'_> {
         let last_line = LastLine::of(self.text, self.options.last_break);
         let (mut markers, mut tokens) = (Markers::of(shown.body()), Tokens::of(shown));
         for event in Parser::new_from_str_with_options(shown.body(), options(self.options.comments)) {
-            let (mut event, span) = event.map_err(|error| not_yaml(&error, shown))?;
+            let (mut event, span) = event.map_err(|error| syntax_error(&error, shown))?;
             let bytes = span.byte_range().unwrap_or_default();
             let place = EventPlace {
                 range: shown.original(bytes.start)..shown.original(bytes.end),
@@ -199,12 +198,15 @@ impl Reader<'_> {
         }
         match lines.wrong_tab() {
             None => Ok(()),
-            Some(at) => Err(Unreadable::not_libyaml("a tab stands where YAML looks for indentation", at)),
+            Some(at) => Err(Unreadable::not_libyaml(
+                "found a tab in the indentation, where YAML allows only spaces",
+                at,
+            )),
         }
     }
 
-    /// The first byte from which on tabs do not indent. kubectl reads what may be JSON as that first, and its reader of
-    /// YAML gets the rest of the line, without the blanks at its start.
+    /// Returns the byte from which on tabs must not indent. kubectl first tries to parse text that may be JSON
+    /// as JSON, and its YAML parser gets the rest of the line without its leading white space.
     fn indented_from(self, shown: &Shown<'_>) -> usize {
         let lead = self.text.len() - self.text.trim_start().len();
         let blanks = &self.text[..lead];
@@ -223,20 +225,20 @@ impl Reader<'_> {
     }
 }
 
-/// Looks for a tag that a comma follows at once, which libyaml takes for a part of the tag.
+/// Rejects a tag that is directly followed by a comma, which libyaml includes in the tag.
 fn check_tag_end(text: &str, event: &Event<'_>, at: usize) -> Result<(), Unreadable> {
     match event {
         Event::Scalar(_, ScalarStyle::Plain, _, Some(_))
             if text[at..].starts_with(',') && !text[..at].ends_with([' ', '\t', '\n', '\r']) =>
         {
-            let message = "the comma is a part of the tag: put a space before it".to_string();
+            let message = "missing space after a tag: the comma would be part of the tag".to_string();
             Err(Unreadable::Syntax { quirk: Some(Quirk::Tag), message, at })
         }
         _ => Ok(()),
     }
 }
 
-fn not_yaml(error: &ScanError, shown: &Shown<'_>) -> Unreadable {
+fn syntax_error(error: &ScanError, shown: &Shown<'_>) -> Unreadable {
     let at = shown.original(error.marker().byte_offset().unwrap_or_default());
     Unreadable::Syntax { quirk: Quirk::of(error.kind()), message: error.info().clone(), at }
 }

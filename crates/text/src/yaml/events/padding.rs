@@ -1,31 +1,31 @@
-//! Lines that are padded because libyaml does not care how they are indented, and byte order marks.
+//! Padding of lines whose indentation libyaml ignores, and byte order marks.
 //!
-//! Knows nothing of events.
+//! This module does not know events.
 
 /// The byte order mark that may begin a text.
 pub(in crate::yaml) const BOM: &str = "\u{feff}";
 
-/// How many bytes of a scalar or collection are looked at for its end, at first and when that did not help: what
-/// only looks like the beginning of one costs that much.
+/// Limits on the distance, in bytes, to the end of a scalar or collection: for the first attempt and for the
+/// last one. Text that only resembles the start of such a value costs a search of that length.
 pub(super) const FAR: [usize; 2] = [1 << 16, usize::MAX];
 
-/// How many times its own size a text may cost to pad: in bytes that are added, and in bytes that are looked at in
-/// vain. Real ones cost about their size; this bounds what others can ask for.
-pub(super) const MOST_WORK: usize = 8;
+/// Limit of the cost of padding, as a multiple of the size of the text. It counts added bytes and bytes
+/// searched in vain. Real texts cost about their size; the limit protects against malicious ones.
+pub(super) const MAX_WORK_FACTOR: usize = 8;
 
-/// So many spaces at the start of a line.
+/// Spaces to insert at the start of a line.
 pub(super) struct Pad {
     pub line: usize,
     pub spaces: usize,
 }
 
-/// A text with line breaks for the byte order marks at the start of its second and further documents, if it has any.
-/// kubectl and kustomize split texts at `---` and read each part as a file; no place changes.
+/// Replaces the byte order marks at the start of the second and further documents by line breaks, if there are
+/// any. kubectl and kustomize split texts at `---` and parse each part as a file. No position changes.
 pub(super) fn without_later_marks(text: &str) -> Option<String> {
     let mut parts = text[mark_of(text)..].split(BOM).peekable();
     let mut out = String::with_capacity(text.len());
     out.push_str(&text[..mark_of(text)]);
-    // libyaml passes over two of them at the start.
+    // libyaml skips up to two of them at the start.
     let mut may_follow = false;
     while let Some(part) = parts.next() {
         out.push_str(part);
@@ -39,7 +39,7 @@ pub(super) fn without_later_marks(text: &str) -> Option<String> {
     (out != text).then_some(out)
 }
 
-/// Whether the last line of a text, which is complete, separates documents.
+/// Returns true if the last line of a text, which is complete, is a document separator.
 fn is_between_documents(before: &str) -> bool {
     let Some(before) = before.strip_suffix('\n') else { return false };
     let line = before.rsplit('\n').next().unwrap_or_default();
@@ -49,13 +49,14 @@ fn is_between_documents(before: &str) -> bool {
     })
 }
 
-/// How many bytes of byte order mark a text begins with.
+/// Returns the length of the byte order mark at the start of a text, or 0.
 pub(in crate::yaml) fn mark_of(text: &str) -> usize {
     if text.starts_with(BOM) { BOM.len() } else { 0 }
 }
 
-/// Returns how deep the key or value of a line is indented, indicators included, and where on the line a value opens that
-/// may go on over many lines: its quote or bracket, behind the key, the anchor and the tag.
+/// Returns the indentation of the key or value on a line, indicators included, and the position on the line at
+/// which a value opens that may continue over several lines: its quote or bracket, after the key, anchor and
+/// tag.
 fn opening(line: &str) -> Option<(usize, usize)> {
     let start = after_indicators(line);
     let bytes = line.as_bytes();
@@ -70,7 +71,7 @@ fn opening(line: &str) -> Option<(usize, usize)> {
     behind_key.or_else(|| opens(after_properties(bytes, start))).map(|at| (start, at))
 }
 
-/// Returns where the `- `, `? ` and `: ` end that a line begins with.
+/// Returns the end of the `- `, `? ` and `: ` at the start of a line.
 fn after_indicators(line: &str) -> usize {
     let spaces = |text: &str| text.len() - text.trim_start_matches(' ').len();
     let mut at = spaces(line);
@@ -80,7 +81,7 @@ fn after_indicators(line: &str) -> usize {
     at
 }
 
-/// Returns where the value of a quoted key begins.
+/// Returns the start of the value of a quoted key.
 fn quoted_key(line: &str, start: usize) -> Option<usize> {
     let quote = &line[start..=start];
     let end = start + 1 + line[start + 1..].find(quote)?;
@@ -89,11 +90,12 @@ fn quoted_key(line: &str, start: usize) -> Option<usize> {
     (value.len() < colon.len()).then(|| line.len() - value.len())
 }
 
-/// Returns where a value opens behind the first colon of a plain key that allows it.
+/// Returns the position at which a value opens after a colon of a plain key, for the first colon where one
+/// does.
 fn behind_plain_key(bytes: &[u8], start: usize, opens: impl Fn(usize) -> Option<usize>) -> Option<usize> {
     let end = bytes[start..].iter().position(|byte| matches!(byte, b'#' | b'\r'));
     let end = end.map_or(bytes.len(), |end| start + end);
-    // Values before that one have been looked at, together with the properties in front of them.
+    // Values before this position were already examined, together with their anchors and tags.
     let mut seen = start;
     for colon in memchr::memchr_iter(b':', &bytes[start + 1..end]).map(|at| start + 1 + at) {
         let value = after_blanks(bytes, colon + 1);
@@ -111,7 +113,7 @@ fn after_blanks(bytes: &[u8], at: usize) -> usize {
     at + bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
 }
 
-/// Returns where the anchors and tags end that begin at `at`.
+/// Returns the end of the anchors and tags that begin at `at`.
 fn after_properties(bytes: &[u8], mut at: usize) -> usize {
     while matches!(bytes.get(at), Some(b'&' | b'!')) {
         let end = at + bytes[at..].iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
@@ -124,11 +126,11 @@ fn after_properties(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Pads for all lines that seem to be further lines of quoted scalars and flow collections, as long as these end
-/// within `far` bytes.
+/// Returns the padding of all lines that seem to continue quoted scalars and flow collections which end within
+/// `far` bytes.
 pub(super) fn pads(text: &str, far: usize) -> Vec<Pad> {
     let (mut pads, mut at) = (Vec::new(), 0);
-    let mut work = text.len().saturating_mul(MOST_WORK);
+    let mut work = text.len().saturating_mul(MAX_WORK_FACTOR);
     while let Some(length) = text[at..].find('\n') {
         let found = opening(&text[at..at + length]).map(|(indicators, opening)| (indicators, at + opening));
         at += length + 1;
@@ -140,10 +142,10 @@ pub(super) fn pads(text: &str, far: usize) -> Vec<Pad> {
             }
             continue;
         };
-        // With spaces before them, `---` and `...` would no longer end the document.
+        // Padding `---` and `...` would keep them from ending the document.
         while at <= end && !text[at..].starts_with("---") && !text[at..].starts_with("...") {
             let next = text[at..].find('\n').map_or(text.len(), |length| at + length + 1);
-            // Deeper than the map or list that the value stands in.
+            // Deeper than the map or list that contains the value.
             let spaces = indicators + 2;
             if !text[at..next].trim_matches([' ', '\r', '\n']).is_empty() {
                 let Some(left) = work.checked_sub(spaces) else { return pads };
@@ -156,7 +158,7 @@ pub(super) fn pads(text: &str, far: usize) -> Vec<Pad> {
     pads
 }
 
-/// Where the quotes or brackets close that open at `at`, if that is not far away.
+/// Returns the position of the quote or bracket that closes the one at `at`, if it is within `far` bytes.
 fn closing(text: &str, at: usize, far: usize) -> Option<usize> {
     let (mut depth, mut blank) = (0_usize, true);
     let mut bytes = (at..).zip(text.as_bytes()[at..].iter().copied()).take(far).peekable();

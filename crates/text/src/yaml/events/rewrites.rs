@@ -1,8 +1,9 @@
-//! What libyaml reads and the parser rejects, rewritten so that the parser reads it as libyaml does.
+//! Rewrites of constructs that libyaml accepts and the parser rejects, so that the parser treats them as
+//! libyaml does.
 //!
-//! All parts of a text that look like such a construct are rewritten at once. The events then confirm or reject each of
-//! them: what stands within a scalar only looks like one. A text counts as read when all its rewrites are confirmed,
-//! since then each of them was read behind a text without any doubt.
+//! Every part of the text that looks like such a construct is rewritten at once. The events then confirm or reject
+//! each rewrite, since text inside a scalar only looks like one. A text is accepted when all its rewrites are
+//! confirmed: then each of them was parsed after text that is free of doubt.
 
 use std::ops::Range;
 
@@ -12,7 +13,7 @@ use super::padding::{FAR, pads};
 use super::unreadable::{Quirk, Unreadable};
 
 impl Quirk {
-    /// All parts of a text that look like this construct, in order.
+    /// Returns the rewrites of all parts that look like this construct, in order.
     fn rewrites(self, text: &str, far: usize) -> Vec<Rewrite> {
         let rewrite = |range: Range<usize>, text: &str| Rewrite { quirk: self, range, text: text.into() };
         match self {
@@ -29,11 +30,11 @@ impl Quirk {
     }
 }
 
-/// What the parser is shown in place of a lone `-`.
+/// The text that replaces a lone `-`.
 const DASH: &str = "x";
 
-/// Returns each `#` behind what ends a token, behind the header of a block scalar, or behind a `---` at which texts are
-/// split.
+/// Returns the position of each `#` directly after the end of a token, after the header of a block scalar, or
+/// after a `---` that separates documents.
 fn unseparated(text: &str) -> impl Iterator<Item = usize> {
     memchr::memchr_iter(b'#', text.as_bytes()).filter(|&at| {
         let before = &text[..at];
@@ -51,8 +52,8 @@ fn is_header(text: &str) -> bool {
     before.is_some_and(|before| before.is_empty() || before.ends_with(['\n', ' ', '\t']))
 }
 
-/// Returns the blanks before the comments that are indented less than the blank lines above them, below the header of a
-/// block scalar.
+/// Returns the blanks before comments that follow the header of a block scalar and are indented less than the
+/// blank lines above them.
 fn comments_below(text: &str) -> impl Iterator<Item = Range<usize>> {
     memchr::memchr_iter(b'#', text.as_bytes()).filter_map(|at| {
         let above = text[..at].trim_end_matches(' ');
@@ -67,7 +68,7 @@ fn comments_below(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns true if a line may have the header of a block scalar, with a comment or without.
+/// Returns true if a line may end with the header of a block scalar, with or without a comment.
 fn has_header(line: &str) -> bool {
     let line = line.strip_suffix('\r').unwrap_or(line);
     line.match_indices(['|', '>']).any(|(at, _)| {
@@ -77,7 +78,7 @@ fn has_header(line: &str) -> bool {
     })
 }
 
-/// Returns the tags with commas in them, without their `!`, each up to the next blank.
+/// Returns the tags that contain commas, without their `!`, each up to the next blank.
 fn tags(text: &str) -> impl Iterator<Item = Range<usize>> {
     let is_of_tag = |char: char| char.is_alphanumeric() || "_;/?:@&=+$.!~*'()%<>,-".contains(char);
     let mut end = 0;
@@ -94,7 +95,7 @@ fn tags(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Where `-` stands alone before the end of an entry in a flow collection.
+/// Returns the position of each lone `-` before the end of an entry in a flow collection.
 fn lone_dashes(text: &str) -> impl Iterator<Item = usize> {
     let bytes = text.as_bytes();
     memchr::memchr_iter(b'-', bytes).filter(|&at| {
@@ -104,13 +105,13 @@ fn lone_dashes(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where the backslash of `\'` stands.
+/// Returns the position of the backslash of each `\'`.
 fn escapes(text: &str) -> impl Iterator<Item = usize> {
     let backslashes = |end: usize| text[..end].bytes().rev().take_while(|byte| *byte == b'\\').count();
     memchr::memmem::find_iter(text.as_bytes(), br"\'").filter(move |&at| backslashes(at) % 2 == 0)
 }
 
-/// A part of a text that the parser is shown otherwise.
+/// A replacement of a part of the text for the parser.
 pub(super) struct Rewrite {
     pub quirk: Quirk,
     pub range: Range<usize>,
@@ -122,7 +123,7 @@ pub(super) struct Rewrite {
 pub(super) struct Rewrites {
     list: Vec<Rewrite>,
     quirks: Vec<Quirk>,
-    /// Whether lines were padded however long the values are that they belong to.
+    /// Set if lines of values of any length are padded.
     is_far: bool,
 }
 
@@ -131,7 +132,7 @@ impl Rewrites {
         &self.list
     }
 
-    /// Changes the rewrites by what became of a reading of the text with them; false when they stay as they are.
+    /// Updates the rewrites after an attempt to parse the text with them. Returns false if they are unchanged.
     pub fn learn(&mut self, failure: Option<&Unreadable>, verdicts: &[Verdict], text: &str) -> bool {
         match failure {
             None => self.remove_rejected(verdicts, usize::MAX),
@@ -150,7 +151,7 @@ impl Rewrites {
         self.extend(quirk.rewrites(text, FAR[0]))
     }
 
-    /// Pads the lines of long values, too; false when there is nothing to pad, or it was done before.
+    /// Also pads the lines of long values. Returns false if there are none or if it was done before.
     fn add_far(&mut self, text: &str) -> bool {
         if self.is_far || !self.quirks.contains(&Quirk::Indentation) {
             return false;
@@ -167,8 +168,8 @@ impl Rewrites {
         has_more
     }
 
-    /// Removes the rejected ones; false when there is none. Where there is none, those without a verdict count as
-    /// rejected that start up to `read`.
+    /// Removes the rejected rewrites. If there are none, it removes those without a verdict that start up to
+    /// `read`. Returns false if nothing is removed.
     fn remove_rejected(&mut self, verdicts: &[Verdict], read: usize) -> bool {
         let (before, is_any) = (self.list.len(), verdicts.contains(&Verdict::Rejected));
         let mut verdicts = verdicts.iter();
@@ -180,32 +181,32 @@ impl Rewrites {
     }
 }
 
-/// Whether a rewritten part of a text is the construct that it looks like.
+/// The result of comparing a rewrite with the events: whether it is the construct that it looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Confirmed,
     Rejected,
 }
 
-/// The verdicts that events give on the rewrites of the text that they were read from.
+/// Collects verdicts on the rewrites of a text from its events.
 pub(super) struct Verdicts<'r> {
     rewrites: &'r [Rewrite],
-    /// Those on the first rewrites.
+    /// Verdicts on the first rewrites, in order.
     pub given: Vec<Verdict>,
-    /// Whether each open collection is in flow style.
+    /// For each open collection, whether it is in flow style.
     open: Vec<bool>,
-    /// Where the last event ended, and whether it was a plain scalar.
+    /// End of the last event, and whether it was a plain scalar.
     last: (usize, bool),
-    /// Whether the last event was a block scalar without content.
+    /// The last event was a block scalar without content.
     is_below: bool,
 }
 
 impl<'r> Verdicts<'r> {
-    pub fn on(rewrites: &'r [Rewrite]) -> Self {
+    pub fn new(rewrites: &'r [Rewrite]) -> Self {
         Self { rewrites, given: Vec::new(), open: Vec::new(), last: (0, false), is_below: false }
     }
 
-    /// Takes note of an event, which gets its own text back where all of that was rewritten.
+    /// Processes an event. A scalar that was completely rewritten gets its own text back.
     #[inline]
     pub fn event(&mut self, event: &mut Event<'_>, at: &Range<usize>) {
         if self.rewrites.is_empty() {
@@ -235,7 +236,7 @@ impl<'r> Verdicts<'r> {
         }
     }
 
-    /// The next rewrite without a verdict, if it starts before `end`.
+    /// Returns the next rewrite without a verdict, if it starts before `end`.
     fn next_before(&self, end: usize) -> Option<&'r Rewrite> {
         self.rewrites.get(self.given.len()).filter(|rewrite| rewrite.range.start < end)
     }
@@ -248,12 +249,13 @@ impl<'r> Verdicts<'r> {
         self.open.last().is_some_and(|is_flow| *is_flow)
     }
 
-    /// Whether a rewrite starts where a plain scalar ended, which would have gone on without it.
+    /// Returns true if a rewrite starts at the end of a plain scalar, which would have continued without the
+    /// rewrite.
     fn follows_plain(&self, rewrite: &Rewrite) -> bool {
         self.last == (rewrite.range.start, true)
     }
 
-    /// Rewrites between the last event and this one.
+    /// Gives verdicts on the rewrites between the last event and this one.
     fn between(&mut self, event: &Event<'_>, at: &Range<usize>, is_empty_block: bool) {
         let is_tagged = match event {
             Event::Scalar(.., tag) | Event::MappingStart(.., tag) | Event::SequenceStart(.., tag) => {
@@ -261,7 +263,7 @@ impl<'r> Verdicts<'r> {
             }
             _ => false,
         };
-        // A block scalar without content may begin where its header does.
+        // A block scalar without content may start at its header.
         let end = if is_empty_block { at.end + 1 } else { at.start };
         while let Some(rewrite) = self.next_before(end) {
             self.give(match rewrite.quirk {
@@ -274,7 +276,7 @@ impl<'r> Verdicts<'r> {
         }
     }
 
-    /// Rewrites within what this event stands for; the last confirmed one.
+    /// Gives verdicts on the rewrites inside this event. Returns the quirk of the last confirmed one.
     fn within(&mut self, event: &Event<'_>, at: &Range<usize>) -> Option<Quirk> {
         let style = match event {
             Event::Scalar(_, style, ..) => Some(*style),

@@ -1,6 +1,6 @@
-//! The text that the parser is shown in place of another one, and the way back to positions in that.
+//! The rewritten text that is passed to the parser, and the mapping of its positions to the original text.
 //!
-//! Knows nothing of events, nor of why a text is rewritten.
+//! This module knows neither events nor the reasons of rewrites.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,41 +9,41 @@ use super::padding::mark_of;
 use super::rewrites::Rewrite;
 use crate::yaml::json_stream::further_values;
 
-/// A text as the parser is shown it. Its last line always ends with a line break.
+/// A text as it is passed to the parser. Its last line always ends with a line break.
 pub(super) struct Shown<'t> {
     text: Cow<'t, str>,
-    /// The bytes of the byte order mark, of which the parser does not know.
+    /// Length of the byte order mark, which is not passed to the parser.
     mark: usize,
-    /// How many bytes the original text has.
+    /// Length of the original text.
     length: usize,
     replaced: Vec<Replaced>,
-    /// Whether `---` was inserted between documents.
+    /// Set if `---` was inserted between documents.
     pub is_separated: bool,
 }
 
-/// A part of the shown text that takes the place of a part of the original text.
+/// A part of the rewritten text that replaces a part of the original text.
 #[derive(Clone)]
 struct Replaced {
     shown: Range<usize>,
     original: Range<usize>,
 }
 
-/// What separates documents that have nothing between them.
+/// The separator that is inserted between adjacent documents.
 const SEPARATOR: &str = "\n---\n";
 
 impl<'t> Shown<'t> {
-    /// The text as it is.
+    /// Returns the text without rewrites.
     pub fn plain(text: &'t str) -> Self {
         Self::new(text, text.into(), Vec::new())
     }
 
-    /// The text with its rewrites, which are in order.
+    /// Returns the text with its rewrites, which must be in order.
     pub fn rewritten(text: &'t str, rewrites: &[Rewrite]) -> Self {
         let rewrites = rewrites.iter().map(|rewrite| (rewrite.range.clone(), rewrite.text.as_str()));
         Self::replaced(text, rewrites)
     }
 
-    /// JSON objects that follow each other; none when the text is anything else.
+    /// Returns adjacent JSON objects with separators; none if the text is anything else.
     pub fn separated(text: &'t str) -> Option<Self> {
         let mark = mark_of(text);
         let starts = further_values(&text[mark..])?;
@@ -71,12 +71,12 @@ impl<'t> Shown<'t> {
         Self { text: shown, mark: mark_of(text), length: text.len(), replaced, is_separated: false }
     }
 
-    /// The text without its byte order mark.
+    /// Returns the text without its byte order mark.
     pub fn body(&self) -> &str {
         &self.text[self.mark..]
     }
 
-    /// The position in the original text of a position in the body. Each event asks twice.
+    /// Converts a position in the body to a position in the original text. Called twice per event.
     #[inline]
     pub fn original(&self, at: usize) -> usize {
         let at = at + self.mark;

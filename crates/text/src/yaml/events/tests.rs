@@ -1,4 +1,4 @@
-//! Texts that only libyaml reads, and texts that only it refuses.
+//! Tests of texts that only libyaml accepts, and texts that only libyaml rejects.
 
 use crate::source::SourceMap;
 use crate::yaml::{ParseOptions, parse_documents, to_json};
@@ -7,7 +7,7 @@ fn read(text: &str) -> String {
     read_with(text, ParseOptions::default())
 }
 
-/// The documents as JSON, or the message and `line:column`.
+/// Returns the documents as JSON, or the message and `line:column`.
 fn read_with(text: &str, options: ParseOptions) -> String {
     let sources = SourceMap::default();
     match parse_documents(&sources, sources.add("t.yaml", text), options) {
@@ -32,7 +32,7 @@ fn line_breaks_of_yaml_1_1_end_lines() {
         ("a: \"x\u{85}\u{85}y\"\n", r#"{"a":"x\ny"}"#),
         ("a: |\n  x\u{2028}  y\u{85}  z\n", "{\"a\":\"x\\u2028y\\nz\\n\"}"),
         ("a: >-\n  x\u{85}  y\n", r#"{"a":"x y"}"#),
-        // An escape is no line break.
+        // An escaped line break does not end a line.
         ("a: \"x\\Ly\\_z\\N\"\n", "{\"a\":\"x\\u2028y\u{a0}z\u{85}\"}"),
     ];
     for (text, want) in table {
@@ -41,7 +41,7 @@ fn line_breaks_of_yaml_1_1_end_lines() {
 }
 
 #[test]
-fn indentation_within_quotes_and_brackets_means_nothing() {
+fn indentation_inside_quotes_and_brackets_is_ignored() {
     let table = [
         ("a:\n  b: 'one\n two\n\nthree'\n  c: d\n", r#"{"a":{"b":"one two\nthree","c":"d"}}"#),
         ("a:\n  - k: \"one \\\nit''s \\\" two\"\n    c: d\n", r#"{"a":[{"c":"d","k":"one it''s \" two"}]}"#),
@@ -49,7 +49,7 @@ fn indentation_within_quotes_and_brackets_means_nothing() {
         ("a: \"x\n\ty\"\nb: [\n\tc, # d'\n\t{e: 'f\n\tg'},\n\t]\n", r#"{"a":"x y","b":["c",{"e":"f g"}]}"#),
         ("'a key': &x !!str 'b\nc'\n\"d\": *x\n", r#"{"a key":"b c","d":"b c"}"#),
         ("\u{feff}a: 'x\ny'\nb: 'x\ny'\n", r#"{"a":"x y","b":"x y"}"#),
-        // What only looks so is not touched.
+        // Text that only resembles such a value is not rewritten.
         (
             "a: |\n  b: 'x\n  y'\n  c: [\n  d\nb: 'x\ny'\n",
             "{\"a\":\"b: 'x\\ny'\\nc: [\\nd\\n\",\"b\":\"x y\"}",
@@ -62,7 +62,7 @@ fn indentation_within_quotes_and_brackets_means_nothing() {
 }
 
 #[test]
-fn places_are_those_of_the_text_as_it_is() {
+fn positions_refer_to_the_original_text() {
     let text = "a: 'x\ny'\nb: 'x\ny'\nc: d\n";
     let sources = SourceMap::default();
     let id = sources.add("t.yaml", text);
@@ -77,11 +77,11 @@ fn places_are_those_of_the_text_as_it_is() {
 }
 
 #[test]
-fn padding_is_bounded_by_the_size_of_the_text() {
+fn padding_is_limited_by_the_size_of_the_text() {
     let deep = " ".repeat(1000);
     let text = format!("a: |\n{deep}b: 'c\n{}'\n", "d\n".repeat(30_000)).repeat(3);
     let added: usize = super::padding::pads(&text, super::padding::FAR[0]).iter().map(|pad| pad.spaces).sum();
-    assert!(added > text.len() && added <= text.len() * super::padding::MOST_WORK, "{added}");
+    assert!(added > text.len() && added <= text.len() * super::padding::MAX_WORK_FACTOR, "{added}");
     let open = "- [\n".repeat(100_000);
     assert!(super::padding::pads(&open, super::padding::FAR[0]).is_empty());
 }
@@ -117,13 +117,13 @@ fn tabs_do_not_indent() {
 }
 
 #[test]
-fn a_document_behind_dots_begins_with_dashes() {
+fn document_after_dots_requires_dashes() {
     assert_eq!(read("a: b\n...\n---\nc: d\n...\n"), r#"{"a":"b"}{"c":"d"}"#);
     assert_eq!(read("a: b\n...\nc: d\n"), "a document begins without `---` behind the end of another 3:1");
 }
 
 #[test]
-fn long_values_may_be_indented_in_any_way() {
+fn long_values_may_have_any_indentation() {
     let quoted = format!("a:\n  b: \"x\n{}y\"\n  c: d\n", "word word\n".repeat(9000));
     let fields: Vec<String> = (0..6000).map(|i| format!("\t\t\"k{i}\": v,\n")).collect();
     let flow = format!("a: {{\n{}\t\t\"z\": 1\n\t}}\n", fields.concat());
@@ -146,7 +146,7 @@ fn documents_may_begin_with_a_byte_order_mark() {
 }
 
 #[test]
-fn byte_order_marks_within_documents_are_letters() {
+fn byte_order_marks_inside_documents_are_letters() {
     let table = [
         ("a: b\n\u{feff}c: d\n", "{\"a\":\"b\",\"\u{feff}c\":\"d\"}"),
         ("a: b\n---\n\u{feff}c: d\n\u{feff}e: f\n", "{\"a\":\"b\"}{\"c\":\"d\",\"\u{feff}e\":\"f\"}"),
@@ -163,7 +163,7 @@ fn byte_order_marks_within_documents_are_letters() {
 }
 
 #[test]
-fn documents_do_not_end_before_they_begin() {
+fn document_end_before_its_start_is_rejected() {
     let lone = "`...` stands where a document should begin";
     let table = [
         ("...\n", Some("1:1")),
@@ -187,7 +187,7 @@ fn documents_do_not_end_before_they_begin() {
 }
 
 #[test]
-fn directives_are_known() {
+fn unknown_directives_are_rejected() {
     let unknown = "YAML knows no such directive: only `%YAML` and `%TAG`";
     let table = [
         ("%FOO bar\n---\na: b\n", Some("1:1")),
@@ -206,7 +206,7 @@ fn directives_are_known() {
     }
 }
 
-/// As [`read`], as kubectl reads, and without the location.
+/// Parses like [`read`], but as kubectl does, and omits the location.
 fn read_as_kubectl(text: &str) -> String {
     let sources = SourceMap::default();
     match parse_documents(&sources, sources.add("t.yaml", text), ParseOptions::kubectl()) {
@@ -216,7 +216,7 @@ fn read_as_kubectl(text: &str) -> String {
 }
 
 #[test]
-fn tokens_that_libyaml_reads_otherwise_are_rejected() {
+fn tokens_that_libyaml_parses_differently_are_rejected() {
     const KEY: &str = "kubectl and kustomize take this `:` for a part of the text before it: put quotes around the text, or a space after \
          the `:`";
     const QUESTION: &str = "inside brackets `?` begins a key: put quotes around the text";
@@ -254,7 +254,7 @@ fn tokens_that_libyaml_reads_otherwise_are_rejected() {
 }
 
 #[test]
-fn tokens_that_look_like_those_are_read() {
+fn similar_tokens_are_accepted() {
     let table = [
         ("x: {a: , b: c:d, \"e\":[1], 'f':g}", r#"{"x":{"a":null,"b":"c:d","e":[1],"f":"g"}}"#),
         ("x: {? a : b, ? \"c\"\n  : d, ? e\n  }", r#"{"x":{"a":"b","c":"d","e":null}}"#),
@@ -266,7 +266,7 @@ fn tokens_that_look_like_those_are_read() {
         ),
         (r"x: 'a\/b'", r#"{"x":"a\\/b"}"#),
         (r#"x: "a\\/b""#, r#"{"x":"a\\/b"}"#),
-        // What JSON has.
+        // Syntax of JSON.
         (r#"{"x": "a\/b"}"#, r#"{"x":"a/b"}"#),
         ("{\"x\"\n:\n[\"a\\/b\"]}", r#"{"x":["a/b"]}"#),
         (r#"x: "\ud83d\ude00""#, "{\"x\":\"\u{1F600}\"}"),
@@ -290,7 +290,7 @@ fn a_second_byte_order_mark_is_rejected() {
 }
 
 #[test]
-fn kubectl_accepts_only_a_comment_behind_a_separator() {
+fn kubectl_accepts_only_a_comment_after_a_separator() {
     for text in ["--- !!map\na: 1", "a: 1\n---b\n", "\u{feff}--- {a: 1}", "a: 1\n--- |\n b\n"] {
         assert_eq!(read_as_kubectl(text), "kubectl accepts only a comment after `---`", "{text:?}");
     }
@@ -299,8 +299,8 @@ fn kubectl_accepts_only_a_comment_behind_a_separator() {
 }
 
 #[test]
-fn block_scalars_end_with_the_line_breaks_of_the_text() {
-    // The value for kustomize, and for kubectl.
+fn block_scalars_at_the_end_keep_the_line_breaks_of_the_text() {
+    // Columns: text, value for kustomize, value for kubectl.
     let table = [
         ("|\n    x", "x", "x\\n"),
         ("|+\n    x", "x", "x\\n"),
@@ -337,7 +337,7 @@ fn block_scalars_end_with_the_line_breaks_of_the_text() {
 }
 
 #[test]
-fn constructs_that_only_libyaml_reads() {
+fn constructs_that_only_libyaml_accepts() {
     let table = [
         (
             "a: [cat, -]\nb: [-]\nc: {d: -, e: [ -,\n-]}\n",
@@ -357,7 +357,7 @@ fn constructs_that_only_libyaml_reads() {
 }
 
 #[test]
-fn what_only_looks_like_such_a_construct_is_not_touched() {
+fn similar_text_is_not_rewritten() {
     let table = [
         (
             "a: |\n  \n # c\nb: |\n\n  # c\nd:\n- |\n  |\n      \n   # c\n- |\n",
@@ -388,7 +388,7 @@ fn what_only_looks_like_such_a_construct_is_not_touched() {
 }
 
 #[test]
-fn several_constructs_in_one_text() {
+fn several_constructs_in_one_text_are_rewritten() {
     let text = "a: 'x\ny'#c\nb: [\n-, \"\\'\",\n!z, y]#d\nc: |#e\n\n    \n # f\nd: \"g\"h\n";
     assert!(read(text).ends_with(" 10:7"), "{}", read(text));
     let text = text.replace("\"g\"h", "\"g\"");

@@ -1,7 +1,7 @@
-//! Tokens that libyaml reads otherwise than YAML 1.2: names of anchors, escapes, and what is inside brackets.
+//! Tokens that libyaml parses differently from YAML 1.2: anchor names, escapes, and text in brackets.
 //!
-//! The parser follows YAML 1.2. Where libyaml, with which kubectl and kustomize read, takes the same text for something
-//! else or rejects it, it is an error. Texts that are JSON may use what JSON has and YAML 1.1 lacks.
+//! The parser follows YAML 1.2. If libyaml, which kubectl and kustomize use, gives the same text another
+//! meaning or rejects it, this is an error. JSON texts may use JSON syntax that YAML 1.1 lacks.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use granit_parser::{Event, ScalarStyle, StructureStyle};
 
 use super::shown::Shown;
 
-/// What is wrong, and where.
+/// The error message and its position.
 type Rejected = Option<(&'static str, usize)>;
 
-/// What has been seen of the tokens of a text.
+/// The tokens seen so far.
 pub(super) struct Tokens<'t> {
     body: &'t str,
-    /// Where the last node inside brackets ended, or its bracket.
+    /// End of the last node or bracket inside brackets.
     at: usize,
     /// The open collections inside brackets.
     open: Vec<FlowCollection>,
     has_escaped_slashes: bool,
-    /// Whether the text is JSON, once that matters.
+    /// True if the text is JSON; computed on demand.
     is_json: Option<bool>,
 }
 
@@ -34,7 +34,7 @@ enum FlowCollection {
 /// The key of an entry inside brackets.
 struct FlowKey {
     start: usize,
-    /// Whether it follows `?`, and may have several lines.
+    /// Set if it follows `?` and may span several lines.
     is_explicit: bool,
 }
 
@@ -50,7 +50,8 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Takes note of an event at its bytes in the body; returns what libyaml rejects or reads otherwise there.
+    /// Processes an event at its byte range in the body. Returns an error if libyaml rejects the text there or
+    /// parses it differently.
     #[inline]
     pub fn event(&mut self, event: &Event<'_>, at: &Range<usize>) -> Rejected {
         match event {
@@ -73,23 +74,24 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// A part of the text; nothing where there is none.
+    /// Returns a part of the text, or an empty text if the range is invalid.
     fn text(&self, range: Range<usize>) -> &'t str {
         self.body.get(range).unwrap_or_default()
     }
 
-    /// The name of an anchor or alias ends before any other character, which begins the value then.
+    /// Checks the name of an anchor or alias. libyaml ends it before any other character, which then begins the
+    /// value.
     fn anchor(&self, name: &str, at: &Range<usize>) -> Rejected {
-        const MESSAGE: &str = "the name of an anchor can only have letters, digits, `-` and `_`";
+        const MESSAGE: &str = "an anchor name may only contain letters, digits, `-` and `_`";
 
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let is_cut = matches!(self.body.as_bytes().get(at.end), Some(b'[' | b'{'));
         (is_cut || !name.bytes().all(is_name)).then_some((MESSAGE, at.start))
     }
 
-    /// YAML 1.1 lacks one escape of JSON.
+    /// Checks for `\/`, the one escape of JSON that YAML 1.1 lacks.
     fn escapes(&mut self, at: &Range<usize>) -> Rejected {
-        const MESSAGE: &str = "YAML 1.1 does not have the escape `\\/`: write `/`";
+        const MESSAGE: &str = "YAML 1.1 does not have the escape `\\/`: use `/`";
 
         let mut from = at.start;
         while let Some(found) = memchr::memchr(b'\\', self.text(from..at.end).as_bytes()) {
@@ -102,7 +104,7 @@ impl<'t> Tokens<'t> {
         None
     }
 
-    /// A node begins.
+    /// Checks the start of a node and updates the open collections.
     fn node(&mut self, event: &Event<'_>, at: &Range<usize>) -> Rejected {
         let is_inside = !self.open.is_empty();
         let rejected = if is_inside { self.key(at.start).or_else(|| self.plain(event, at)) } else { None };
@@ -120,12 +122,12 @@ impl<'t> Tokens<'t> {
         rejected
     }
 
-    /// Inside brackets `?` begins a key wherever it is, and `:` at the start of a value separates it from a key. A `:`
-    /// at the end of a plain scalar belongs to it, unless a blank follows.
+    /// Checks a plain scalar inside brackets. There `?` always begins a key, and `:` at the start of a value
+    /// separates it from a key. A `:` at the end of a plain scalar is part of it, unless a blank follows.
     fn plain(&self, event: &Event<'_>, at: &Range<usize>) -> Rejected {
-        const QUESTION: &str = "inside brackets `?` begins a key: put quotes around the text";
-        const COLON: &str = "inside brackets a text cannot begin with `:`: put quotes around it";
-        const KEY: &str = "kubectl and kustomize take this `:` for a part of the text before it: put quotes around the text, or a space after \
+        const QUESTION: &str = "`?` begins a key inside brackets: put quotes around the text";
+        const COLON: &str = "a text inside brackets cannot begin with `:`: put quotes around it";
+        const KEY: &str = "kubectl and kustomize parse this `:` as part of the text before it: put quotes around the text, or a space after \
              the `:`";
 
         if !matches!(event, Event::Scalar(_, ScalarStyle::Plain, ..)) || at.is_empty() {
@@ -141,8 +143,8 @@ impl<'t> Tokens<'t> {
         matches!(behind.as_bytes(), [b':', b',' | b']' | b'}', ..]).then_some((KEY, at.end))
     }
 
-    /// Notes the key that begins at a byte, or looks where the `:` before the value is that begins there. Keys are on
-    /// one line with it, unless they follow `?`.
+    /// Records a key that begins at `start`, or checks the `:` before a value that begins there. A `:` must be
+    /// on the same line as its key, unless the key follows `?`.
     fn key(&mut self, start: usize) -> Rejected {
         const MESSAGE: &str = "`:` must be on the same line as its key";
 
@@ -168,13 +170,13 @@ impl<'t> Tokens<'t> {
     }
 }
 
-/// Where an indicator is among the white space, indicators and comments between two nodes.
-fn indicator(body: &str, range: Range<usize>, wanted: u8) -> Option<usize> {
+/// Returns the position of an indicator in the white space, indicators and comments between two nodes.
+fn indicator(body: &str, range: Range<usize>, expected: u8) -> Option<usize> {
     let mut is_comment = false;
     let mut before = b' ';
     for (at, byte) in range.clone().zip(body.get(range).unwrap_or_default().bytes()) {
         is_comment = if is_comment { byte != b'\n' } else { byte == b'#' && before.is_ascii_whitespace() };
-        if byte == wanted && !is_comment {
+        if byte == expected && !is_comment {
             return Some(at);
         }
         before = byte;

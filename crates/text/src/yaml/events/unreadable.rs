@@ -1,27 +1,27 @@
-//! Why the events of a text are not read to their end.
+//! Errors of parsing a text into events.
 
 use granit_parser::ErrorKind;
 
 use crate::diagnostic::Diagnostic;
 
-/// Why the events of a text were not read to their end.
+/// An error of parsing a text into events.
 pub(in crate::yaml) enum Unreadable {
-    /// The text is not YAML, as seen at the byte `at`. It may be to libyaml if it has a quirk.
+    /// The text is not YAML for the parser, at byte `at`. With a quirk, libyaml may accept it.
     Syntax { quirk: Option<Quirk>, message: String, at: usize },
     /// The receiver of the events rejected one.
     Refused(Diagnostic),
 }
 
 impl Unreadable {
-    /// The same at another place.
-    pub(super) fn at(self, place: impl Fn(usize) -> usize) -> Self {
+    /// Converts the position of the error.
+    pub(super) fn at(self, convert: impl Fn(usize) -> usize) -> Self {
         match self {
-            Self::Syntax { quirk, message, at } => Self::Syntax { quirk, message, at: place(at) },
+            Self::Syntax { quirk, message, at } => Self::Syntax { quirk, message, at: convert(at) },
             refused @ Self::Refused(_) => refused,
         }
     }
 
-    /// Where the text is not YAML.
+    /// Returns the position of a syntax error.
     pub(super) fn position(&self) -> Option<usize> {
         match self {
             Self::Syntax { at, .. } => Some(*at),
@@ -29,16 +29,16 @@ impl Unreadable {
         }
     }
 
-    /// An error that only libyaml reports.
+    /// Creates an error for text that only libyaml rejects.
     pub(super) fn not_libyaml(message: &str, at: usize) -> Self {
         Self::Syntax { quirk: None, message: message.to_string(), at }
     }
 }
 
-/// A construct that libyaml reads otherwise than the parser.
+/// A construct that libyaml parses differently from the parser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::yaml) enum Quirk {
-    /// Further lines of quoted scalars and flow collections that are indented in any way.
+    /// Continued lines of quoted scalars and flow collections, which may have any indentation.
     Indentation,
     /// A comment without a blank before it: `"a"#b`, `[#b`, `|#b`, `---#b`.
     Comment,
@@ -53,13 +53,13 @@ pub(in crate::yaml) enum Quirk {
 }
 
 impl Quirk {
-    /// The construct that the parser stumbles over with an error of this kind.
+    /// Returns the construct for which the parser fails with an error of this kind.
     pub fn of(kind: &ErrorKind) -> Option<Self> {
         match kind {
             ErrorKind::InvalidQuotedScalarIndent
             | ErrorKind::TabInBlockIndentation
             | ErrorKind::TabInIndentation => Some(Self::Indentation),
-            // The latter of `---#`, which is a key to the parser.
+            // `SimpleKeyExpected` is reported for `---#`, which the parser treats as a key.
             ErrorKind::CommentNotSeparated | ErrorKind::SimpleKeyExpected => Some(Self::Comment),
             ErrorKind::InvalidBlockScalarIndent => Some(Self::CommentBelow),
             ErrorKind::PlainScalarStartsWithDashFlowIndicator => Some(Self::Dash),

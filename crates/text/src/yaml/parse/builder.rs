@@ -1,4 +1,4 @@
-//! Events to trees: nodes with their places and comments, anchors and aliases.
+//! Builds trees from events: nodes with their locations and comments, anchors and aliases.
 
 use std::borrow::Cow;
 
@@ -17,21 +17,20 @@ use crate::yaml::meta::{Meta, Style, Tag};
 use crate::yaml::node::{Key, Map, Node, Value};
 use crate::yaml::yaml_1_1::settle;
 
-/// How many bytes of memory the anchors and aliases of a text may cost, whatever its size. Real manifests stay below
-/// a tenth of it.
+/// Memory that the anchors and aliases of any text may use, in bytes. Real manifests stay below a tenth of it.
 const MAX_COPIED: usize = 4 << 20;
 
-/// How many more for each byte of the text: a short field takes some thirty times its text.
+/// Additional memory for each byte of the text. A short field uses about thirty times the size of its text.
 const MAX_COPIED_FOR_BYTE: usize = 64;
 
-/// A map or list whose end has not come yet.
+/// A map or list that is not complete.
 struct Frame {
     node: Node,
     anchor: usize,
     key: Option<Key>,
-    /// The values of `<<`, each with the number of fields above it, until the map is complete.
+    /// Values of `<<`, each with the number of fields above it, until the map is complete.
     merges: Vec<(usize, Node)>,
-    /// The keys so far and their positions, once there are many.
+    /// Positions of the keys so far, once there are many.
     seen: FxHashMap<SmolStr, usize>,
 }
 
@@ -41,21 +40,21 @@ struct Anchored {
     depth: usize,
 }
 
-/// The documents so far, and what is open of the next.
+/// Builds the trees of documents from events.
 pub(super) struct TreeBuilder<'t> {
     source: SourceId,
     text: &'t str,
     options: ParseOptions,
     stack: Vec<Frame>,
     anchors: FxHashMap<usize, Anchored>,
-    /// How many bytes the anchors and aliases have cost.
+    /// Memory used by the anchors and aliases so far, in bytes.
     copied: usize,
-    /// The line on which the last scalar, alias or flow collection ended.
+    /// Line on which the last scalar, alias or flow collection ended.
     last_line: usize,
-    /// Comments above what comes next.
+    /// Comments above the next node.
     above: Vec<SmolStr>,
     pub documents: Vec<Node>,
-    /// The keys that stand twice in a map, where that is no error.
+    /// Keys that are repeated in a map, if that is not an error.
     pub repeated: Vec<RepeatedKey>,
     document_complete: bool,
 }
@@ -91,7 +90,7 @@ impl<'t> TreeBuilder<'t> {
             Event::Scalar(text, style, anchor, tag) => {
                 let node = self.scalar(text, style, tag.as_deref(), place)?;
                 self.anchor(anchor, &node)?;
-                self.place(node)?;
+                self.add_node(node)?;
             }
             Event::MappingStart(style, anchor, _) => {
                 self.open(Value::Map(Map::new()), style, anchor, place)?;
@@ -102,7 +101,7 @@ impl<'t> TreeBuilder<'t> {
             Event::MappingEnd | Event::SequenceEnd => self.close(place)?,
             Event::Alias(id) => {
                 let node = self.alias(id, place)?;
-                self.place(node)?;
+                self.add_node(node)?;
             }
             Event::Comment(text, placement) => self.comment(&text, placement, place),
             Event::DocumentStart(..) => self.document_complete = false,
@@ -138,11 +137,11 @@ impl<'t> TreeBuilder<'t> {
             ScalarStyle::Literal => Style::Literal,
             ScalarStyle::Folded => Style::Folded,
         };
-        // The parser writes `~` where nothing stands; what stands there decides.
+        // The parser reports `~` for an empty value; the text itself counts.
         let nothing = style == Style::Plain && at.start == at.end;
         let mut text = if nothing { SmolStr::default() } else { SmolStr::new(text) };
         let (style, tag) = match tag {
-            // The tag that `<<` has anyway.
+            // The tag is redundant on `<<`.
             Some(tag) if text == "<<" && is_merge_tag(tag) => (Style::Plain, Tag::None),
             // kustomize ignores the tag `!`.
             Some(tag) if self.options.reading == Reading::Kustomize && is_non_specific(tag) => {
@@ -210,11 +209,11 @@ impl<'t> TreeBuilder<'t> {
             }
         }
         self.anchor(frame.anchor, &frame.node)?;
-        self.place(frame.node)
+        self.add_node(frame.node)
     }
 
-    /// Puts a complete node where it belongs: into the open map or list, or among the documents.
-    fn place(&mut self, mut node: Node) -> Result<()> {
+    /// Adds a complete node to the open map or list, or to the documents.
+    fn add_node(&mut self, mut node: Node) -> Result<()> {
         let Some(frame) = self.stack.last_mut() else {
             self.document_complete = true;
             self.documents.push(node);
@@ -222,7 +221,7 @@ impl<'t> TreeBuilder<'t> {
         };
         match &mut frame.node.value {
             Value::List(list) => {
-                // Maps and lists got theirs when they began; what is above now belongs to what follows.
+                // Maps and lists got their comments when they began. Comments above now belong to what follows.
                 let begins = matches!(node.value, Value::Scalar(_)) || node.meta.aliased;
                 if begins && node.meta.comments.as_ref().is_none_or(|comments| comments.head.is_empty()) {
                     add_head(&mut node.meta, &mut self.above);
@@ -239,11 +238,8 @@ impl<'t> TreeBuilder<'t> {
                 }
                 Some(key) if is_merge(&key) => {
                     if self.options.reading == Reading::Kustomize && !frame.merges.is_empty() {
-                        return Err(Diagnostic::error(
-                            Code::DuplicateKey,
-                            "the merge key `<<` stands here twice",
-                        )
-                        .at(key.meta.span));
+                        return Err(Diagnostic::error(Code::DuplicateKey, "duplicate merge key `<<`")
+                            .at(key.meta.span));
                     }
                     frame.merges.push((map.len(), node));
                     Ok(())
@@ -261,14 +257,14 @@ impl<'t> TreeBuilder<'t> {
     fn anchor(&mut self, anchor: usize, node: &Node) -> Result<()> {
         if anchor != 0 {
             let TreeSize { bytes, depth } = node.size();
-            self.count(bytes, node.span())?;
+            self.count_copied(bytes, node.span())?;
             self.anchors.insert(anchor, Anchored { node: node.clone(), bytes, depth });
         }
         Ok(())
     }
 
-    /// Takes note of what a copy costs.
-    fn count(&mut self, bytes: usize, at: Span) -> Result<()> {
+    /// Adds the memory of a copy and checks the limit.
+    fn count_copied(&mut self, bytes: usize, at: Span) -> Result<()> {
         self.copied += bytes;
         let most = MAX_COPIED + self.text.len().saturating_mul(MAX_COPIED_FOR_BYTE);
         if self.copied <= most {
@@ -284,10 +280,10 @@ impl<'t> TreeBuilder<'t> {
         let at = self.span(place);
         let Some(bytes) = self.anchors.get(&id).map(|anchored| anchored.bytes) else {
             return Err(
-                Diagnostic::error(Code::Syntax, "an alias stands inside the value that it names").at(at)
+                Diagnostic::error(Code::Syntax, "the alias refers to a value that contains it").at(at)
             );
         };
-        self.count(bytes, at)?;
+        self.count_copied(bytes, at)?;
         let anchored = &self.anchors[&id];
         if self.stack.len() + anchored.depth > MAX_DEPTH {
             return Err(too_deep().at(at));
@@ -307,7 +303,7 @@ impl<'t> TreeBuilder<'t> {
         self.above.push(text);
     }
 
-    /// Gives a comment to what stands before it on its line.
+    /// Attaches a comment to the node before it on its line.
     fn line_comment(&mut self, text: &SmolStr, line: usize) -> bool {
         if self.last_line != line {
             return false;
@@ -326,8 +322,8 @@ impl<'t> TreeBuilder<'t> {
         true
     }
 
-    /// Keeps the comment between a block scalar that ends a document and the end of that, which changes what kustomize
-    /// prints of the scalar.
+    /// Keeps the comment between a block scalar that ends a document and the end of the document, because it
+    /// changes how kustomize prints the scalar.
     fn comment_behind_block(&mut self, end: usize) {
         let Some(document) = self.documents.last_mut() else { return };
         document.change_last_leaf(|leaf| {
@@ -347,7 +343,7 @@ impl<'t> TreeBuilder<'t> {
     }
 }
 
-/// Takes the comments above a node or key as its own.
+/// Moves the comments above a node or key to its metadata.
 fn add_head(meta: &mut Meta, above: &mut Vec<SmolStr>) {
     if !above.is_empty() {
         meta.comments.get_or_insert_default().head = std::mem::take(above);
@@ -357,5 +353,5 @@ fn add_head(meta: &mut Meta, above: &mut Vec<SmolStr>) {
 pub(super) fn too_deep() -> Diagnostic {
     let message = format!("maps and lists are nested more than {MAX_DEPTH} levels deep");
     Diagnostic::error(Code::LimitExceeded, message)
-        .help("no manifest needs so many: look for a text that was put into itself")
+        .help("reduce the nesting; look for content that was inserted into itself by mistake")
 }

@@ -1,6 +1,6 @@
-//! Keys and fields of maps: keys of other types, equal keys, `<<`.
+//! Keys and fields of maps: non-string keys, duplicate keys, `<<`.
 //!
-//! What every field passes through is inlined into the loop over events.
+//! Functions that every field passes through are inlined into the loop over events.
 
 use std::collections::hash_map::Entry;
 use std::ops::Range;
@@ -44,7 +44,7 @@ pub(super) fn key_of(mut node: Node, options: ParseOptions) -> Result<Key> {
         }
         (Reading::Kustomize, _) if options.duplicate_keys == DuplicateKeys::LastWins => {}
         _ => {
-            let message = format!("this key is {}, and keys must be strings", resolved.type_name());
+            let message = format!("the key is {}, but keys must be strings", resolved.type_name());
             let help = "put quotes around it";
             return Err(Diagnostic::error(Code::WrongType, message).at(node.meta.span).help(help));
         }
@@ -52,8 +52,8 @@ pub(super) fn key_of(mut node: Node, options: ParseOptions) -> Result<Key> {
     Ok(Key { text, meta: node.meta })
 }
 
-/// From this many fields on, keys are looked up in a table.
-const MANY: usize = 16;
+/// The number of fields from which keys are looked up in a table.
+const MIN_TABLE_SIZE: usize = 16;
 
 #[inline]
 pub(super) fn add_field(
@@ -64,7 +64,7 @@ pub(super) fn add_field(
     duplicates: DuplicateKeys,
 ) -> Result<Option<RepeatedKey>> {
     let position = map.len();
-    let twice = if position < MANY {
+    let twice = if position < MIN_TABLE_SIZE {
         map.position(&key.text)
     } else {
         if seen.is_empty() {
@@ -87,7 +87,7 @@ pub(super) fn add_field(
     match duplicates {
         DuplicateKeys::LastWins => entry.value = value,
         DuplicateKeys::FirstWins => {}
-        DuplicateKeys::Deny => return Err(repeated.refused()),
+        DuplicateKeys::Deny => return Err(repeated.duplicate_key_error()),
     }
     Ok(Some(repeated))
 }
@@ -96,54 +96,54 @@ fn positions(map: &Map) -> impl Iterator<Item = (SmolStr, usize)> {
     map.entries().iter().enumerate().map(|(i, entry)| (entry.key.text.clone(), i))
 }
 
-/// A key that stands twice in one map.
+/// A key that occurs twice in one map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepeatedKey {
     /// The key.
     pub name: SmolStr,
-    /// Where it stands first.
+    /// Location of the first occurrence.
     pub first: Span,
-    /// Where it stands again.
+    /// Location of the second occurrence.
     pub again: Span,
 }
 
 impl RepeatedKey {
-    fn refused(&self) -> Diagnostic {
-        self.told(Diagnostic::error(Code::DuplicateKey, format!("the key `{}` stands here twice", self.name)))
+    fn duplicate_key_error(&self) -> Diagnostic {
+        self.told(Diagnostic::error(Code::DuplicateKey, format!("duplicate key `{}`", self.name)))
     }
 
-    /// A diagnostic with both places.
+    /// Adds both locations and a help to a diagnostic.
     pub fn told(&self, diagnostic: Diagnostic) -> Diagnostic {
         diagnostic
-            .label(self.again, "again here")
+            .label(self.again, "repeated here")
             .label(self.first, "first here")
             .help("remove one of the two")
     }
 }
 
-/// A map that values of `<<` are merged into.
+/// A map into which values of `<<` are merged.
 pub(super) struct Merging<'m> {
     map: &'m mut Map,
-    /// Where its fields are.
+    /// Positions of its fields.
     positions: FxHashMap<SmolStr, usize>,
 }
 
 impl<'m> Merging<'m> {
-    /// `seen` has the positions of the fields, unless it is empty.
+    /// Creates the state for a map. `seen` has the positions of its fields, or is empty.
     pub(super) fn into(map: &'m mut Map, seen: FxHashMap<SmolStr, usize>) -> Self {
         let positions = if seen.is_empty() { positions(map).collect() } else { seen };
         Self { map, positions }
     }
 
-    /// Merges the value of `<<` (a map, or a list of maps of which the first wins) below the fields of the
-    /// winning positions.
+    /// Merges the value of `<<`, which is a map or a list of maps. The first map of a list has precedence. Fields at
+    /// the `winning` positions are not overridden.
     pub(super) fn add(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
         self.add_all(maps_of(merge)?, &winning);
         Ok(())
     }
 
-    /// The same as kustomize merges several maps: what they merge themselves comes after the fields of all of them, and
-    /// only one of them may merge something that the others do not have.
+    /// Merges the value of `<<` as kustomize merges several maps. The fields that these maps merge themselves
+    /// come after the own fields of all maps, and only one map may merge a field that the others do not have.
     pub(super) fn add_as_kustomize(&mut self, merge: Node, winning: Range<usize>) -> Result<()> {
         let at = merge.meta.span;
         let maps = maps_of(merge)?;
@@ -169,7 +169,7 @@ impl<'m> Merging<'m> {
         Ok(())
     }
 
-    /// The last map is set first, so that the earlier ones override it in its place.
+    /// Adds the last map first, so that earlier maps override its values in place.
     fn add_all(&mut self, maps: Vec<Fields>, winning: &Range<usize>) {
         for field in maps.into_iter().rev().flatten() {
             self.field(field, winning);
@@ -191,10 +191,10 @@ impl<'m> Merging<'m> {
     }
 }
 
-/// The fields of a map that is merged.
+/// The fields of a merged map.
 type Fields = Vec<node::Entry>;
 
-/// The maps that the value of `<<` is, or lists.
+/// Returns the maps of a `<<` value, which is a map or a list of maps.
 fn maps_of(merge: Node) -> Result<Vec<Fields>> {
     let span = merge.meta.span;
     let wrong = || {
@@ -215,13 +215,14 @@ fn maps_of(merge: Node) -> Result<Vec<Fields>> {
     }
 }
 
-/// Of several maps that merge others themselves, kustomize keeps what the first one merges.
+/// Returns the error for a field that kustomize loses: if several merged maps have a `<<` themselves, it keeps
+/// only the fields that the first one merges.
 fn lost_field(name: &str, at: Span) -> Diagnostic {
-    let message = format!("kustomize would lose the field `{name}` here");
+    let message = format!("kustomize would lose the field `{name}` of this merge");
     Diagnostic::error(Code::InvalidValue, message)
         .at(at)
         .note(
-            "of several maps in the list of `<<` only the first that has a `<<` itself keeps what it merges",
+            "if several maps in the list of `<<` have a `<<` themselves, kustomize keeps only the fields merged by the first of them",
         )
-        .help(format!("write `{name}` out in this map"))
+        .help(format!("add `{name}` to this map explicitly"))
 }

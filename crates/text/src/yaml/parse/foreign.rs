@@ -1,18 +1,18 @@
-//! Texts that are not YAML yet: with conflict markers of git, or templates of Helm.
+//! Help for texts that are not plain YAML: files with git conflict markers, and Helm templates.
 
 use memchr::memmem;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::{SourceId, Span};
 
-/// The lines that git leaves around what two branches changed.
+/// The lines with which git marks a conflict.
 const MARKERS: [&str; 3] = ["<<<<<<<", "=======", ">>>>>>>"];
 
-/// What begins an expression of a template.
+/// The start of a template expression.
 const TEMPLATE: &str = "{{";
 
-/// An error of parsing; where the text is not YAML yet, it says so.
-pub(super) fn explained(error: Diagnostic, id: SourceId, text: &str) -> Diagnostic {
+/// Improves the error message for a text with conflict markers or template expressions.
+pub(super) fn with_cause(error: Diagnostic, id: SourceId, text: &str) -> Diagnostic {
     if let Some(at) = conflict(text) {
         let message = "this file has git conflict markers";
         return Diagnostic::error(Code::Syntax, message)
@@ -28,8 +28,8 @@ pub(super) fn explained(error: Diagnostic, id: SourceId, text: &str) -> Diagnost
     }
 }
 
-/// Where the first marker is, of a conflict that has all of them. Git puts them at the start of a line, where no text of a
-/// block scalar can stand.
+/// Returns the position of the first marker of a conflict that has all markers. Git writes them at the start of
+/// a line, where no text of a block scalar can be.
 fn conflict(text: &str) -> Option<usize> {
     let [ours, middle, theirs] = MARKERS;
     let first = marker(text, 0, ours)?;
@@ -37,7 +37,7 @@ fn conflict(text: &str) -> Option<usize> {
     marker(text, second, theirs).map(|_| first)
 }
 
-/// The start of the first line behind a position that is a marker.
+/// Returns the start of the first line after a position that is a marker.
 fn marker(text: &str, from: usize, marker: &str) -> Option<usize> {
     let found = memmem::find_iter(&text.as_bytes()[from..], marker).map(|at| from + at);
     let is_line = |at: &usize| {
@@ -48,7 +48,8 @@ fn marker(text: &str, from: usize, marker: &str) -> Option<usize> {
     found.filter(|at| text.is_char_boundary(*at)).find(is_line)
 }
 
-/// Whether a template is what cannot be read: it is in the line of the error, or is all of a line before it.
+/// Returns true if a template expression probably caused the error: the line of the error contains one, or an
+/// earlier line consists of one.
 fn is_template(text: &str, at: usize) -> bool {
     let (before, rest) = text.split_at_checked(at).unwrap_or((text, ""));
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

@@ -1,6 +1,6 @@
-//! Text to nodes: parser events become trees, aliases are expanded, `<<` is merged.
+//! Parses text to nodes: builds trees from parser events, expands aliases and merges `<<`.
 //!
-//! Accepts what kustomize or kubectl accepts (go-yaml v3, v2) and says where a text goes wrong.
+//! Accepts what kustomize or kubectl accepts (go-yaml v3 or v2) and reports the location of errors.
 
 mod builder;
 mod fields;
@@ -26,10 +26,10 @@ use super::secrets;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::source::{Reading, SecretRanges, SourceId, SourceMap, Span};
 
-/// Turns bytes into text: UTF-8 or UTF-16 with or without a byte order mark.
+/// Decodes bytes to text: UTF-8 or UTF-16, with or without a byte order mark.
 ///
 /// # Errors
-/// Bytes that are neither, with the offset of the first that is wrong.
+/// Invalid bytes, with the offset of the first one.
 pub fn decode(bytes: Vec<u8>) -> Result<String> {
     let utf16 = |unit: fn([u8; 2]) -> u16| {
         if !bytes.len().is_multiple_of(2) {
@@ -57,15 +57,16 @@ pub fn decode(bytes: Vec<u8>) -> Result<String> {
     }
 }
 
-/// All documents of a text, empty ones as null.
+/// Parses all documents of a text. Empty documents are null.
 ///
 /// # Errors
-/// Malformed YAML, duplicate or non-string keys, a bound that is passed; each with its place.
+/// Malformed YAML, duplicate or non-string keys, an exceeded limit; each with its location.
 pub fn parse_documents(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Vec<Node>> {
     parse_with_repeated_keys(sources, id, options).map(|(documents, _)| documents)
 }
 
-/// As [`parse_documents`], with the keys that stand twice in a map where that is no error.
+/// Parses all documents of a text as [`parse_documents`] does. Also returns the keys that are repeated in a
+/// map, if that is not an error.
 ///
 /// # Errors
 /// As [`parse_documents`].
@@ -85,18 +86,18 @@ pub fn parse_with_repeated_keys(
     let events = EventOptions { comments, reading: options.reading, last_break: options.last_break() };
     match read_events(text, events, start, TreeBuilder::event) {
         Ok(builder) => Ok((builder.documents, builder.repeated)),
-        Err(Unreadable::Refused(diagnostic)) => Err(foreign::explained(diagnostic, id, text)),
-        // The scanner counts levels, too, and has its own word for too many.
+        Err(Unreadable::Refused(diagnostic)) => Err(foreign::with_cause(diagnostic, id, text)),
+        // The scanner counts levels, too, and has its own message for its limit.
         Err(Unreadable::Syntax { message, at, .. }) if message.contains("recursion limit") => {
             Err(too_deep().at(Span::new(id, at, at)))
         }
         Err(Unreadable::Syntax { message, at, .. }) => {
-            Err(foreign::explained(syntax_error(id, text, &message, at), id, text))
+            Err(foreign::with_cause(syntax_error(id, text, &message, at), id, text))
         }
     }
 }
 
-/// Returns the parts of a text that are not shown.
+/// Returns the secret ranges of a text, which messages do not show.
 pub(super) fn hidden_parts(name: &Path, text: &str) -> SecretRanges {
     secrets::mark(name, text, |text| {
         let sources = SourceMap::default();
@@ -105,13 +106,13 @@ pub(super) fn hidden_parts(name: &Path, text: &str) -> SecretRanges {
     })
 }
 
-/// Returns whether a text of this name may hold a secret.
+/// Returns true if a text with this name may contain a secret.
 pub fn may_be_secret(name: &Path, text: &str) -> bool {
     !hidden_parts(name, text).is_empty()
 }
 
-/// Where the comments of a text begin, in bytes and ascending; none when it is not YAML. A `#` within a value is no
-/// comment.
+/// Returns the start of each comment of a text, in bytes and ascending; none if the text is not YAML. A `#`
+/// inside a value does not begin a comment.
 pub fn comment_starts(text: &str) -> Option<Vec<usize>> {
     let note = |starts: &mut Vec<usize>, event: Event<'_>, place: &EventPlace| {
         if matches!(event, Event::Comment(..)) {
@@ -130,22 +131,22 @@ fn syntax_error(id: SourceId, text: &str, message: &str, at: usize) -> Diagnosti
     let line_start = text.get(..at).and_then(|t| t.rfind('\n')).map_or(0, |i| i + 1);
     let line = text.get(line_start..).and_then(|t| t.lines().next()).unwrap_or_default();
     if line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t') {
-        return diagnostic.help("YAML is indented with spaces, not with tabs");
+        return diagnostic.help("indent with spaces: YAML does not allow tabs in the indentation");
     }
     diagnostic
 }
 
-/// The only document of a text; null when it has none.
+/// Parses the only document of a text; null if it has none.
 ///
 /// # Errors
-/// As [`parse_documents`], and when there are several documents that are not empty.
+/// As [`parse_documents`], or several documents that are not empty.
 pub fn parse_one(sources: &SourceMap, id: SourceId, options: ParseOptions) -> Result<Node> {
     let mut documents = parse_documents(sources, id, options)?;
     documents.retain(|d| !d.is_null());
     if let Some(second) = documents.get(1) {
         return Err(Diagnostic::error(Code::InvalidValue, "expected one document, found several")
             .at(second.span())
-            .help("remove the documents behind the first `---`"));
+            .help("remove the documents after the first `---`"));
     }
     Ok(documents.pop().unwrap_or_else(Node::null))
 }

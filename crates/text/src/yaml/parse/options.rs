@@ -1,36 +1,37 @@
-//! How texts are read.
+//! Options of parsing.
 
 use crate::source::Reading;
 use crate::yaml::events::LastBreak;
 
-/// Two equal keys in one map.
+/// Handling of duplicate keys in a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DuplicateKeys {
-    /// Are an error that names both lines.
+    /// Duplicate keys are an error that names both lines.
     #[default]
     Deny,
-    /// The last one counts, as in kustomization files. Keys may be numbers there, too.
+    /// The last value wins, as in kustomization files, where keys may also be numbers.
     LastWins,
-    /// The first one counts, as in strategic merge patches.
+    /// The first value wins, as in strategic merge patches.
     FirstWins,
 }
 
-/// How to read a text.
+/// Options of parsing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ParseOptions {
-    /// Whether comments are kept on the nodes.
+    /// Keep comments on the nodes.
     pub comments: bool,
-    /// What to do about equal keys.
+    /// Handling of duplicate keys in a map.
     pub duplicate_keys: DuplicateKeys,
-    /// Whose reader decides what scalars, keys and `<<` mean.
+    /// The program whose rules apply to scalars, keys and `<<`.
     pub reading: Reading,
-    /// Whether the text is a patch. kubectl adds no line break to its last line, and kustomize prints nothing more for
-    /// a comment behind its last value.
+    /// The text is a patch: kubectl adds no line break to its last line, and kustomize prints no additional
+    /// line break for a comment after its last value.
     pub is_patch: bool,
 }
 
 impl ParseOptions {
-    /// Reads as kubectl does, without comments. Equal keys are errors; kubectl silently takes the last.
+    /// Options to parse as kubectl does, without comments. Duplicate keys are errors, although kubectl silently
+    /// takes the last.
     ///
     /// ```
     /// use smp_text::source::SourceMap;
@@ -50,33 +51,33 @@ impl ParseOptions {
         Self { reading: Reading::Kubectl, ..Self::default() }
     }
 
-    /// The same with comments kept on the nodes.
+    /// Keeps comments on the nodes.
     #[must_use]
     pub fn with_comments(mut self) -> Self {
         self.comments = true;
         self
     }
 
-    /// The same as another reader.
+    /// Sets the program whose rules apply.
     #[must_use]
     pub fn reading(mut self, reading: Reading) -> Self {
         self.reading = reading;
         self
     }
 
-    /// The same for a patch.
+    /// Sets the options for a patch.
     #[must_use]
     pub fn of_patch(mut self) -> Self {
         self.is_patch = true;
         self
     }
 
-    /// What the end of the text counts as.
+    /// Returns the handling of a missing line break at the end of the text.
     pub(in crate::yaml) fn last_break(self) -> LastBreak {
         if self.is_patch { LastBreak::AsWritten } else { LastBreak::of_manifests(self.reading) }
     }
 
-    /// The same with something else done about equal keys.
+    /// Sets the handling of duplicate keys.
     #[must_use]
     pub fn duplicate_keys(mut self, duplicate_keys: DuplicateKeys) -> Self {
         self.duplicate_keys = duplicate_keys;

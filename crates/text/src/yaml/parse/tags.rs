@@ -1,4 +1,4 @@
-//! What the tags of scalars ask for.
+//! Tags of scalars.
 
 use base64::Engine as _;
 use smol_str::SmolStr;
@@ -12,12 +12,12 @@ use crate::yaml::yaml_1_1::resolve_1_1;
 /// The namespace of `!!`.
 const NAMESPACE: &str = "tag:yaml.org,2002:";
 
-/// Whether `<<` with this tag is the merge key: `!!merge`, or `!` alone.
+/// Returns true if `<<` with this tag is the merge key: the tag is `!!merge` or `!`.
 pub(in crate::yaml) fn is_merge_tag(tag: &granit_parser::Tag) -> bool {
     is_non_specific(tag) || tag.suffix_in_namespace(NAMESPACE).as_deref() == Some("merge")
 }
 
-/// Whether a tag is `!` alone.
+/// Returns true if a tag is `!` alone.
 pub(super) fn is_non_specific(tag: &granit_parser::Tag) -> bool {
     tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty()
 }
@@ -38,7 +38,7 @@ pub(super) fn tag_of(tag: &granit_parser::Tag) -> Tag {
     }
 }
 
-/// A tag that the text does not fit is an error in go-yaml, and so in kustomize and kubectl.
+/// Checks that a text matches its tag. go-yaml, and so kustomize and kubectl, rejects a mismatch.
 pub(super) fn check_tag(text: &str, tag: Tag, reading: Reading) -> Result<()> {
     let resolved = match (reading, tag) {
         (Reading::Kubectl, Tag::Bool) => resolve_1_1(text, Style::Plain, tag),
@@ -55,14 +55,14 @@ pub(super) fn check_tag(text: &str, tag: Tag, reading: Reading) -> Result<()> {
     if fits {
         return Ok(());
     }
-    Err(Diagnostic::error(Code::WrongType, format!("this value cannot be read as {name}")))
+    Err(Diagnostic::error(Code::WrongType, format!("the value does not match its tag `{name}`")))
 }
 
-/// The text behind `!!binary`.
+/// Decodes the value of `!!binary`.
 pub(super) fn binary(text: &str) -> Result<SmolStr> {
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let bytes = base64::engine::general_purpose::STANDARD
         .decode(compact)
-        .map_err(|_| Diagnostic::error(Code::InvalidValue, "the value of `!!binary` is not base64"))?;
+        .map_err(|_| Diagnostic::error(Code::InvalidValue, "the value of `!!binary` is not valid base64"))?;
     Ok(String::from_utf8_lossy(&bytes).into())
 }

@@ -1,6 +1,6 @@
-//! Trees of texts, their places and comments, and what is refused.
+//! Tests of parsing: trees, their locations and comments, and rejected texts.
 
-#![allow(clippy::format_push_string, clippy::format_collect)] // Clearer for made-up texts.
+#![allow(clippy::format_push_string, clippy::format_collect)] // Clearer for generated texts.
 
 use smol_str::SmolStr;
 
@@ -27,7 +27,7 @@ fn one(text: &str) -> Node {
 }
 
 #[test]
-fn documents_and_empties() {
+fn empty_documents_are_null() {
     assert_eq!(read("").expect("valid").len(), 0);
     assert_eq!(read("# only a comment\n").expect("valid").len(), 0);
     let documents = read("---\na: 1\n---\n# nothing\n---\n- b\n").expect("valid");
@@ -60,7 +60,7 @@ fn spans_cover_values() {
 }
 
 #[test]
-fn aliases_and_merge_keys() {
+fn aliases_are_expanded_and_merge_keys_merged() {
     let node = one("base: &b {x: 1, y: 2}\nother: &o {x: 5, z: 6}\na:\n  <<: [*b, *o]\n  y: 3\nc: *b\n");
     let a = node.get("a").expect("a");
     let fields: Vec<_> = a
@@ -75,7 +75,7 @@ fn aliases_and_merge_keys() {
 }
 
 #[test]
-fn errors_have_places() {
+fn errors_have_locations() {
     let table = [
         ("a: 1\nb: 2\na: 3\n", Code::DuplicateKey, "@ t.yaml:3:1 t.yaml:1:1"),
         ("1: x\n", Code::WrongType, "this key is an integer"),
@@ -96,7 +96,7 @@ fn errors_have_places() {
 }
 
 #[test]
-fn bounds_hold() {
+fn limits_are_enforced() {
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for i in 1..10 {
         let aliases = vec![format!("*a{}", i - 1); 10].join(", ");
@@ -114,7 +114,7 @@ fn bounds_hold() {
 }
 
 #[test]
-fn the_last_of_equal_keys_wins_in_configuration() {
+fn last_duplicate_key_wins_in_configuration() {
     let options = ParseOptions { duplicate_keys: DuplicateKeys::LastWins, ..ParseOptions::default() };
     let node = read_with("a: 1\na: 2\n3: x\n", options).expect("valid").remove(0);
     assert_eq!(node.get("a"), Some(&Node::int(2)));

@@ -1,4 +1,4 @@
-//! Laws that hold for random trees in random layouts under random changes.
+//! Properties of edits, tested with random trees, layouts and changes.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::{Reading, edit, read, read_as};
 use crate::yaml::{Map, Node, ParseOptions, parse_documents, write_documents_as_written};
 use smp_random_cases::fixed_cases;
 
-/// Random decisions; when they run out, all are 0.
+/// A source of random decisions. When it is exhausted, all decisions are 0.
 struct Dice<'b> {
     bytes: &'b [u8],
     at: usize,
@@ -78,7 +78,7 @@ const TEXTS: &[&str] =
 const PLAIN: &[&str] =
     &["1", "true", "null", "~", "", "1.50", "0x1F", "2020-01-01", "word", "two words", "on", ".inf"];
 
-/// A random value that no text holds yet.
+/// Creates a random value that occurs in no text.
 fn tree(dice: &mut Dice, depth: usize) -> Node {
     match dice.roll(if depth == 0 { 5 } else { 9 }) {
         0..=1 => Node::plain(dice.pick(PLAIN)),
@@ -98,24 +98,24 @@ fn root(dice: &mut Dice, depth: usize) -> Node {
     Node::map(map)
 }
 
-/// Writes a tree in a random layout, with a comment of its own on most lines that hold a leaf.
+/// Writes a tree in a random layout, with a distinct comment on most lines that have a leaf.
 struct RandomLayout<'d, 'b> {
     dice: &'d mut Dice<'b>,
     out: String,
     comments: usize,
     anchors: usize,
-    /// The anchors of complete values, and whether those are maps.
+    /// The anchors of complete values, and whether the value is a map.
     complete: Vec<(usize, bool)>,
 }
 
-/// What a value stands behind.
+/// The indicator before a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Indicator {
     Name,
     Dash,
 }
 
-/// Where the first field or entry of a block stands.
+/// The position of the first field or entry of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum First {
     OnOwnLine,
@@ -178,7 +178,7 @@ impl RandomLayout<'_, '_> {
         if text.is_empty() { "~".into() } else { text }
     }
 
-    /// What stands behind an indicator at `column`, to the end of its last line.
+    /// Writes a value after an indicator at `column`, up to the end of its last line.
     fn value(&mut self, node: &Node, column: usize, behind: Indicator) {
         if !self.complete.is_empty() && self.dice.one_in(8) {
             let (alias, _) = self.complete[self.dice.roll(self.complete.len())];
@@ -296,12 +296,12 @@ impl RandomLayout<'_, '_> {
     }
 }
 
-/// Whether a text can stand in lines as it is.
+/// Returns true if a text can be written as a block scalar.
 fn is_block_text(text: &str) -> bool {
     text.contains('\n') && text.trim() != "" && !text.contains(" \n")
 }
 
-/// A random text and its tree.
+/// Generates a random text and its tree.
 fn text(dice: &mut Dice) -> String {
     let tree = root(dice, 4);
     let mut layout = RandomLayout { dice, out: String::new(), comments: 0, anchors: 0, complete: Vec::new() };
@@ -317,14 +317,14 @@ fn text(dice: &mut Dice) -> String {
     if dice.one_in(5) {
         out = out.replace('\n', "\r\n");
     }
-    // Without a line break at the end, what lines of text say depends on the reader.
+    // Without a line break at the end, the value of a block scalar depends on the parser.
     if dice.one_in(5) && !out.contains('|') {
         out.truncate(out.trim_end_matches(['\r', '\n']).len());
     }
     out
 }
 
-/// A random change somewhere below a node.
+/// Applies a random change somewhere below a node.
 fn change(dice: &mut Dice, node: &mut Node) {
     let len = node.as_map().map_or_else(|| node.as_list().map_or(0, Vec::len), Map::len);
     if len > 0 && dice.roll(4) > 0 {
@@ -360,8 +360,8 @@ fn change(dice: &mut Dice, node: &mut Node) {
     }
 }
 
-/// The lines of leaves in block style that are the same before and after: they came from one place,
-/// and no list or map around them was replaced. Leaves that stand behind a dash are left out.
+/// Collects the lines of block-style leaves that are unchanged: they come from the same location, and no list
+/// or map around them was replaced. Leaves after a dash are omitted.
 fn kept_lines<'t>(text: &'t str, before: &Node, after: &Node, out: &mut Vec<&'t str>) {
     use crate::yaml::Style;
     if before.meta.style == Style::Flow || before.span() != after.span() || before.meta.aliased {
@@ -389,8 +389,8 @@ fn kept_lines<'t>(text: &'t str, before: &Node, after: &Node, out: &mut Vec<&'t 
     }
 }
 
-/// Whether there is new text to which blank lines below belong. Where it meets blank lines that a
-/// removed value leaves behind, only writing the document whole helps.
+/// Returns true if there is new text to which blank lines below belong. Where it meets blank lines left by a
+/// removed value, the document must be rewritten completely.
 fn has_open_text(node: &Node) -> bool {
     let is_open = |text: &str| text.ends_with("\n\n") || text == "\n";
     match (node.as_map(), node.as_list()) {
@@ -418,7 +418,7 @@ fn reading() -> impl Strategy<Value = Reading> {
     prop_oneof![Just(Reading::Kustomize), Just(Reading::Kubectl)]
 }
 
-/// A thousand cases, or as many as `PROPTEST_CASES` says if that is more.
+/// Runs a thousand cases, or `PROPTEST_CASES` if that is more.
 fn config() -> ProptestConfig {
     let default = fixed_cases();
     ProptestConfig { cases: default.cases.max(1000), failure_persistence: None, ..default }
@@ -428,7 +428,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn edited_texts_read_as_wanted_and_the_rest_stays(bytes in bytes(), changes in bytes(), reading in reading()) {
+    fn edited_texts_parse_to_the_changed_tree_and_keep_other_lines(bytes in bytes(), changes in bytes(), reading in reading()) {
         let text = text(&mut Dice { bytes: &bytes, at: 0 });
         let before = read_as(reading, &text);
         prop_assert_eq!(before.len(), 1, "{}", text);
@@ -446,7 +446,7 @@ proptest! {
         }
         let mut lines = Vec::new();
         kept_lines(&text, &before[0], &after, &mut lines);
-        // What comes first in a map behind a dash moves up to the dash.
+        // The first field of a map after a dash moves up to the dash.
         let bare = |line: &'_ str| line.trim_start_matches([' ', '-']).to_string();
         let has: std::collections::HashSet<_> = edited.lines().map(bare).collect();
         for line in lines {
@@ -455,7 +455,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_with_mistakes_never_panic(
+    fn malformed_texts_never_panic(
         bytes in bytes(), changes in bytes(), reading in reading(), holes in prop::collection::vec((any::<prop::sample::Index>(), "[-:?&*!|>#{}\\[\\], \na'\"%\r\t]{0,3}"), 1..5)
     ) {
         let mut text = text(&mut Dice { bytes: &bytes, at: 0 });
@@ -479,7 +479,7 @@ proptest! {
     }
 
     #[test]
-    fn written_documents_read_as_they_were(bytes in bytes()) {
+    fn written_documents_round_trip(bytes in bytes()) {
         let dice = &mut Dice { bytes: &bytes, at: 0 };
         let documents: Vec<_> = (0..=dice.roll(3)).map(|_| tree(dice, 3)).collect();
         let text = write_documents_as_written(&documents);

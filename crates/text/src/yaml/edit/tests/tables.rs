@@ -1,4 +1,4 @@
-//! What texts look like after changes.
+//! Tables of texts, changes and expected results.
 
 use super::{Reading, changed, changed_as, check, edit, map, read, read_as, value};
 use crate::yaml::{Node, write_documents_as_written};
@@ -34,7 +34,7 @@ fn scalars_change_in_place() {
 }
 
 #[test]
-fn text_in_lines() {
+fn block_scalars() {
     check(&[
         ("a: |\n  x\n  y\nb: 1\n", "a = z", "a: z\nb: 1\n"),
         ("a: | # c\n  x\n  y\n\nb: 1\n", "a = z", "a: z # c\n\nb: 1\n"),
@@ -57,7 +57,7 @@ fn text_in_lines() {
 }
 
 #[test]
-fn fields_come_and_go() {
+fn fields_are_added_and_removed() {
     check(&[
         ("a: 1\nb: 2\n", ". + c: 3", "a: 1\nb: 2\nc: 3\n"),
         ("a: 1\nb: 2", ". + c: 3", "a: 1\nb: 2\nc: 3"),
@@ -79,7 +79,7 @@ fn fields_come_and_go() {
 }
 
 #[test]
-fn fields_get_values_of_another_form() {
+fn fields_change_the_type_of_their_value() {
     check(&[
         ("x:\n  a: 1 # c\n  # deep\ny: 2\n", "x = 5", "x: 5\ny: 2\n"),
         ("x: # c\n  a: 1\ny: 2\n", "x = 5", "x: 5 # c\ny: 2\n"),
@@ -122,7 +122,7 @@ fn maps_keep_the_order_of_the_text() {
 }
 
 #[test]
-fn entries_come_and_go() {
+fn entries_are_added_and_removed() {
     check(&[
         ("a:\n- x\n- y\nb: 1\n", "a + z", "a:\n- x\n- y\n- z\nb: 1\n"),
         ("a:\n  - x\n  - y\nb: 1\n", "a + z", "a:\n  - x\n  - y\n  - z\nb: 1\n"),
@@ -171,7 +171,7 @@ fn entries_move_with_their_comments() {
 }
 
 #[test]
-fn equal_entries_from_elsewhere_stay() {
+fn equal_entries_from_another_source_are_kept() {
     check(&[
         ("a:\n- x # 1\n- y # 2\n", "a = [y, z, x]", "a:\n- y # 2\n- z\n- x # 1\n"),
         (
@@ -184,7 +184,7 @@ fn equal_entries_from_elsewhere_stay() {
 }
 
 #[test]
-fn brackets() {
+fn flow_style_is_kept() {
     check(&[
         ("a: {b: 1, c: 2}\n", "a/b = 3", "a: {b: 3, c: 2}\n"),
         ("a: {b: 1, c: 2}\n", "- a/b", "a: {c: 2}\n"),
@@ -248,7 +248,7 @@ fn json_stays_json() {
 }
 
 #[test]
-fn anchors_and_aliases() {
+fn aliases_are_expanded_if_their_anchor_changes() {
     check(&[
         ("a: &x 1\nb: *x # c\n", "b = 2", "a: &x 1\nb: 2 # c\n"),
         ("a: &x 1\nb: *x # c\n", "a = 2", "a: &x 2\nb: 1 # c\n"),
@@ -294,7 +294,7 @@ fn merge_keys() {
 }
 
 #[test]
-fn keys_and_tags_of_all_kinds() {
+fn keys_and_tags_are_kept() {
     check(&[
         (
             "? a\n: 1\n? b # c: d\n: x: 1\n  y: 2\n",
@@ -312,7 +312,7 @@ fn keys_and_tags_of_all_kinds() {
 }
 
 #[test]
-fn line_breaks_and_byte_order_marks() {
+fn line_breaks_and_byte_order_marks_are_kept() {
     check(&[
         (
             "a: 1\r\nb: # c\r\n- x\r\n",
@@ -328,7 +328,7 @@ fn line_breaks_and_byte_order_marks() {
 }
 
 #[test]
-fn roots_that_change_their_kind() {
+fn roots_can_change_their_type() {
     check(&[
         ("# c\na: 1\n", ". = - 1", "- 1\n"),
         ("--- # c\na: 1\n...\n# end\n", ". = [1]", "---\n[1]\n...\n# end\n"),
@@ -339,7 +339,7 @@ fn roots_that_change_their_kind() {
     ]);
 }
 
-/// The text after each document got another one, if any.
+/// Returns the text after each document is replaced, if a replacement is given.
 fn with_documents(text: &str, after: &[Option<&str>]) -> String {
     with_documents_as(Reading::Kustomize, text, after)
 }
@@ -361,7 +361,7 @@ const KEEP: Option<&str> = Some("=");
 
 const THREE: &str = "# file\na: 1\n---\n# two\nb: 2\n--- # three\nc: 3\n";
 
-/// A text, what becomes of its documents, and the text that comes out.
+/// A text, the replacements of its documents, and the resulting text.
 const DOCUMENTS: &[(&str, &[Option<&str>], &str)] = &[
     (THREE, &[KEEP, KEEP, KEEP], THREE),
     (THREE, &[None, KEEP, KEEP], "# two\nb: 2\n--- # three\nc: 3\n"),
@@ -398,7 +398,7 @@ const DOCUMENTS: &[(&str, &[Option<&str>], &str)] = &[
     ("a: |+\n  x\n\n---\nb: 2\n", &[Some("a: z"), KEEP], "a: z\n---\nb: 2\n"),
     ("\u{feff}a: 1\n---\nb: 2\n", &[None, KEEP], "\u{feff}b: 2\n"),
     ("a: 1\u{2028}---\nb: 2\n", &[KEEP, KEEP], "a: 1\u{2028}---\nb: 2\n"),
-    // A byte order mark in front of `---` is part of the empty document before it.
+    // A byte order mark before `---` is part of the empty document before it.
     ("a: 1\n---\n\u{feff}---\nb: 2\n", &[KEEP, KEEP, KEEP], "a: 1\n---\n\u{feff}---\nb: 2\n"),
     ("a: 1\n---\n\u{feff}---\nb: 2\n", &[KEEP, Some("x: 1"), KEEP], "a: 1\n---\nx: 1\n---\nb: 2\n"),
     ("a: 1\n---\n\u{feff}---\nb: 2\n", &[KEEP, KEEP, None], "a: 1\n---\n\u{feff}"),
@@ -406,7 +406,7 @@ const DOCUMENTS: &[(&str, &[Option<&str>], &str)] = &[
 ];
 
 #[test]
-fn documents_come_and_go() {
+fn documents_are_added_and_removed() {
     for (text, after, want) in DOCUMENTS {
         let edited = with_documents(text, after);
         assert_eq!(edited, *want, "\n{text}\n{after:?}\n--- is\n{edited}");
@@ -414,24 +414,24 @@ fn documents_come_and_go() {
 }
 
 #[test]
-fn a_document_that_cannot_be_edited_is_written_whole_and_alone() {
-    // The blanks behind `x` belong to the text of a.
+fn a_document_that_cannot_be_edited_is_rewritten_alone() {
+    // The blanks after `x` belong to the value of `a`.
     let text = "z:   1\n---\na: |\n  x\n     \nb:   1\n---\ny:   1\n";
     let edited = with_documents(text, &[Some("="), Some("a: \"x\\n   \\n\"\nb: 1\nc: 2"), Some("=")]);
     assert!(edited.starts_with("z:   1\n---\n"), "{edited}");
     assert!(edited.ends_with("---\ny:   1\n"), "{edited}");
-    // A line break behind `x` would belong to its text.
+    // A line break after `x` would belong to its value.
     assert_eq!(changed("a: |\n  x", ". + b: 1"), "a: x\nb: 1\n");
 }
 
 #[test]
-fn what_kubectl_reads_otherwise_stays_as_it_is_written() {
+fn scalars_that_kubectl_resolves_differently_keep_their_spelling() {
     let table = [
         ("a: yes # on\nn: off\nb: 1\n", "b = 2", "a: yes # on\nn: off\nb: 2\n"),
         ("n: 1 # of n\n.5: [no, y]\n", "false = 2;;0.5/0 = true", "n: 2 # of n\n.5: [true, y]\n"),
         ("n: {y: 1, -0x10: 2}\nb: 1\n", "false/-16 = 3;;- false/true;;- b", "n: {-0x10: 3}\n"),
         ("a: {on: 1}\nday: 2024-01-01\n", "a/true = 2", "a: {on: 2}\nday: 2024-01-01\n"),
-        // What comes from elsewhere is what it is there.
+        // Values from another source keep their type there.
         ("a: 1\n", ". + b: yes", "a: 1\nb: \"yes\"\n"),
         ("a: 1\n", ". + 'on': [n, y]", "a: 1\n'on': [\"n\", \"y\"]\n"),
         ("a: [1]\n", "a + y", "a: [1, \"y\"]\n"),
@@ -449,7 +449,7 @@ fn what_kubectl_reads_otherwise_stays_as_it_is_written() {
 }
 
 #[test]
-fn json_objects_that_follow_each_other_stay_so() {
+fn json_streams_stay_json_streams() {
     for text in ["{\"a\": 1}{\"a\": 2}", "{\"a\": 1}\n\n{\"a\": 2}\n", "\u{feff} {\"a\": 1} {\"a\": 2} "] {
         let before = read_as(Reading::Kubectl, text);
         for (i, value) in [(0, "1"), (1, "2")] {
@@ -463,7 +463,7 @@ fn json_objects_that_follow_each_other_stay_so() {
 }
 
 #[test]
-fn json_objects_that_follow_each_other_are_set_apart_from_what_is_none() {
+fn json_streams_get_separators_for_other_documents() {
     let table: [(&str, &[Option<&str>], &str); 5] = [
         ("{} [1]\n", &[Some("a: b"), KEEP], "a: b\n---\n[1]\n"),
         ("{\"a\": 1} {}", &[KEEP, Some("- b")], "{\"a\": 1} \n---\n- b\n"),
@@ -477,13 +477,13 @@ fn json_objects_that_follow_each_other_are_set_apart_from_what_is_none() {
 }
 
 #[test]
-fn trees_of_other_texts_are_refused() {
+fn trees_of_other_texts_are_rejected() {
     assert!(edit("a: 1\n", Reading::Kustomize, &[], &[]).is_err());
     assert!(edit("a: [", Reading::Kustomize, &[Node::null()], &[None]).is_err());
 }
 
 #[test]
-fn long_lists_take_time_by_their_length() {
+fn long_lists_take_linear_time() {
     let text: String = (0..20_000).map(|i| format!("- name: n{i}\n  value: v # c\n")).collect();
     let text = format!("list:\n{text}");
     let json = format!("[{}]", (0..20_000).map(|i| format!("{{\"n\":{i}}}")).collect::<Vec<_>>().join(","));
@@ -492,12 +492,12 @@ fn long_lists_take_time_by_their_length() {
         let edited = changed(text, &format!("- {path}7;;{path}19000 > 3;;- {path}15000"));
         assert!(edited.len() < text.len(), "{path}");
     }
-    // Far from what it takes, and farther from what something quadratic would.
+    // Far above the expected time, and far below the time of a quadratic algorithm.
     assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
 }
 
 #[test]
-fn documents_are_written_as_they_were_read() {
+fn documents_are_written_as_they_were_parsed() {
     let text = "# head\na: 1 # one\nb: 'x'\n# list\nc: # of c\n- d: |\n    x\n  e: {f: [1, \"2\"]}\n# of g\n- g\n# end\n";
     assert_eq!(write_documents_as_written(&read(text)), text);
     let documents = [value("a: 1"), value(""), value("- 1")];
@@ -507,14 +507,14 @@ fn documents_are_written_as_they_were_read() {
 #[test]
 fn comments_in_brackets_stay_with_their_entries() {
     check(&[
-        // What goes takes its own comment along, and no other one.
+        // A removed entry takes its own comment with it, and no other.
         ("a: [\n  x, y, # y\n  z]\n", "- a/2", "a: [\n  x, y # y\n  ]\n"),
         ("a: [\n  x, y, # y\n  z]\n", "- a/1", "a: [\n  x, z]\n"),
         ("a: [x, # x\n  y, # y\n  z # z\n  ]\n", "- a/2", "a: [x, # x\n  y # y\n  ]\n"),
         ("a: [x, # x\n  y, # y\n  z # z\n  ]\n", "- a/2;;- a/1", "a: [x # x\n  ]\n"),
         ("a: [x, y,\n  # z\n  z]\n", "- a/1", "a: [x, \n  # z\n  z]\n"),
         ("a: {x: 1, # x\n  y: 2}\n", "- a/y", "a: {x: 1 # x\n  }\n"),
-        // What moves takes it along.
+        // A moved entry takes its comment with it.
         ("a: [\n  x, # x\n  # above y\n  y\n]\n", "a/1 > 0", "a: [\n  # above y\n  y,\n  x # x\n]\n"),
         ("a: [x, # x\n  y] # a\n", "a/1 > 0", "a: [\n  y,\n  x # x\n] # a\n"),
         ("a: [ # a\n  x,\n  y, # y\n  # end\n]\n", "a/1 > 0", "a: [ # a\n  y, # y\n  x,\n  # end\n]\n"),
@@ -523,7 +523,7 @@ fn comments_in_brackets_stay_with_their_entries() {
 }
 
 #[test]
-fn what_is_emptied_keeps_comments_of_nothing_in_it() {
+fn emptied_collections_keep_comments_that_belong_to_no_entry() {
     check(&[
         ("a: # a\n  # of b\n  b: 1\n", "- a/b", "a: {} # a\n"),
         ("a:\n  # all\n\n  # of b\n  b: 1 # b\n  # end\nc: 1\n", "- a/b", "# all\n# end\na: {}\nc: 1\n"),
@@ -532,7 +532,7 @@ fn what_is_emptied_keeps_comments_of_nothing_in_it() {
 }
 
 #[test]
-fn what_stands_in_brackets_is_read_by_kubectl_too() {
+fn text_in_brackets_is_valid_for_kubectl() {
     for text in [":|", ":x", "?x", "a?", "a?b"] {
         let before = read_as(Reading::Kubectl, "a: {b: 1}\nc: [1]\n");
         let mut after = before[0].clone();
@@ -544,7 +544,7 @@ fn what_stands_in_brackets_is_read_by_kubectl_too() {
 }
 
 #[test]
-fn other_line_breaks_in_several_lines_are_escaped() {
+fn yaml_1_1_line_breaks_in_block_scalars_are_escaped() {
     check(&[("a: x\n", "a = \"b\\n\\Lc\\n\"", "a: \"b\\n\\Lc\\n\"\n")]);
     for other in ["\u{2028}", "\u{2029}", "\u{85}"] {
         for reading in [Reading::Kubectl, Reading::Kustomize] {
