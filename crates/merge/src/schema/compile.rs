@@ -1,6 +1,6 @@
-//! Several documents become one table: the newest says what a type is, older ones fill gaps.
+//! Merges several schema documents into one table. The newest document wins; older ones fill the gaps.
 //!
-//! This is what `kubectl smp schema compile` does; the embedded table of Kubernetes is made by it.
+//! Used by `kubectl smp schema compile`, which also produces the embedded Kubernetes table.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::model::{KindDef, Model, TypeDef};
 use super::{Gvk, Scope, TypeGraph, lint};
 use smp_text::diagnostic::{Diagnostic, Problems, Result, Severity};
 
-/// Kinds of Kubernetes 1.21 to 1.37 that no document with paths has in any version.
+/// Scopes of kinds in Kubernetes 1.21 to 1.37 that appear in no document with paths.
 ///
 /// JSON Schema has no paths, and a default API server does not serve alpha and beta versions.
 const SCOPES: [(&str, &str, Scope); 20] = [
@@ -37,14 +37,14 @@ const SCOPES: [(&str, &str, Scope); 20] = [
     ("storagemigration.k8s.io", "StorageVersionMigration", Scope::Cluster),
 ];
 
-/// Merges documents, the newest first, and writes the result as one table.
+/// Merges documents, newest first, and compiles the result into one table.
 ///
-/// A definition is what the newest document with it says. Where that says nothing of a field's
-/// default or type, an older document does (only OpenAPI v3 has the defaults of key fields, and not
-/// each release comes as such); fields that were removed stay known. Merge directives are never
-/// taken from an older document for a field that a newer one has.
+/// The newest document that has a definition decides. Where it lacks the default or type of a field, an older
+/// document fills it in: only OpenAPI v3 has the defaults of key fields, and not every release is published as
+/// such. Removed fields are kept. Merge directives of a field are never taken from an older document than the
+/// newest one with that field.
 ///
-/// # Errors
+/// Fails on errors reported by [`lint`], and when a size limit of the table is exceeded.
 /// What [`lint`] calls errors; more than a table holds.
 pub fn compile(documents: impl IntoIterator<Item = Model>) -> Result<TypeGraph> {
     let merged = merge(documents);
@@ -55,7 +55,7 @@ pub fn compile(documents: impl IntoIterator<Item = Model>) -> Result<TypeGraph> 
     merged.compile()
 }
 
-/// The merged documents before they are written.
+/// Merges documents, newest first, without compiling them.
 #[must_use]
 pub fn merge(documents: impl IntoIterator<Item = Model>) -> Model {
     let mut merged = Model::default();
@@ -80,7 +80,7 @@ pub fn merge(documents: impl IntoIterator<Item = Model>) -> Model {
     merged
 }
 
-/// Takes what an older document says and the newer one does not.
+/// Fills in what the newer definition lacks from an older one.
 fn fill_type(newer: &mut TypeDef, older: TypeDef) {
     if newer.kind == TypeKind::Any && newer.reference.is_none() {
         newer.kind = older.kind;
@@ -104,7 +104,7 @@ fn fill_type(newer: &mut TypeDef, older: TypeDef) {
     }
 }
 
-/// All versions of a kind have the same scope and the same plural.
+/// Completes scope and plural of each kind from its other versions, which share both.
 fn fill_kinds(model: &mut Model) {
     let mut known: BTreeMap<(SmolStr, SmolStr), (Option<Scope>, Vec<SmolStr>)> = BTreeMap::new();
     for (group, kind, scope) in SCOPES {

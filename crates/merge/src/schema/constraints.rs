@@ -1,7 +1,7 @@
-//! What a schema demands of values beside their types: enums, formats, patterns, bounds, rules.
+//! Constraints on values besides their types: enums, formats, patterns, limits, CEL rules.
 //!
-//! Owns the keywords and their compact JSON text, in which they stand in a compiled schema. Whether a value keeps
-//! them is asked in another room.
+//! Defines the keywords and the compact JSON text that a compiled schema stores for them. Values are checked
+//! elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use smol_str::SmolStr;
 
 use smp_text::yaml::{Map, Node};
 
-/// Whether [`Constraints`] are made of the keyword.
+/// Returns true if the keyword is part of [`Constraints`].
 fn is_constraint(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -41,9 +41,9 @@ fn is_constraint(keyword: &str) -> bool {
     )
 }
 
-/// What a schema says of a value beside its type, its fields and how it merges.
+/// The constraints of a schema on a value, besides its type, its fields and its merge directives.
 ///
-/// What stands in `allOf`, `anyOf`, `oneOf` and `not` says the same of fields and entries, too.
+/// Schemas in `allOf`, `anyOf`, `oneOf` and `not` may also constrain fields and list entries.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a keyword of its own")]
@@ -54,10 +54,10 @@ pub struct Constraints {
     /// `nullable`
     #[serde(skip_serializing_if = "is_false")]
     pub nullable: bool,
-    /// `enum`: the values that are possible; all of them when there are none.
+    /// `enum`: the allowed values; empty if any value is allowed.
     #[serde(rename = "enum", skip_serializing_if = "Vec::is_empty")]
     pub enumeration: Vec<Value>,
-    /// `pattern`, a regular expression of Go
+    /// `pattern`, a Go regular expression
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pattern: Option<SmolStr>,
     /// `minLength`, in characters
@@ -87,10 +87,10 @@ pub struct Constraints {
     /// `maximum`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum: Option<Number>,
-    /// `exclusiveMinimum`: the minimum itself is too little.
+    /// `exclusiveMinimum`: the minimum itself is not allowed.
     #[serde(skip_serializing_if = "is_false")]
     pub exclusive_minimum: bool,
-    /// `exclusiveMaximum`: the maximum itself is too much.
+    /// `exclusiveMaximum`: the maximum itself is not allowed.
     #[serde(skip_serializing_if = "is_false")]
     pub exclusive_maximum: bool,
     /// `multipleOf`
@@ -111,22 +111,22 @@ pub struct Constraints {
     /// `not`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not: Option<Box<Constraints>>,
-    /// `additionalProperties: true`: there may be any field.
+    /// `additionalProperties: true`: any field is allowed.
     #[serde(skip_serializing_if = "is_false")]
     pub free_fields: bool,
-    /// `default`, of whatever type: a server fills it in. Only definitions of custom resources mean it.
+    /// `default`, of any type, which the API server fills in. Read from CRDs only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
-    /// In `allOf` and its like: `type`
+    /// `type`, only in `allOf`, `anyOf`, `oneOf` and `not`
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub type_name: Option<SmolStr>,
-    /// In `allOf` and its like: `required`
+    /// `required`, only in `allOf`, `anyOf`, `oneOf` and `not`
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<SmolStr>,
-    /// In `allOf` and its like: `properties`
+    /// `properties`, only in `allOf`, `anyOf`, `oneOf` and `not`
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub properties: BTreeMap<SmolStr, Constraints>,
-    /// In `allOf` and its like: `items`
+    /// `items`, only in `allOf`, `anyOf`, `oneOf` and `not`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Box<Constraints>>,
 }
@@ -135,18 +135,18 @@ pub struct Constraints {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CelRule {
-    /// The expression, which must be true.
+    /// The CEL expression, which must be true.
     pub rule: String,
-    /// What is said where it is not.
+    /// The error message if it is not.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// An expression that makes the message.
+    /// A CEL expression that yields the message.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub message_expression: String,
-    /// The field that is to blame, such as `.spec.size`.
+    /// The field that the error is reported for, such as `.spec.size`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub field_path: String,
-    /// Whether a rule about former values also holds where there is none.
+    /// Whether a rule that uses `oldSelf` also applies when there is no old value.
     #[serde(skip_serializing_if = "is_false")]
     pub optional_old_self: bool,
 }
@@ -157,13 +157,14 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl Constraints {
-    /// Whether nothing is demanded.
+    /// Returns true if there are no constraints.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What the keywords of a schema object say, if they say something; one that has no meaning says nothing.
+    /// Reads the constraint keywords of a schema object. Returns `None` if it has none; invalid keywords are
+    /// ignored.
     pub(super) fn read(schema: &Map) -> Option<Box<Self>> {
         let mut found: Vec<(&str, &Node)> = Vec::new();
         for (name, value) in schema.iter() {
@@ -183,7 +184,8 @@ impl Constraints {
         Some(Box::new(Self { free_fields, ..Self::of_keywords(keywords) })).filter(|read| !read.is_empty())
     }
 
-    /// A reference within is more than a constraint.
+    /// Reads the keywords one by one if they are invalid as a whole. Compositions that contain a `$ref` are
+    /// ignored.
     fn of_keywords(mut keywords: serde_json::Map<String, Value>) -> Self {
         for word in ["allOf", "anyOf", "oneOf", "not"] {
             if keywords.get(word).is_some_and(refers) {
@@ -198,17 +200,17 @@ impl Constraints {
         read(&keywords).unwrap_or_default()
     }
 
-    /// The text in which they stand in a compiled schema.
+    /// Returns the JSON text that a compiled schema stores.
     pub(super) fn to_text(&self) -> Option<String> {
         serde_json::to_string(self).ok()
     }
 
-    /// Reads such a text; one that is damaged demands nothing.
+    /// Parses the stored JSON text. Corrupt text yields no constraints.
     pub(super) fn of_text(text: &str) -> Self {
         serde_json::from_str(text).unwrap_or_default()
     }
 
-    /// Takes what `other` demands and this does not speak of.
+    /// Fills in constraints that are missing here from `other`.
     pub(super) fn fill(&mut self, other: Self) {
         let Self { format, enumeration, pattern, .. } = other;
         self.format = self.format.take().or(format);
@@ -219,7 +221,7 @@ impl Constraints {
     }
 }
 
-/// Whether there is a reference at some level of a schema.
+/// Returns true if the schema contains a `$ref` at any level.
 fn refers(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => map.contains_key("$ref") || map.values().any(refers),
@@ -252,19 +254,19 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_has_no_text() {
+    fn schemas_without_constraints_are_empty() {
         assert!(read("{type: object, properties: {a: {}}, description: x}").is_empty());
         assert!(read("{allOf: [{$ref: '#/components/schemas/A'}]}").is_empty());
     }
 
     #[test]
-    fn keywords_without_a_meaning_hide_no_others() {
+    fn invalid_keywords_do_not_hide_valid_ones() {
         let read = read("{exclusiveMinimum: 3, minLength: many, maxLength: 5}");
         assert_eq!(read, Constraints { max_length: Some(5), ..Constraints::default() });
     }
 
     #[test]
-    fn any_fields_are_no_constraint_on_them() {
+    fn additional_properties_true_allows_any_field() {
         assert!(read("{additionalProperties: true}").free_fields);
         assert!(!read("{additionalProperties: {type: string}}").free_fields);
     }

@@ -1,4 +1,4 @@
-//! A position in a type graph: what is known of one field, list entry or object.
+//! Typed access to a type graph: a position at one field, list entry or object.
 
 use smol_str::SmolStr;
 
@@ -8,10 +8,10 @@ use super::directives::{Directives, ListType, MapType, PatchStrategy, TypeKind, 
 use super::graph::{KindEntry, ListIter, NONE, Record, TypeGraph};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// A position in a [`TypeGraph`], or nowhere.
+/// A position in a [`TypeGraph`], which may be unknown.
 ///
-/// As cheap to copy as a pair of pointers; moving on takes no memory. Whatever is asked of an
-/// unknown position answers that nothing is known.
+/// Copying is as cheap as copying a pair of pointers, and moving does not allocate. An unknown position has no
+/// type, fields or directives.
 #[derive(Debug, Clone, Copy)]
 pub struct Cursor<'s> {
     graph: Option<&'s TypeGraph>,
@@ -26,13 +26,13 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// A position of which nothing is known.
+    /// Returns the position without any schema.
     #[must_use]
     pub fn unknown() -> Self {
         Self { graph: None, record: Record::default() }
     }
 
-    /// Whether the schema describes this position.
+    /// Returns true if the schema describes this position.
     #[must_use]
     pub fn is_known(self) -> bool {
         self.graph.is_some()
@@ -45,14 +45,15 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// The declared field of that name, else the value of a map with free keys, else what is free-form, else unknown.
+    /// Moves to a declared field, else to the values of a map with free keys, else to free-form content, else to
+    /// unknown.
     #[must_use]
     pub fn field(self, name: &str) -> Self {
         let declared = self.graph.and_then(|g| g.find_field(&self.record, name));
         self.below(declared.map_or(self.record.additional, |f| f.node))
     }
 
-    /// Below what preserves unknown fields all is free-form: maps that merge, and lists that are one value each.
+    /// Everything below `x-kubernetes-preserve-unknown-fields` is free-form: maps merge, lists are replaced.
     fn below(self, node: u32) -> Self {
         if node != NONE || !self.record.preserve_unknown_fields {
             return self.go(node);
@@ -60,27 +61,27 @@ impl<'s> Cursor<'s> {
         Self { graph: self.graph, record: Record { preserve_unknown_fields: true, ..Record::default() } }
     }
 
-    /// Whether a field of that name is declared.
+    /// Returns true if a field of that name is declared.
     #[must_use]
     pub fn has_field(self, name: &str) -> bool {
         self.graph.is_some_and(|g| g.find_field(&self.record, name).is_some())
     }
 
-    /// The declared field of that name, if there is one.
+    /// Returns the declared field of that name, if any.
     #[must_use]
     pub fn declared(self, name: &str) -> Option<Self> {
         let field = self.graph.and_then(|g| g.find_field(&self.record, name))?;
         Some(self.go(field.node))
     }
 
-    /// The names of the fields that must be there.
+    /// Returns the names of the required fields.
     pub fn required_fields(self) -> impl Iterator<Item = &'s str> {
         let record = self.record;
         let graph = self.graph.into_iter();
         graph.flat_map(move |g| g.fields(record).filter(|f| f.required).map(move |f| g.text(f.name)))
     }
 
-    /// The declared fields, sorted by name.
+    /// Returns the declared fields, sorted by name.
     pub fn fields(self) -> impl Iterator<Item = (&'s str, Cursor<'s>)> {
         let record = self.record;
         self.graph.into_iter().flat_map(move |graph| {
@@ -88,62 +89,62 @@ impl<'s> Cursor<'s> {
         })
     }
 
-    /// The entries of a list.
+    /// Returns the type of the list's entries.
     #[must_use]
     pub fn element(self) -> Self {
         self.below(self.record.element)
     }
 
-    /// The values of a map with free keys.
+    /// Returns the type of the values of a map with free keys.
     #[must_use]
     pub fn additional(self) -> Self {
         self.go(self.record.additional)
     }
 
-    /// What the value is.
+    /// Returns the type of the value.
     #[must_use]
     pub fn type_kind(self) -> TypeKind {
         self.record.kind
     }
 
-    /// `object`, `array`, `string`, `integer`, `number`, `boolean`, `int-or-string` or `any`.
+    /// Returns `object`, `array`, `string`, `integer`, `number`, `boolean`, `int-or-string` or `any`.
     #[must_use]
     pub fn kind_name(self) -> &'static str {
         self.record.kind.name()
     }
 
-    /// `x-kubernetes-list-type`
+    /// Returns `x-kubernetes-list-type`.
     #[must_use]
     pub fn list_type(self) -> Option<ListType> {
         self.record.list_type
     }
 
-    /// `x-kubernetes-list-map-keys`
+    /// Returns `x-kubernetes-list-map-keys`.
     #[must_use]
     pub fn list_map_keys(self) -> ListMapKeys<'s> {
         ListMapKeys { graph: self.graph, ids: self.graph.map(|g| g.list(self.record.list_map_keys)) }
     }
 
-    /// `x-kubernetes-patch-strategy`
+    /// Returns `x-kubernetes-patch-strategy`.
     #[must_use]
     pub fn patch_strategy(self) -> PatchStrategy {
         self.record.patch_strategy
     }
 
-    /// `x-kubernetes-patch-merge-key` as written: one key, or several with commas between.
+    /// Returns `x-kubernetes-patch-merge-key` as written: one key, or several separated by commas.
     #[must_use]
     pub fn patch_merge_key(self) -> Option<&'s str> {
         self.optional(self.record.patch_merge_key)
     }
 
-    /// `x-kubernetes-recommended-patch-merge-key` as written.
+    /// Returns `x-kubernetes-recommended-patch-merge-key` as written.
     #[must_use]
     pub fn recommended_merge_key(self) -> Option<&'s str> {
         self.optional(self.record.recommended_merge_key)
     }
 
-    /// The keys that tell all entries of a list apart where the default patch merge key does not: the recommended merge
-    /// keys, or the list map keys, of which the default key is the first. Empty where there are none.
+    /// Returns the keys that identify list entries where the default patch merge key is not sufficient: the
+    /// recommended merge keys, or the list map keys if these start with the default key. Empty if there are none.
     #[must_use]
     pub fn identifying_keys(self) -> Vec<SmolStr> {
         let default = self.patch_merge_key().map(split_keys).unwrap_or_default();
@@ -157,76 +158,77 @@ impl<'s> Cursor<'s> {
         if is_longer { map_keys } else { Vec::new() }
     }
 
-    /// `x-kubernetes-map-type`
+    /// Returns `x-kubernetes-map-type`.
     #[must_use]
     pub fn map_type(self) -> Option<MapType> {
         self.record.map_type
     }
 
-    /// The JSON text of this field's default, when it is a scalar.
+    /// Returns the JSON text of this field's default if it is a scalar.
     ///
-    /// The zero value of a required field is no default: servers list `port: 0` without meaning it.
+    /// The zero value of a required field is not a default: API servers publish `port: 0` without applying it.
     #[must_use]
     pub fn default(self) -> Option<&'s str> {
         self.optional(self.record.default)
     }
 
-    /// Whether the definition of a custom resource has a default for this, of whatever type.
+    /// Returns true if a CRD sets a default here, of any type.
     #[must_use]
     pub fn has_default(self) -> bool {
         self.constraints_text().is_some_and(|text| text.contains("\"default\":"))
     }
 
-    /// Whether a declared field must be there.
+    /// Returns true if the declared field `name` is required.
     #[must_use]
     pub fn is_required(self, name: &str) -> bool {
         self.graph.and_then(|g| g.find_field(&self.record, name)).is_some_and(|f| f.required)
     }
 
-    /// Of a list's element: the default that an entry without `key` is matched by, as JSON text.
+    /// For the element type of a list: returns the default of the field `key` as JSON text. Entries without the
+    /// key match by it.
     #[must_use]
     pub fn key_default(self, key: &str) -> Option<&'s str> {
         let field = self.graph.and_then(|g| g.find_field(&self.record, key))?;
         self.go(field.node).default()
     }
 
-    /// `x-kubernetes-embedded-resource`
+    /// Returns `x-kubernetes-embedded-resource`.
     #[must_use]
     pub fn is_embedded_resource(self) -> bool {
         self.record.embedded_resource
     }
 
-    /// `x-kubernetes-preserve-unknown-fields`
+    /// Returns `x-kubernetes-preserve-unknown-fields`.
     #[must_use]
     pub fn preserves_unknown_fields(self) -> bool {
         self.record.preserve_unknown_fields
     }
 
-    /// The text of what is demanded of values here; what has the same text demands the same.
+    /// Returns the constraints as text. Equal texts are equal constraints.
     #[must_use]
     pub fn constraints_text(self) -> Option<&'s str> {
         self.optional(self.record.constraints)
     }
 
-    /// What is demanded of values here, beside their type.
+    /// Returns the constraints on values here, besides their type.
     #[must_use]
     pub fn constraints(self) -> Constraints {
         self.constraints_text().map(Constraints::of_text).unwrap_or_default()
     }
 
-    /// The name of the definition that this position is, or refers to.
+    /// Returns the name of the definition at this position, or of the one that it refers to.
     #[must_use]
     pub fn type_name(self) -> Option<&'s str> {
         self.optional(self.record.type_name)
     }
 
-    /// The definition that this position refers to, without what the referring field says itself.
+    /// Returns the definition that this position refers to, without the referring field's own keywords.
     #[must_use]
     pub fn definition(self) -> Self {
         self.graph.zip(self.type_name()).and_then(|(g, name)| g.named(name)).unwrap_or_else(Self::unknown)
     }
 
-    /// All merge directives at once.
+    /// Returns all merge directives.
     #[must_use]
     pub fn directives(self) -> Directives {
         Directives {
@@ -239,20 +241,20 @@ impl<'s> Cursor<'s> {
         }
     }
 
-    /// The text 0 is the empty one and stands for none.
+    /// Text 0 is the empty text and stands for none.
     fn optional(self, text: u32) -> Option<&'s str> {
         self.graph.filter(|_| text != 0).map(|g| g.text(text))
     }
 }
 
 impl TypeGraph {
-    /// The type of a kind's objects.
+    /// Returns the type of a kind's objects.
     #[must_use]
     pub fn kind(&self, gvk: &Gvk) -> Option<Cursor<'_>> {
         self.find_kind(gvk).map(KindEntry::root).filter(|cursor| cursor.is_known())
     }
 
-    /// The definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
+    /// Returns the definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Cursor<'_>> {
         self.find_name(name).map(|node| Cursor::new(self, node)).filter(|cursor| cursor.is_known())
@@ -260,10 +262,10 @@ impl TypeGraph {
 }
 
 impl TypeGraph {
-    /// Looks at the merge keys of all types, whoever wrote them.
+    /// Checks the merge keys of all types, whichever tool wrote the graph.
     ///
     /// # Errors
-    /// Keys that [`Directives::key_problem`] has something to say of.
+    /// Fails on keys that [`Directives::key_problem`] reports.
     pub(super) fn check_keys(&self) -> Result<()> {
         let cursors = (0..self.type_count()).map(|node| Cursor::new(self, node));
         let keyed = |cursor: &Cursor<'_>| {
@@ -277,13 +279,13 @@ impl TypeGraph {
 }
 
 impl<'g> KindEntry<'g> {
-    /// The type of the kind's objects.
+    /// Returns the type of the kind's objects.
     pub(super) fn root(self) -> Cursor<'g> {
         Cursor::new(self.graph(), self.root_node())
     }
 }
 
-/// The list map keys of a field, in the schema's order.
+/// The list map keys of a field, in schema order.
 #[derive(Debug, Clone)]
 pub struct ListMapKeys<'s> {
     graph: Option<&'s TypeGraph>,
@@ -310,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_known_of_the_unknown() {
+    fn an_unknown_position_has_no_type() {
         let cursor = Cursor::unknown().field("a").element().field("b");
         assert!(!cursor.is_known());
         assert_eq!(cursor.kind_name(), "any");

@@ -1,26 +1,26 @@
-//! What a schema says of one type: what the value is, how it merges, where objects live.
+//! Schema facts of one type: the value's type, its merge directives, the scope of a kind.
 
 use std::fmt;
 
 use smol_str::SmolStr;
 
-/// Whether objects of a kind live in namespaces.
+/// The scope of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// In a namespace.
+    /// Objects are in a namespace.
     Namespaced,
-    /// Once per cluster.
+    /// Objects are cluster-wide.
     Cluster,
 }
 
 /// `x-kubernetes-list-type`
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ListType {
-    /// One value: replaced whole.
+    /// Replaced as a whole.
     Atomic,
     /// Distinct scalars.
     Set,
-    /// Entries told apart by their list map keys.
+    /// Entries identified by their list map keys.
     Map,
 }
 
@@ -29,11 +29,11 @@ pub enum ListType {
 pub enum MapType {
     /// Fields merge.
     Granular,
-    /// One value: replaced whole.
+    /// Replaced as a whole.
     Atomic,
 }
 
-/// `x-kubernetes-patch-strategy`; all false when the schema has none.
+/// `x-kubernetes-patch-strategy`; all false if absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PatchStrategy {
     /// `merge`
@@ -45,7 +45,7 @@ pub struct PatchStrategy {
 }
 
 impl PatchStrategy {
-    /// Reads `merge`, `replace`, `retainKeys` with commas between; other words are passed over, see
+    /// Parses a comma-separated list of `merge`, `replace` and `retainKeys`. Other words are ignored, see
     /// [`PatchStrategy::unknown_word`].
     #[must_use]
     pub fn parse(text: &str) -> Self {
@@ -53,14 +53,14 @@ impl PatchStrategy {
         Self { merge: has("merge"), replace: has("replace"), retain_keys: has("retainKeys") }
     }
 
-    /// The first word of a strategy that is none of the three, which may be empty; none in no strategy at all.
+    /// Returns the first unknown word of a strategy, which may be empty. Returns `None` for an empty strategy.
     #[must_use]
     pub fn unknown_word(text: &str) -> Option<&str> {
         let mut words = text.split(',').map(str::trim).filter(|_| !text.is_empty());
         words.find(|word| !matches!(*word, "merge" | "replace" | "retainKeys"))
     }
 
-    /// Whether the schema has none.
+    /// Returns true if the schema sets no strategy.
     #[must_use]
     pub fn is_none(self) -> bool {
         self == Self::default()
@@ -68,7 +68,7 @@ impl PatchStrategy {
 }
 
 impl fmt::Display for PatchStrategy {
-    /// As the schema has it: `merge,retainKeys`.
+    /// Formats the strategy as a schema does: `merge,retainKeys`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = [(self.merge, "merge"), (self.replace, "replace"), (self.retain_keys, "retainKeys")];
         let words = words.into_iter().filter_map(|(has, word)| has.then_some(word));
@@ -76,25 +76,25 @@ impl fmt::Display for PatchStrategy {
     }
 }
 
-/// What a value is.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 pub enum TypeKind {
-    /// Anything, or not said.
+    /// Any type, or unspecified.
     #[default]
     Any,
-    /// A map with known fields, with free keys, or both.
+    /// A map with declared fields, with free keys, or both.
     Object,
     /// A list.
     Array,
     /// A string.
     String,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A number.
     Number,
     /// True or false.
     Boolean,
-    /// A string or a number, as ports and quantities are.
+    /// A string or an integer, such as a port or a quantity.
     IntOrString,
 }
 
@@ -110,7 +110,7 @@ impl TypeKind {
         Self::IntOrString,
     ];
 
-    /// The word that OpenAPI has for it.
+    /// Returns the OpenAPI name of the type.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -125,14 +125,14 @@ impl TypeKind {
         }
     }
 
-    /// The kind behind a word of OpenAPI.
+    /// Returns the type with an OpenAPI name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
-/// What a field says about merging.
+/// The merge directives of a field.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Directives {
     /// `x-kubernetes-list-type`
@@ -141,7 +141,7 @@ pub struct Directives {
     pub list_map_keys: Vec<SmolStr>,
     /// `x-kubernetes-patch-strategy`
     pub patch_strategy: PatchStrategy,
-    /// `x-kubernetes-patch-merge-key` as written: one key, or several with commas between.
+    /// `x-kubernetes-patch-merge-key` as written: one key, or several separated by commas.
     pub patch_merge_key: Option<SmolStr>,
     /// `x-kubernetes-recommended-patch-merge-key` as written.
     pub recommended_merge_key: Option<SmolStr>,
@@ -150,16 +150,16 @@ pub struct Directives {
 }
 
 impl Directives {
-    /// Whether nothing is said.
+    /// Returns true if there are no directives.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What is wrong with the merge keys, and which keyword says it.
+    /// Returns a problem with the merge keys, and the keyword that has it.
     ///
-    /// Names stand between commas, each once; a set has no keys. Patches without `$patchMergeKey` go by the default
-    /// keys, so the recommended ones begin with those, in their order.
+    /// Keys are separated by commas and must be distinct; a set has none. Patches without `$patchMergeKey` use the
+    /// default keys, so the recommended keys must start with them in the same order.
     #[must_use]
     pub fn key_problem(&self) -> Option<(&'static str, String)> {
         let default = self.patch_merge_key.as_deref();
@@ -170,7 +170,7 @@ impl Directives {
         if self.list_type == Some(ListType::Set) && default.is_some_and(|keys| !split_keys(keys).is_empty()) {
             return Some((
                 MERGE_KEY,
-                "a list of type set has no merge key, since its entries are values".into(),
+                "a list of type set cannot have a merge key, because its entries are scalars".into(),
             ));
         }
         Some((RECOMMENDED_KEY, self.recommended_problem()?))
@@ -186,7 +186,7 @@ impl Directives {
         if default.is_empty() {
             let keys = quoted(&recommended);
             return Some(format!(
-                "the recommended merge keys {keys} need a default merge key, and there is none"
+                "the recommended merge keys {keys} require a default merge key, but there is none"
             ));
         }
         let missing: Vec<SmolStr> =
@@ -194,13 +194,13 @@ impl Directives {
         if !missing.is_empty() {
             let (missing, recommended) = (quoted(&missing), quoted(&recommended));
             return Some(format!(
-                "the default merge key {missing} is not among the recommended ones, {recommended}"
+                "the default merge key {missing} is missing from the recommended merge keys {recommended}"
             ));
         }
         if !recommended.starts_with(&default) {
             let (default, recommended) = (quoted(&default), quoted(&recommended));
             return Some(format!(
-                "the default merge key {default} must be the first of the recommended ones, {recommended}"
+                "the default merge key {default} must come first in the recommended merge keys {recommended}"
             ));
         }
         list_problem("recommended merge key", written)
@@ -216,18 +216,18 @@ fn quoted(keys: &[SmolStr]) -> String {
     format!("`{}`", keys.join("`, `"))
 }
 
-/// What is wrong with names between commas.
+/// Returns a problem in a comma-separated list of keys.
 fn list_problem(what: &str, written: &str) -> Option<String> {
     let keys = split_keys(written);
     let double = keys.iter().enumerate().find(|(i, key)| keys[..*i].contains(key));
     if let Some((_, key)) = double {
-        return Some(format!("the {what} `{key}` is named twice"));
+        return Some(format!("duplicate {what} `{key}`"));
     }
     let has_hole = written.contains(',') && written.split(',').any(|key| key.trim().is_empty());
-    has_hole.then(|| format!("the {what}s `{written}` have a comma without a name on both sides"))
+    has_hole.then(|| format!("the {what}s `{written}` contain an empty name"))
 }
 
-/// Splits merge keys such as `a,b`; none when there are none.
+/// Splits merge keys such as `a,b`; an empty text yields none.
 #[must_use]
 pub fn split_keys(keys: &str) -> Vec<SmolStr> {
     keys.split(',').map(str::trim).filter(|key| !key.is_empty()).map(SmolStr::from).collect()
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_recommended_keys_begin_with_the_default_ones() {
+    fn recommended_keys_must_start_with_the_default_keys() {
         let table = [
             (None, None, None),
             (Some("a"), None, None),
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn sets_have_no_keys() {
+    fn sets_cannot_have_keys() {
         let set = |key: Option<&str>| Directives {
             list_type: Some(ListType::Set),
             patch_merge_key: key.map(Into::into),
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn patch_strategies_are_words_with_commas() {
+    fn patch_strategies_are_comma_separated_words() {
         let table = [
             ("", PatchStrategy::default()),
             ("merge", PatchStrategy { merge: true, ..PatchStrategy::default() }),

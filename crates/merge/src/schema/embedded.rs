@@ -1,7 +1,7 @@
-//! The tables that are part of the program.
+//! The schema tables that are compiled into the program.
 //!
-//! Each is a compiled graph that is read where it lies in the program's image; CONTRIBUTING.md says
-//! from which documents they are made.
+//! Each is a compiled graph that is read in place from the program's image. CONTRIBUTING.md lists the documents
+//! that they are compiled from.
 
 use std::sync::{Arc, LazyLock};
 
@@ -12,25 +12,25 @@ static KUBERNETES: LazyLock<Arc<TypeGraph>> =
 static KUSTOMIZE: LazyLock<Arc<TypeGraph>> =
     LazyLock::new(|| open(include_bytes!("embedded/kustomize.smpschema")));
 
-/// The oldest version of Kubernetes whose kinds are embedded, and the newest one.
+/// The oldest and the newest Kubernetes version whose kinds are embedded.
 pub const KUBERNETES_VERSIONS: [&str; 2] = ["1.21", "1.37"];
 
-/// Kubernetes 1.37, and the kinds that were removed since 1.21.
+/// Returns the types of Kubernetes 1.37 and of kinds that were removed since 1.21.
 pub fn kubernetes() -> Arc<TypeGraph> {
     Arc::clone(&KUBERNETES)
 }
 
-/// Returns whether a kind is part of Kubernetes.
+/// Returns true if a kind is part of Kubernetes.
 pub fn is_built_in(gvk: &Gvk) -> bool {
     KUBERNETES.kind(gvk).is_some()
 }
 
-/// Kubernetes 1.21.2 as kustomize has it.
+/// Returns the types that kustomize embeds, of Kubernetes 1.21.2.
 pub(super) fn kustomize() -> Arc<TypeGraph> {
     Arc::clone(&KUSTOMIZE)
 }
 
-/// A table that cannot be opened knows nothing; a test opens both, and compares their checksums.
+/// A table that cannot be opened yields no types. A test opens both tables and checks their checksums.
 fn open(bytes: &'static [u8]) -> Arc<TypeGraph> {
     Arc::new(TypeGraph::open_unchecked(bytes).unwrap_or_else(|_| TypeGraph::empty()))
 }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn only_kinds_that_are_no_objects_have_no_scope() {
+    fn only_kinds_that_are_not_persisted_have_no_scope() {
         let graph = kubernetes();
         let odd = ["APIGroup", "APIVersions", "DeleteOptions", "Status", "WatchEvent"];
         for (gvk, scope) in graph.kinds() {
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn ports_have_their_keys_and_the_default_that_counts() {
+    fn service_ports_have_keys_and_the_protocol_default() {
         let graph = kubernetes();
         let spec = graph.named("io.k8s.api.core.v1.ServiceSpec").expect("known");
         let ports = spec.field("ports");

@@ -1,15 +1,14 @@
 //! The compact type graph: one flat buffer, read in place.
 //!
-//! The same format serves the embedded tables, cache entries and graphs that are made in memory.
-//! Owns the layout of the buffer and reading it; [`super::write`] makes it. Opening checks only that
-//! the sections lie within the buffer, so it costs next to nothing however large the graph is; each
-//! read checks its own bounds, so a corrupt buffer leads to wrong answers at worst, never to a panic.
-//! What is stored carries a checksum behind the buffer, which is compared when it is read again; of the
-//! embedded tables a test compares it.
+//! The same format serves the embedded tables, cache entries and graphs that are built in memory. This module owns
+//! the layout and reading of the buffer; [`super::write`] produces it. Opening checks only that the sections are
+//! within the buffer, so its cost does not depend on the graph's size. Each read checks its own bounds: a corrupt
+//! buffer leads to wrong answers at worst, never to a panic. A stored graph has a checksum at its end, which is
+//! verified when it is opened. The checksums of the embedded tables are verified by a test.
 //!
-//! Layout, all numbers little-endian `u32`: the magic bytes and the version, the length of the buffer,
-//! then offset and count of each section. A text is named by its index in the section of text
-//! offsets (0 is the empty text), a type by its index in the section of types.
+//! Layout, all numbers little-endian `u32`: the magic bytes with the version, the length of the buffer, then
+//! offset and count of each section. A text is referenced by its index in the section of text offsets (0 is the
+//! empty text), a type by its index in the section of types.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -22,13 +21,13 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 
 /// The first bytes of any version.
 pub(super) const FORMAT: &[u8] = b"smpgrph";
-/// The first bytes; the last one is the version of the layout.
+/// The first bytes; the last one is the layout version.
 pub const MAGIC: &[u8; 8] = b"smpgrph\x03";
-/// Bytes of the SHA-256 behind a buffer that is stored.
+/// Length in bytes of the SHA-256 checksum at the end of a stored buffer.
 const CHECKSUM: usize = 32;
-/// Stands for no type.
+/// Type index that means "no type".
 pub(super) const NONE: u32 = u32::MAX;
-/// Set in a field's type index when the field is required.
+/// Flag in a field's type index: the field is required.
 pub(super) const REQUIRED: u32 = 1 << 31;
 
 pub(super) const TEXT_BYTES: usize = 0;
@@ -54,7 +53,7 @@ pub(super) mod bits {
     pub(in crate::schema) const PRESERVE: u8 = 1 << 1;
 }
 
-/// What is known of types: kinds, their fields, how those merge.
+/// A compiled schema: kinds, their fields, and how these merge.
 #[derive(Debug, Clone)]
 pub struct TypeGraph {
     bytes: Cow<'static, [u8]>,
@@ -62,7 +61,7 @@ pub struct TypeGraph {
     sections: [(usize, usize); SIZES.len()],
 }
 
-/// One type as it stands in the buffer; texts and types are indices.
+/// One type as stored in the buffer. Texts and types are indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Record {
     pub(super) kind: TypeKind,
@@ -114,7 +113,7 @@ pub(super) struct Field {
     pub(super) required: bool,
 }
 
-/// An entry of the table of kinds.
+/// An entry of the kinds section.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KindEntry<'g> {
     graph: &'g TypeGraph,
@@ -146,7 +145,7 @@ impl<'g> KindEntry<'g> {
         self.graph
     }
 
-    /// The index of its type.
+    /// Returns the index of the kind's type.
     pub(super) fn root_node(self) -> u32 {
         self.column(3)
     }
@@ -159,7 +158,7 @@ impl<'g> KindEntry<'g> {
         }
     }
 
-    /// The plural, then the other names.
+    /// Returns the plural, then the other names.
     pub(super) fn names(self) -> impl Iterator<Item = &'g str> {
         let graph = self.graph;
         graph.list(self.column(5)).map(|id| graph.text(id))
@@ -175,42 +174,41 @@ impl<'g> KindEntry<'g> {
 }
 
 fn corrupt(why: &str) -> Diagnostic {
-    Diagnostic::error(Code::InvalidValue, format!("this compiled schema cannot be used: {why}"))
-        .help("make it again with `kubectl smp schema compile`")
+    Diagnostic::error(Code::InvalidValue, format!("invalid compiled schema: {why}"))
+        .help("recreate it with `kubectl smp schema compile`")
 }
 
 impl TypeGraph {
-    /// Opens what [`TypeGraph::to_bytes`] gave.
+    /// Opens bytes that [`TypeGraph::to_bytes`] returned.
     ///
     /// # Errors
-    /// It is something else, was cut short or changed, or is of another version of this program.
+    /// Fails on other data, truncated or modified data, and data of another layout version.
     pub fn from_bytes(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self> {
         let bytes = bytes.into();
         if !bytes.starts_with(MAGIC) {
-            return Err(corrupt("it does not begin as one of this version does"));
+            return Err(corrupt("it is not in the format of this version"));
         }
         match bytes.split_last_chunk::<CHECKSUM>() {
             Some((buffer, checksum)) if Sha256::digest(buffer).as_slice() == checksum => {}
-            _ => return Err(corrupt("it was cut short or changed, its checksum is wrong")),
+            _ => return Err(corrupt("checksum mismatch, it was truncated or modified")),
         }
         let graph = Self::open_unchecked(bytes)?;
         graph.check_keys()?;
         Ok(graph)
     }
 
-    /// How many types there are.
+    /// Returns the number of types.
     pub(super) fn type_count(&self) -> u32 {
         u32::try_from(self.sections[TYPES].1).unwrap_or(u32::MAX)
     }
 
-    /// The graph in a form that can be stored and opened again.
+    /// Returns the graph as bytes that can be stored and opened again.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         [&self.bytes, Sha256::digest(&self.bytes).as_slice()].concat()
     }
 
-    /// As [`TypeGraph::from_bytes`], without a look at the checksum: the time that it takes does not depend
-    /// on the size.
+    /// Opens bytes as [`TypeGraph::from_bytes`] does, but without verifying the checksum, in constant time.
     pub(super) fn open_unchecked(bytes: impl Into<Cow<'static, [u8]>>) -> Result<Self> {
         let cut = |length: usize| length.saturating_sub(CHECKSUM);
         Self::of_buffer(match bytes.into() {
@@ -222,43 +220,43 @@ impl TypeGraph {
         })
     }
 
-    /// A graph that was just written.
+    /// Opens a buffer without a checksum, as the writer produces it.
     pub(super) fn of_buffer(bytes: Cow<'static, [u8]>) -> Result<Self> {
         let mut graph = Self { bytes, sections: [(0, 0); SIZES.len()] };
         let length = graph.u32_at(MAGIC.len()).map(|n| n as usize);
         if !graph.bytes.starts_with(MAGIC) || length != Some(graph.bytes.len()) || graph.bytes.len() < HEADER
         {
-            return Err(corrupt("it is cut short"));
+            return Err(corrupt("it is truncated"));
         }
         for (i, size) in SIZES.into_iter().enumerate() {
             let at = |offset| graph.u32_at(12 + 8 * i + offset).map_or(usize::MAX, |n| n as usize);
             let (start, count) = (at(0), at(4));
             let end = count.checked_mul(size).and_then(|n| n.checked_add(start));
             if start < HEADER || end.is_none_or(|end| end > graph.bytes.len()) {
-                return Err(corrupt("a section reaches past its end"));
+                return Err(corrupt("a section extends past the end"));
             }
             graph.sections[i] = (start, count);
         }
         Ok(graph)
     }
 
-    /// Knows nothing. It has no buffer that could be opened again.
+    /// Returns a graph without types. Its buffer cannot be opened again.
     pub(super) fn empty() -> Self {
         Self { bytes: Cow::Borrowed(&[]), sections: [(0, 0); SIZES.len()] }
     }
 
-    /// All kinds, sorted by group, version and kind.
+    /// Returns all kinds, sorted by group, version and kind.
     pub fn kinds(&self) -> impl Iterator<Item = (Gvk, Option<Scope>)> {
         self.kind_entries().map(|entry| (entry.gvk(), entry.scope()))
     }
 
-    /// Whether objects of a kind live in namespaces.
+    /// Returns the scope of a kind.
     #[must_use]
     pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
         self.find_kind(gvk).and_then(KindEntry::scope)
     }
 
-    /// The index of the definition of that name.
+    /// Returns the index of the definition of that name.
     pub(super) fn find_name(&self, name: &str) -> Option<u32> {
         let (start, count) = self.sections[NAMES];
         let at = |i: usize| self.u32_at(start + 8 * i).map_or(&[][..], |id| self.text_bytes(id));
@@ -266,13 +264,13 @@ impl TypeGraph {
         self.u32_at(start + 8 * i + 4)
     }
 
-    /// The names of all definitions, sorted.
+    /// Returns the names of all definitions, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let (start, count) = self.sections[NAMES];
         (0..count).filter_map(move |i| self.u32_at(start + 8 * i)).map(|id| self.text(id))
     }
 
-    /// What the paths of a kind's objects call it, such as `deployments`, when that is known.
+    /// Returns a kind's plural in API paths, such as `deployments`, if known.
     #[must_use]
     pub fn plural(&self, gvk: &Gvk) -> Option<&str> {
         self.find_kind(gvk)?.names().next()
@@ -365,7 +363,7 @@ impl TypeGraph {
         Some(Field { name, node: node & !REQUIRED, required: node & REQUIRED != 0 })
     }
 
-    /// The range of a type's fields, cut to what the section holds.
+    /// Returns the range of a type's fields, limited to the section.
     fn field_range(&self, record: &Record) -> (usize, usize) {
         let total = self.sections[FIELDS].1;
         let start = (record.fields_start as usize).min(total);
@@ -402,7 +400,7 @@ fn search(count: usize, compare: impl Fn(usize) -> Ordering) -> Option<usize> {
     None
 }
 
-/// The numbers of a list.
+/// An iterator over the numbers of a list.
 #[derive(Debug, Clone)]
 pub(super) struct ListIter<'g> {
     graph: &'g TypeGraph,

@@ -1,4 +1,4 @@
-//! Group, version, kind: what names a type.
+//! Group, version and kind of a resource.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use smol_str::SmolStr;
 
 use smp_text::diagnostic::{ObjectName, ResourceName};
 
-/// A group, version and kind, such as `apps`, `v1`, `Deployment`; the core group is empty.
+/// A group, version and kind, such as `apps`, `v1`, `Deployment`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Gvk {
     /// The API group; empty for the core group.
@@ -19,14 +19,14 @@ pub struct Gvk {
 }
 
 impl Gvk {
-    /// From the `apiVersion` and `kind` of a manifest: `apps/v1`, or `v1` for the core group.
+    /// Creates a `Gvk` from the `apiVersion` and `kind` of a manifest: `apps/v1`, or `v1` for the core group.
     #[must_use]
     pub fn from_manifest(api_version: &str, kind: &str) -> Self {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         Self { group: group.into(), version: version.into(), kind: kind.into() }
     }
 
-    /// Of an object, by its `apiVersion` and `kind`; none when it lacks one of them.
+    /// Returns the `Gvk` of an object, or `None` if it lacks `apiVersion` or `kind`.
     ///
     /// ```
     /// use strategic_merge_patch::schema::Gvk;
@@ -42,20 +42,20 @@ impl Gvk {
         Some(Self::from_manifest(text("apiVersion")?, text("kind")?))
     }
 
-    /// Whether its objects are CustomResourceDefinitions.
+    /// Returns true if this is the kind CustomResourceDefinition.
     #[must_use]
     pub fn is_crd(&self) -> bool {
         self.group == "apiextensions.k8s.io" && self.kind == "CustomResourceDefinition"
     }
 
-    /// `deployment.apps/web`, as kubectl names an object that it applied.
+    /// Returns the object's name as kubectl prints it: `deployment.apps/web`.
     #[must_use]
     pub fn object_name(&self, name: &str) -> String {
         let dot = if self.group.is_empty() { "" } else { "." };
         format!("{}{dot}{}/{name}", self.kind.to_lowercase(), self.group)
     }
 
-    /// `apps/v1`, or `v1` for the core group.
+    /// Returns `apps/v1`, or `v1` for the core group.
     #[must_use]
     pub fn api_version(&self) -> SmolStr {
         if self.group.is_empty() {
@@ -73,7 +73,7 @@ impl From<&Gvk> for ResourceName {
 }
 
 impl fmt::Display for Gvk {
-    /// `apps/v1 Deployment`.
+    /// Formats as `apps/v1 Deployment`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.api_version(), self.kind)
     }

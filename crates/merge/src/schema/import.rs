@@ -1,4 +1,4 @@
-//! Definitions of a compiled graph, taken into a [`Model`].
+//! Imports definitions of a compiled graph into a [`Model`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use super::graph::TypeGraph;
 use super::model::{KindDef, Model, TypeDef};
 
 impl Model {
-    /// All that a compiled graph says: compiled again, it says the same.
+    /// Creates a model of a whole compiled graph. Compiling it again yields an equal graph.
     #[must_use]
     pub fn of_graph(graph: &TypeGraph) -> Self {
         let mut model = Self::default();
@@ -25,9 +25,9 @@ impl Model {
         model
     }
 
-    /// Takes a definition and all that it refers to from a compiled graph, unless it is here.
+    /// Imports a definition and everything it refers to from a compiled graph, unless already present.
     ///
-    /// Returns a reference to it. Custom resources get `metadata` in this way.
+    /// Returns a reference to it. Custom resources get their `metadata` this way.
     pub fn import(&mut self, cursor: Cursor<'_>) -> TypeDef {
         let mut pending = Vec::new();
         let root = shallow(cursor, &mut pending);
@@ -41,8 +41,8 @@ impl Model {
         root
     }
 
-    /// Completes the definitions by those of a compiled graph: what is referred to and missing, and
-    /// what both have, which the graph decides.
+    /// Imports from a compiled graph all definitions that are referred to but missing. Definitions in both are
+    /// replaced by those of the graph.
     pub fn complete_from(&mut self, graph: &TypeGraph) {
         let roots = self.kinds.values().filter_map(|kind| kind.root.as_ref());
         let referred = references(self.definitions.values().chain(roots));
@@ -56,7 +56,7 @@ impl Model {
     }
 }
 
-/// The names of all definitions that these schemas, and those below them, refer to.
+/// Returns the names of all definitions that these schemas refer to, at any level.
 fn references<'d>(definitions: impl Iterator<Item = &'d TypeDef>) -> Vec<SmolStr> {
     let (mut names, mut pending) = (Vec::new(), definitions.collect::<Vec<_>>());
     while let Some(def) = pending.pop() {
@@ -67,7 +67,7 @@ fn references<'d>(definitions: impl Iterator<Item = &'d TypeDef>) -> Vec<SmolStr
     names
 }
 
-/// A reference for what has a name, else the whole schema.
+/// Returns a reference to a named definition, or else the whole schema.
 fn shallow<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {
     let Some(name) = cursor.type_name() else { return expand(cursor, pending) };
     pending.push(cursor.definition());
@@ -82,9 +82,9 @@ fn shallow<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {
     }
 }
 
-/// The schema with its children; only children without a name are expanded in turn.
+/// Returns the schema with its children. Only unnamed children are expanded in turn.
 ///
-/// Nameless schemas are written as trees, so this ends: what is recursive has a name.
+/// This terminates because recursive schemas are always named.
 fn expand<'s>(cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>) -> TypeDef {
     let child = |cursor: Cursor<'s>, pending: &mut Vec<Cursor<'s>>| {
         cursor.is_known().then(|| Box::new(shallow(cursor, pending)))

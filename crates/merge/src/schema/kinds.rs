@@ -1,4 +1,4 @@
-//! What people call kinds: `deploy`, `Deployments`, `ingress.networking.k8s.io`.
+//! Resolves kind names as users type them: `deploy`, `Deployments`, `ingress.networking.k8s.io`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use super::{Gvk, Schema, TypeGraph};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::suggestion;
 
-/// The short names that `kubectl api-resources` lists; OpenAPI documents do not have them.
+/// The short names that `kubectl api-resources` lists. OpenAPI documents lack them.
 const SHORT_NAMES: [(&str, &str); 31] = [
     ("cj", "CronJob"),
     ("cm", "ConfigMap"),
@@ -49,13 +49,12 @@ const SHORT_NAMES: [(&str, &str); 31] = [
     ("vac", "VolumeAttributesClass"),
 ];
 
-/// Finds the kind that the first of `words` names, and how many words the name takes.
+/// Finds the kind that `words` start with, and the number of words that its name takes.
 ///
-/// Upper and lower case are the same. The name is a kind, its plural, its singular or a short name,
-/// and may be followed by its group, or by version and group: `ingress`, `ing.networking.k8s.io`,
-/// `ingresses.v1.networking.k8s.io`. With `api_version` only kinds of that one count. Of several
-/// kinds one of Kubernetes itself counts before a custom one, then the most stable and the highest
-/// version, then the core group, as kubectl has it.
+/// Matching ignores case. The name is a kind, its plural, its singular or a short name, optionally followed by the
+/// group, or by version and group: `ingress`, `ing.networking.k8s.io`, `ingresses.v1.networking.k8s.io`. With
+/// `api_version`, only kinds of that API version match. If several kinds match, Kubernetes' own kinds come before
+/// custom ones, then the most stable and highest version, then the core group, as in kubectl.
 pub fn find_kind(schema: &Schema, words: &[&str], api_version: Option<&str>) -> Result<(Gvk, usize)> {
     let word = words.first().copied().unwrap_or_default().to_lowercase();
     let rest = words.get(1..).unwrap_or_default();
@@ -69,21 +68,20 @@ pub fn find_kind(schema: &Schema, words: &[&str], api_version: Option<&str>) -> 
         .ok_or_else(|| unknown(schema, &word, api_version))
 }
 
-/// Finds the kind that a path of the REST API names by its plural, such as `deployments` of `apps/v1`, and nothing
-/// that is only another word for it.
+/// Finds a kind by the exact plural in its REST API path, such as `deployments` in `apps/v1`.
 pub(super) fn find_resource(schema: &Schema, plural: &str, api_version: &str) -> Option<Gvk> {
     let is_called = |entry: &KindEntry<'_>| entry.names().next().is_some_and(|name| name == plural);
     let kinds = known(schema).filter(is_called).map(KindEntry::gvk);
     kinds.into_iter().find(|gvk| gvk.api_version() == api_version)
 }
 
-/// The names of the kinds of an `apiVersion`.
+/// Returns the names of the kinds in an `apiVersion`.
 pub fn kinds_of(schema: &Schema, api_version: &str) -> BTreeSet<String> {
     let entries = known(schema).filter(|entry| entry.gvk().api_version() == api_version);
     entries.map(|entry| entry.kind().to_string()).collect()
 }
 
-/// The kinds of a graph, with what they are called.
+/// Returns the kinds of a graph with their other names.
 pub fn named_kinds(graph: &TypeGraph) -> impl Iterator<Item = NamedKind> {
     graph.kind_entries().filter(|entry| entry.root().is_known()).map(|entry| NamedKind {
         gvk: entry.gvk(),
@@ -92,7 +90,7 @@ pub fn named_kinds(graph: &TypeGraph) -> impl Iterator<Item = NamedKind> {
     })
 }
 
-/// The plural, the other names, and the short names of kinds of Kubernetes.
+/// Returns the plural, the other names and, for kinds of Kubernetes, the short names.
 fn names_of(entry: KindEntry<'_>) -> Vec<SmolStr> {
     let mut names: Vec<SmolStr> = entry.names().map(SmolStr::from).collect();
     if names.is_empty() {
@@ -103,25 +101,25 @@ fn names_of(entry: KindEntry<'_>) -> Vec<SmolStr> {
     names
 }
 
-/// All kinds whose fields are known.
+/// Returns all kinds with a known type.
 fn known(schema: &Schema) -> impl Iterator<Item = KindEntry<'_>> {
     schema.graphs().flat_map(|(_, graph)| graph.kind_entries()).filter(|entry| entry.root().is_known())
 }
 
-/// Whether a group is part of Kubernetes, by the kinds that are embedded.
+/// Returns true if a group is part of Kubernetes, that is, if a kind of it is embedded.
 pub fn is_built_in_group(group: &str) -> bool {
     static GROUPS: LazyLock<FxHashSet<SmolStr>> =
         LazyLock::new(|| embedded::kubernetes().kind_entries().map(|entry| entry.group().into()).collect());
     GROUPS.contains(group)
 }
 
-/// The kinds of a group that is part of Kubernetes, in all versions.
+/// Returns the kinds of a group of Kubernetes, in all versions.
 pub fn kinds_of_group(group: &str) -> Vec<Gvk> {
     let graph = embedded::kubernetes();
     graph.kind_entries().filter(|entry| entry.group() == group).map(KindEntry::gvk).collect()
 }
 
-/// Whether a group belongs to Kubernetes: custom ones must have a domain of their own.
+/// Returns true if a group belongs to Kubernetes. Custom groups need a domain of their own.
 fn is_kubernetes(group: &str) -> bool {
     !group.contains('.') || group.ends_with(".k8s.io")
 }
@@ -134,8 +132,8 @@ fn is_called(entry: KindEntry<'_>, word: &str) -> bool {
         || (entry.names().next().is_none() && plural(kind) == word)
 }
 
-/// Whether words that somebody wrote name a kind: it, its plural or its short name, and behind that its group, or
-/// version and group. Upper and lower case are the same.
+/// Returns true if words name the kind: by its name, plural or short name, optionally followed by its group, or by
+/// version and group. Case is ignored.
 pub fn names_kind(gvk: &Gvk, words: &[&str]) -> bool {
     let Some((word, rest)) = words.split_first() else { return false };
     let (word, kind) = (word.to_lowercase(), gvk.kind.to_lowercase());
@@ -144,7 +142,7 @@ pub fn names_kind(gvk: &Gvk, words: &[&str]) -> bool {
     is_called && qualifiers(gvk, rest) == rest.len()
 }
 
-/// The plural that Kubernetes makes of a kind, for kinds of which no document says it.
+/// Returns the plural as Kubernetes derives it, for kinds without a documented one.
 fn plural(kind: &str) -> String {
     let word = kind.to_lowercase();
     if word.ends_with(['s', 'x']) || word.ends_with("ch") || word.ends_with("sh") {
@@ -156,7 +154,7 @@ fn plural(kind: &str) -> String {
     }
 }
 
-/// How many words behind the name are the group, or version and group, of a kind.
+/// Returns the number of words that are the kind's group, or its version and group.
 fn qualifiers(gvk: &Gvk, rest: &[&str]) -> usize {
     let group: Vec<&str> = gvk.group.split('.').filter(|part| !part.is_empty()).collect();
     let version = usize::from(rest.first().is_some_and(|word| *word == gvk.version));
@@ -170,7 +168,7 @@ fn qualifiers(gvk: &Gvk, rest: &[&str]) -> usize {
     }
 }
 
-/// Stable before beta before alpha, then the higher version; other names come last.
+/// Returns a sort key of a version: stable before beta before alpha, then the higher version; other names last.
 pub fn priority(version: &str) -> (u8, u32, u32) {
     let Some(text) = version.strip_prefix('v') else { return (0, 0, 0) };
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
@@ -188,13 +186,15 @@ pub fn priority(version: &str) -> (u8, u32, u32) {
 
 fn unknown(schema: &Schema, word: &str, api_version: Option<&str>) -> Diagnostic {
     let place = api_version.map(|version| format!(" in {version}")).unwrap_or_default();
-    let error = Diagnostic::error(Code::NoSchema, format!("no kind `{word}` is known{place}"));
+    let error = Diagnostic::error(Code::NoSchema, format!("unknown kind `{word}`{place}"));
     let mut names: Vec<String> = known(schema).map(|entry| entry.kind().to_lowercase()).collect();
     names.sort_unstable();
     names.dedup();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let help = suggestion(word, &names).filter(|_| api_version.is_none());
-    error.help(help.unwrap_or_else(|| "custom resources need --schema or their CRD in the build".into()))
+    error.help(
+        help.unwrap_or_else(|| "for custom resources, pass --schema or add the CRD to the build".into()),
+    )
 }
 
 #[cfg(test)]
@@ -205,7 +205,7 @@ mod tests {
     use crate::schema::{KindDef, Model, TypeDef, TypeKind};
 
     #[test]
-    fn kinds_have_many_names() {
+    fn kinds_are_found_by_plural_singular_and_short_name() {
         let schema = Schema::embedded();
         let table = [
             ("deployment", "apps/v1 Deployment", 1),
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn words_name_kinds() {
+    fn words_match_kinds_by_name_plural_and_group() {
         let deployment = Gvk::from_manifest("apps/v1", "Deployment");
         let custom = Gvk::from_manifest("example.com/v1", "Deployment");
         let table = [
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_have_one_name() {
+    fn resources_are_found_by_plural_only() {
         let schema = Schema::embedded();
         let find = |plural, version| find_resource(&schema, plural, version).map(|gvk| gvk.kind.to_string());
         assert_eq!(find("configmaps", "v1").as_deref(), Some("ConfigMap"));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_kinds_are_errors_that_help() {
+    fn unknown_kinds_are_rejected_with_a_suggestion() {
         let schema = Schema::embedded();
         let error = find_kind(&schema, &["deploymnet"], None).expect_err("no such kind");
         assert_eq!(error.message(), "no kind `deploymnet` is known");

@@ -1,4 +1,5 @@
-//! How versions of kustomization files merge, which no document says: by what kustomize makes of their lists.
+//! Merge directives of kustomization files, derived from how kustomize treats their lists. No schema document has
+//! them.
 
 use std::sync::{Arc, LazyLock};
 
@@ -10,7 +11,7 @@ const KINDS: [(&str, &str); 3] = [
     ("kustomize.config.k8s.io/v1alpha1", "Component"),
 ];
 
-/// Lists of paths, in which none counts twice.
+/// Lists of paths, which merge as sets.
 pub const KUSTOMIZATION_PATHS: [&str; 9] = [
     "bases",
     "components",
@@ -23,7 +24,7 @@ pub const KUSTOMIZATION_PATHS: [&str; 9] = [
     "validators",
 ];
 
-/// Lists whose entries have a key of their own. Patches may have no path; such a list is one value.
+/// Lists merged by key. `patches` entries may have no path; such a list is atomic.
 const KEYED: [(&str, &str); 7] = [
     ("configMapGenerator", "name"),
     ("helmCharts", "name"),
@@ -37,7 +38,7 @@ const KEYED: [(&str, &str); 7] = [
 static FILES: LazyLock<Arc<TypeGraph>> =
     LazyLock::new(|| Arc::new(model().compile().unwrap_or_else(|_| TypeGraph::empty())));
 
-/// The types of kustomization files, for merges of their versions alone: kustomize itself knows less.
+/// Returns the types of kustomization files. For three-way merges of these files only: kustomize itself has fewer.
 #[must_use]
 pub fn kustomization_files() -> Arc<TypeGraph> {
     Arc::clone(&FILES)
@@ -53,7 +54,7 @@ fn model() -> Model {
     let by = |name: &str, key: &str| Directives {
         list_type: Some(ListType::Map),
         list_map_keys: vec![key.into()],
-        // kustomize itself knows of these alone.
+        // The only lists that kustomize merges itself.
         patch_strategy: PatchStrategy { merge: name.ends_with("Generator"), ..PatchStrategy::default() },
         ..Directives::default()
     };

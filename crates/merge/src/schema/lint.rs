@@ -1,7 +1,7 @@
-//! What is wrong with the merge directives of a schema, for those who write types.
+//! Lints the merge directives of a schema, for authors of types.
 //!
-//! The readers refuse what has no meaning at all. Here stands what has one, and not the one that was meant: keys that
-//! entries do not have, lists that two clients merge in two ways.
+//! Directives without any valid meaning are rejected by the readers already. This module finds likely mistakes:
+//! keys that entries do not have, and lists that clients merge differently.
 
 use smol_str::SmolStr;
 
@@ -9,8 +9,8 @@ use super::directives::{Directives, ListType, TypeKind, split_keys};
 use super::model::{Model, TypeDef};
 use smp_text::diagnostic::{Code, Diagnostic};
 
-/// All that is wrong in a schema, by definition and field: errors where the API server refuses the type or a patch
-/// of it, warnings where clients get something else than they may expect.
+/// Returns the findings for a schema, by definition and field. Errors are types or patches that the API server
+/// rejects; warnings are merges with likely unexpected results.
 ///
 /// ```
 /// use std::path::Path;
@@ -23,7 +23,7 @@ use smp_text::diagnostic::{Code, Diagnostic};
 ///     "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["id"]}}}}}"#;
 /// let model = read_model(Path::new("cron.json"), schema.into(), &SourceMap::default())?;
 /// let findings = lint(&model);
-/// assert_eq!(findings[0].message(), "the entries have no field `id`, which is a key of theirs");
+/// assert_eq!(findings[0].message(), "list entries have no field `id`, which is a key");
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 #[must_use]
@@ -43,7 +43,7 @@ struct Lint<'m> {
     findings: Vec<Diagnostic>,
 }
 
-/// A list and what its entries are.
+/// A list and the type of its entries.
 #[derive(Clone, Copy)]
 struct LintedList<'m> {
     directives: &'m Directives,
@@ -68,7 +68,7 @@ impl<'m> Lint<'m> {
         }
     }
 
-    /// The definition that a type refers to, or the type itself.
+    /// Returns the definition that a type refers to, or the type itself.
     fn resolved(&self, def: &'m TypeDef) -> &'m TypeDef {
         let referred = def.reference.as_ref().and_then(|name| self.model.definitions.get(name));
         referred.unwrap_or(def)
@@ -86,15 +86,15 @@ impl<'m> Lint<'m> {
         let is_other = |wanted| kind != wanted && kind != TypeKind::Any && def.reference.is_none();
         let is_for_lists = list_type.is_some() || !list_map_keys.is_empty() || patch_merge_key.is_some();
         if is_for_lists && is_other(TypeKind::Array) {
-            let message = format!("what merges lists stands at {}", kind.name());
+            let message = format!("list merge directive on a value of type {}", kind.name());
             self.find(match kind {
-                // Kubernetes' own documents have it there, for bytes, which are a list in Go.
+                // Kubernetes' own documents have it on byte strings, which are lists in Go.
                 TypeKind::String => Diagnostic::warning(Code::InvalidValue, message),
                 _ => Diagnostic::error(Code::InvalidValue, message),
             });
         }
         if map_type.is_some() && is_other(TypeKind::Object) {
-            let message = format!("x-kubernetes-map-type stands at {}", kind.name());
+            let message = format!("x-kubernetes-map-type on a value of type {}", kind.name());
             self.find(Diagnostic::error(Code::InvalidValue, message));
         }
     }
@@ -106,36 +106,38 @@ impl<'m> Lint<'m> {
         let has_objects = list.element.kind == TypeKind::Object;
         if is_map && list_map_keys.is_empty() {
             self.find(
-                Diagnostic::error(Code::MissingField, "a list of type map needs x-kubernetes-list-map-keys")
-                    .help("name the fields whose values are unique in each list"),
+                Diagnostic::error(
+                    Code::MissingField,
+                    "a list of type map requires x-kubernetes-list-map-keys",
+                )
+                .help("list the fields that identify an entry"),
             );
         }
         if !is_map && !list_map_keys.is_empty() {
-            let message = "x-kubernetes-list-map-keys count only where x-kubernetes-list-type is map";
+            let message = "x-kubernetes-list-map-keys has no effect unless x-kubernetes-list-type is map";
             self.find(Diagnostic::warning(Code::InvalidValue, message));
         }
         if patch_strategy.merge && merge_keys.is_empty() && has_objects {
-            let message = "objects merge by a key, and this list has no x-kubernetes-patch-merge-key";
+            let message = "a list of objects with patch strategy merge requires x-kubernetes-patch-merge-key";
             self.find(
                 Diagnostic::error(Code::MissingMergeKey, message)
-                    .help("the API server refuses each strategic merge patch of it: name a key"),
+                    .help("the API server rejects every strategic merge patch of this list: add a merge key"),
             );
         }
         if !merge_keys.is_empty() && !patch_strategy.merge {
-            let message =
-                "x-kubernetes-patch-merge-key counts only where x-kubernetes-patch-strategy has merge";
+            let message = "x-kubernetes-patch-merge-key has no effect unless x-kubernetes-patch-strategy includes merge";
             self.find(Diagnostic::warning(Code::InvalidValue, message));
         }
         let double = list_map_keys.iter().enumerate().find(|(i, key)| list_map_keys[..*i].contains(key));
         if let Some((_, key)) = double {
-            let message = format!("x-kubernetes-list-map-keys name `{key}` twice");
+            let message = format!("duplicate key `{key}` in x-kubernetes-list-map-keys");
             self.find(Diagnostic::error(Code::InvalidValue, message));
         }
         self.check_keys(list, &merge_keys);
         self.check_agreement(list_map_keys, &merge_keys, list.directives);
     }
 
-    /// Each key is a scalar field that entries have always, or that has a default.
+    /// Checks that each key is a scalar field that is required or has a default.
     fn check_keys(&mut self, list: LintedList<'m>, merge_keys: &[SmolStr]) {
         let recommended =
             list.directives.recommended_merge_key.as_deref().map(split_keys).unwrap_or_default();
@@ -149,7 +151,7 @@ impl<'m> Lint<'m> {
         let is_described = !list.element.fields.is_empty();
         for key in all.into_iter().filter(|_| is_described) {
             let Some(field) = list.element.fields.get(key) else {
-                let message = format!("the entries have no field `{key}`, which is a key of theirs");
+                let message = format!("list entries have no field `{key}`, which is a key");
                 self.find(if is_collection(list.element) {
                     Diagnostic::warning(Code::UnknownField, message)
                 } else {
@@ -159,27 +161,28 @@ impl<'m> Lint<'m> {
             };
             let field = self.resolved(field);
             if matches!(field.kind, TypeKind::Object | TypeKind::Array) {
-                let message = format!("the key `{key}` is {}, and keys are scalars", field.kind.name());
+                let message = format!("key `{key}` has type {}, but keys must be scalars", field.kind.name());
                 self.find(Diagnostic::error(Code::WrongType, message));
             }
             let is_needed = map_keys.contains(key) || merge_keys.contains(key);
             let is_sure = field.default.is_some() || list.element.required.contains(key);
             if is_needed && !is_sure {
-                let message = format!("entries may lack `{key}`, which is a key of theirs");
+                let message = format!("key `{key}` is optional and has no default");
                 self.find(
                     Diagnostic::warning(Code::MissingField, message)
                         .help("make it required, or give it a default"),
                 );
             } else if !is_sure {
-                let message = format!("entries may lack `{key}`, which is a recommended merge key of theirs");
+                let message = format!("recommended merge key `{key}` is optional and has no default");
                 self.find(Diagnostic::warning(Code::MissingField, message).help(
-                    "make it required, or give it a default: an entry without it is another one than each that has it",
+                    "make it required, or give it a default: an entry without it never matches an entry that has it",
                 ));
             }
         }
     }
 
-    /// Server-side apply goes by list map keys, strategic merge patches by merge keys.
+    /// Compares the list map keys, used by server-side apply, with the merge keys, used by strategic merge
+    /// patches.
     fn check_agreement(&mut self, map_keys: &[SmolStr], merge_keys: &[SmolStr], directives: &Directives) {
         let lacking: Vec<&str> =
             map_keys.iter().filter(|key| !merge_keys.contains(key)).map(SmolStr::as_str).collect();
@@ -188,20 +191,20 @@ impl<'m> Lint<'m> {
             return;
         }
         let message = format!(
-            "entries differ in `{}`, too, and a strategic merge patch cannot tell them apart by that",
+            "list map keys `{}` are not merge keys, so strategic merge patches cannot distinguish entries by them",
             lacking.join("`, `")
         );
         let mut recommended: Vec<&str> = merge_keys.iter().map(SmolStr::as_str).collect();
         recommended.extend(lacking);
         self.find(Diagnostic::warning(Code::MissingMergeKey, message).help(format!(
-            "say `x-kubernetes-recommended-patch-merge-key: {}`; the default key stays the first",
+            "add `x-kubernetes-recommended-patch-merge-key: {}`; the default key must come first",
             recommended.join(",")
         )));
     }
 }
 
-/// Whether the entries of a list are whole objects. Nobody patches such lists, and Kubernetes 1.21 has one with a key
-/// that objects do not have.
+/// Returns true if the list entries are whole objects. Such lists are not patched, and Kubernetes 1.21 has one
+/// with a key that objects do not have.
 fn is_collection(element: &TypeDef) -> bool {
     ["apiVersion", "kind", "metadata"].into_iter().all(|field| element.fields.contains_key(field))
 }
@@ -214,8 +217,8 @@ mod tests {
     use smp_text::source::SourceMap;
     use smp_text::yaml::{ParseOptions, parse_one};
 
-    /// The findings about a list with these words, whose entries have `port`, which is required, `protocol`, which
-    /// has a default, `name`, and `meta`, a map.
+    /// Returns the findings for a list with these directives. Its entries have `port`, which is required,
+    /// `protocol`, which has a default, `name`, and `meta`, a map.
     fn findings(words: &str) -> Vec<String> {
         let text = format!(
             "definitions: {{A: {{type: object, properties: {{l: {{type: array, items: {{$ref: '#/definitions/P'}}, \
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_merges_otherwise_than_meant_is_found() {
+    fn misleading_merge_directives_are_reported() {
         let (list, keys) = ("x-kubernetes-list-type", "x-kubernetes-list-map-keys");
         let merge = "x-kubernetes-patch-strategy: merge";
         let key = "x-kubernetes-patch-merge-key";

@@ -1,4 +1,4 @@
-//! The schema that a merge asks: graphs in order, the first that knows a kind answers.
+//! Schema lookup: an ordered list of graphs; the first graph that has a kind is used.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use super::{compile, embedded};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
 
-/// The name of the table of Kubernetes' kinds that is part of the program.
+/// The name of the embedded Kubernetes table.
 pub const EMBEDDED: &str = "embedded";
 
-/// The name of what CRDs say.
+/// The name of the types from CRDs.
 const CRD: &str = "crd";
 
 /// An ordered list of named type graphs.
 ///
-/// Cheap to clone. Once built it never changes while a merge reads it.
+/// Cheap to clone. Not modified while a merge reads it.
 ///
 /// ```
 /// use strategic_merge_patch::schema::{Gvk, Schema};
@@ -33,7 +33,7 @@ const CRD: &str = "crd";
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
     graphs: Vec<NamedGraph>,
-    /// A graph that is asked, before all others, only for scopes.
+    /// A graph that is used first, for scopes only.
     scopes: Option<Arc<TypeGraph>>,
 }
 
@@ -41,9 +41,9 @@ pub struct Schema {
 struct NamedGraph {
     name: SmolStr,
     graph: Arc<TypeGraph>,
-    /// Whether it is asked for scopes, too.
+    /// Whether the graph is also used for scopes.
     scopes: bool,
-    /// The note for merges by its types.
+    /// A note that is added to merges that use its types.
     note: Option<Diagnostic>,
 }
 
@@ -54,32 +54,32 @@ impl NamedGraph {
 }
 
 impl Schema {
-    /// Knows nothing.
+    /// Returns a schema without any kinds.
     #[must_use]
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Kubernetes 1.37, and the kinds that were removed since 1.21.
+    /// Returns the embedded types: Kubernetes 1.37 and the kinds that were removed since 1.21.
     #[must_use]
     pub fn embedded() -> Self {
         Self { graphs: vec![NamedGraph::new(EMBEDDED, embedded::kubernetes())], scopes: None }
     }
 
-    /// What `kustomize build` 5.8 has built in: Kubernetes 1.21.2 and some kinds of its own.
+    /// Returns the types that `kustomize build` 5.8 embeds: Kubernetes 1.21.2 and some kinds of kustomize.
     #[must_use]
     pub fn kustomize() -> Self {
         Self { graphs: vec![NamedGraph::new("kustomize", embedded::kustomize())], scopes: None }
     }
 
-    /// A graph in place of all that kustomize has built in, but for the scopes: what a kustomization
-    /// with an OpenAPI document of its own goes by.
+    /// Returns a schema with `graph` instead of the types that kustomize embeds, as for a kustomization with its
+    /// own `openapi` document. Scopes are still those of kustomize.
     #[must_use]
     pub fn kustomize_with(name: impl Into<SmolStr>, graph: Arc<TypeGraph>) -> Self {
         Self { graphs: vec![NamedGraph::new(name, graph)], scopes: Some(embedded::kustomize()) }
     }
 
-    /// The same, with the kinds that CustomResourceDefinitions define; they are asked first.
+    /// Returns this schema with the kinds of CustomResourceDefinitions added, which take precedence.
     ///
     /// ```
     /// use strategic_merge_patch::schema::{Gvk, Schema};
@@ -100,7 +100,7 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// Something that is no CustomResourceDefinition, or has a malformed schema.
+    /// Fails on objects that are not CustomResourceDefinitions or have a malformed schema.
     pub fn with_crds(mut self, definitions: &[Value]) -> Result<Self> {
         let model = |value: &Value| {
             let node = Node::from(value);
@@ -109,7 +109,7 @@ impl Schema {
             }
             let what =
                 Gvk::of(value).map_or_else(|| "an object without a kind".into(), |gvk| gvk.to_string());
-            Err(Diagnostic::error(Code::InvalidValue, format!("{what} is no CustomResourceDefinition")))
+            Err(Diagnostic::error(Code::InvalidValue, format!("{what} is not a CustomResourceDefinition")))
         };
         let models = definitions.iter().map(model).collect::<Result<Vec<_>>>()?;
         if !models.is_empty() {
@@ -118,7 +118,7 @@ impl Schema {
         Ok(self)
     }
 
-    /// Takes the word of kustomize, in place of the embedded table's, on which kinds live in namespaces.
+    /// Uses kustomize's table of namespaced kinds instead of the embedded one.
     #[must_use]
     pub fn with_scopes_of_kustomize(mut self) -> Self {
         self.graphs.iter_mut().filter(|named| named.name == EMBEDDED).for_each(|named| named.scopes = false);
@@ -126,58 +126,58 @@ impl Schema {
         self
     }
 
-    /// Adds a graph that is asked before all others.
+    /// Adds a graph that takes precedence over all others.
     pub fn push_front(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
         self.graphs.insert(0, NamedGraph::new(name, graph));
     }
 
-    /// Adds a graph that is asked after all others.
+    /// Adds a graph that is used when no other has the kind.
     pub fn push_back(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
         self.graphs.push(NamedGraph::new(name, graph));
     }
 
-    /// Adds a graph that is asked before all others for types, and never for scopes.
+    /// Adds a graph that takes precedence for types, but is never used for scopes.
     pub fn push_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>) {
         self.graphs.insert(0, NamedGraph { scopes: false, ..NamedGraph::new(name, graph) });
     }
 
-    /// Adds a graph as [`Schema::push_types`] does, and a note for every merge by its types.
+    /// Adds a graph as [`Schema::push_types`] does, with a note for every merge that uses its types.
     pub fn push_noted_types(&mut self, name: impl Into<SmolStr>, graph: Arc<TypeGraph>, note: Diagnostic) {
         let noted = NamedGraph { scopes: false, note: Some(note), ..NamedGraph::new(name, graph) };
         self.graphs.insert(0, noted);
     }
 
-    /// Returns the note for merges of objects of a kind, if the source of its type has one.
+    /// Returns the note for merges of a kind, if the source of its type has one.
     pub fn merge_note(&self, gvk: &Gvk) -> Option<&Diagnostic> {
         self.graphs.iter().find(|named| named.graph.kind(gvk).is_some())?.note.as_ref()
     }
 
-    /// The graphs and the names of their sources, in the order in which they are asked.
+    /// Returns the graphs with the names of their sources, in order of precedence.
     #[must_use]
     pub fn graphs(&self) -> impl DoubleEndedIterator<Item = (&str, &Arc<TypeGraph>)> {
         self.graphs.iter().map(|named| (named.name.as_str(), &named.graph))
     }
 
-    /// The type of a kind's objects.
+    /// Returns the type of a kind's objects.
     #[must_use]
     pub fn kind(&self, gvk: &Gvk) -> Option<Cursor<'_>> {
         self.answer(gvk).map(|(_, cursor)| cursor)
     }
 
-    /// The type of a kind's objects and the name of the source that knew it.
+    /// Returns the type of a kind's objects, and the name of its source.
     #[must_use]
     pub fn answer(&self, gvk: &Gvk) -> Option<(&str, Cursor<'_>)> {
         self.graphs().find_map(|(name, graph)| Some((name, graph.kind(gvk)?)))
     }
 
-    /// Whether objects of a kind live in namespaces, from the first graph that says so.
+    /// Returns the scope of a kind, from the first graph that knows it.
     #[must_use]
     pub fn scope(&self, gvk: &Gvk) -> Option<Scope> {
         let graphs = self.graphs.iter().filter(|named| named.scopes).map(|named| &named.graph);
         self.scopes.iter().chain(graphs).find_map(|graph| graph.scope(gvk))
     }
 
-    /// The definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
+    /// Returns the definition of that name, such as `io.k8s.api.core.v1.PodSpec`.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Cursor<'_>> {
         self.graphs().find_map(|(_, graph)| graph.named(name))

@@ -1,7 +1,7 @@
-//! What is known of types: a compact graph of fields, their merge directives and scopes.
+//! Schemas: a compact graph of types, fields, merge directives and scopes.
 //!
-//! Owns the format of compiled schemas, the readers that make them, the embedded tables, the cache and
-//! the order in which sources are asked. Must not know how a list is merged nor how a cluster is reached.
+//! Owns the format of compiled schemas, the readers that produce them, the embedded tables and the order of
+//! sources. Must not know how lists are merged or how clusters are reached.
 
 pub mod compile;
 mod constraints;

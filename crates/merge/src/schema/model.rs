@@ -1,6 +1,6 @@
 //! Types while they are read, merged and compiled: plain structs, one per schema of a document.
 //!
-//! Knows neither documents nor bytes: the readers fill a [`Model`], [`TypeGraph`] is written from it.
+//! Knows neither documents nor bytes. The readers fill a [`Model`], which is compiled to a [`TypeGraph`].
 //!
 //! [`TypeGraph`]: super::TypeGraph
 
@@ -15,45 +15,45 @@ use super::directives::{Directives, Scope, TypeKind};
 /// One schema of a document: of a definition, a field, a list entry or a map value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TypeDef {
-    /// What the value is.
+    /// The type of the value.
     pub kind: TypeKind,
-    /// The definition that this schema refers to; the facts beside it are the referring field's own
-    /// and win over those of the definition.
+    /// The definition that this schema refers to. Keywords next to the reference belong to the referring field and
+    /// override those of the definition.
     pub reference: Option<SmolStr>,
-    /// The entries of a list.
+    /// The type of a list's entries.
     pub element: Option<Box<TypeDef>>,
-    /// The values of a map with free keys.
+    /// The type of the values of a map with free keys.
     pub additional: Option<Box<TypeDef>>,
     /// The declared fields.
     pub fields: BTreeMap<SmolStr, TypeDef>,
-    /// Which of them must be there.
+    /// The names of the required fields.
     pub required: BTreeSet<SmolStr>,
-    /// How it merges.
+    /// The merge directives.
     pub directives: Directives,
-    /// The JSON text of a scalar default.
+    /// The default as JSON text, if it is a scalar.
     pub default: Option<SmolStr>,
     /// `x-kubernetes-embedded-resource`
     pub embedded_resource: bool,
     /// `x-kubernetes-preserve-unknown-fields`
     pub preserve_unknown_fields: bool,
-    /// What is demanded of its values; boxed, since most have none.
+    /// The constraints on values. Boxed, since most types have none.
     pub constraints: Option<Box<Constraints>>,
 }
 
 impl TypeDef {
-    /// A schema that says nothing but what kind of value it is.
+    /// Creates a schema with only a type.
     #[must_use]
     pub fn of(kind: TypeKind) -> Self {
         Self { kind, ..Self::default() }
     }
 
-    /// A schema that only refers to a definition.
+    /// Creates a schema that only refers to a definition.
     #[must_use]
     pub fn refer(name: impl Into<SmolStr>) -> Self {
         Self { reference: Some(name.into()), ..Self::default() }
     }
 
-    /// Whether there is nothing beside the reference.
+    /// Returns true if the schema has nothing besides the reference.
     pub(super) fn is_pure_reference(&self) -> bool {
         self.reference.is_some()
             && self.directives.is_empty()
@@ -64,18 +64,18 @@ impl TypeDef {
     }
 }
 
-/// A kind and what is known of it beside its fields.
+/// A kind and its facts besides the fields.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KindDef {
-    /// Its type, mostly a reference to a definition; none when only the scope is known.
+    /// The type of its objects, usually a reference. `None` if only the scope is known.
     pub root: Option<TypeDef>,
-    /// Whether its objects live in namespaces.
+    /// The scope, if known.
     pub scope: Option<Scope>,
-    /// Its plural name, then its other names, as far as the document has them.
+    /// The plural name, then the other names, as far as the document has them.
     pub names: Vec<SmolStr>,
 }
 
-/// Everything that one or several documents say.
+/// The contents of one or several schema documents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Model {
     /// Definitions by name.

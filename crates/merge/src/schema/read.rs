@@ -1,4 +1,4 @@
-//! A schema file of any form becomes a graph: compiled, OpenAPI, JSON Schema, or CRDs.
+//! Reads schema files of any supported format: compiled, OpenAPI, JSON Schema, or CRDs.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::SourceMap;
 use smp_text::yaml::{Node, ParseOptions, decode, parse_documents};
 
-/// Opens the bytes of a schema file.
+/// Reads and compiles the bytes of a schema file.
 ///
-/// Files with several YAML documents may have other manifests between the CRDs, as the files that
-/// projects publish for installation do; those are passed over.
+/// In a file with several YAML documents, manifests other than CRDs are ignored, as in published installation
+/// files.
 pub fn read_schema(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<TypeGraph> {
     if is_compiled(&bytes) {
         return TypeGraph::from_bytes(bytes).map_err(|error| error.note(in_file(name)));
@@ -21,13 +21,13 @@ pub fn read_schema(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<T
     read_model(name, bytes, sources)?.compile()
 }
 
-/// Whether these are the first bytes of a compiled schema, of whatever version.
+/// Returns true if the bytes start as a compiled schema, of any version.
 #[must_use]
 pub fn is_compiled(bytes: &[u8]) -> bool {
     bytes.starts_with(FORMAT)
 }
 
-/// Reads the bytes of a schema file, to be merged with others before they are compiled.
+/// Reads the bytes of a schema file for merging with others before compilation.
 pub fn read_model(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<Model> {
     if is_compiled(&bytes) {
         return Ok(Model::of_graph(&read_schema(name, bytes, sources)?));
@@ -39,8 +39,10 @@ pub fn read_model(name: &Path, bytes: Vec<u8>, sources: &SourceMap) -> Result<Mo
         models.push(if is_crd(document) { read_crd(document)? } else { read_document(document)? });
     }
     if models.is_empty() {
-        return Err(Diagnostic::error(Code::InvalidValue, format!("{} has no schema", name.display()))
-            .help("a schema file is OpenAPI, JSON Schema, CustomResourceDefinitions, or compiled"));
+        return Err(Diagnostic::error(Code::InvalidValue, format!("{} contains no schema", name.display()))
+            .help(
+                "a schema file must be OpenAPI, JSON Schema, CustomResourceDefinitions or a compiled schema",
+            ));
     }
     Ok(compile::merge(models))
 }
@@ -64,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn crds_stand_between_other_manifests() {
+    fn crds_are_read_among_other_manifests() {
         let crd = |kind: &str| {
             format!(
                 "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {{group: a.b, names: \
@@ -78,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn compiled_schemas_are_opened_as_they_are() {
+    fn compiled_schemas_are_opened_unchanged() {
         let schema = Schema::embedded();
         let (_, graph) = schema.graphs().next().expect("one");
         let mut stored = graph.to_bytes();
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn files_without_a_schema_are_errors() {
+    fn files_without_a_schema_are_rejected() {
         for text in ["", "---\n", "apiVersion: v1\nkind: Namespace\n", "a: [", "just text", "\u{0}"] {
             assert!(read(text.as_bytes()).is_err(), "{text:?}");
         }

@@ -1,9 +1,9 @@
-//! What a path of the REST API names: `/apis/apps/v1/namespaces/shop/deployments/web`.
+//! Parses REST API paths of objects and collections: `/apis/apps/v1/namespaces/shop/deployments/web`.
 
 use super::kinds::find_resource;
 use super::{Gvk, Schema, Scope};
 
-/// An object, or all objects of a kind, by the path that they have at an API server.
+/// An object, or all objects of a kind, by REST API path.
 ///
 /// ```
 /// use strategic_merge_patch::schema::{ResourcePath, Schema};
@@ -12,7 +12,7 @@ use super::{Gvk, Schema, Scope};
 /// let path = ResourcePath::parse(&schema, "/apis/apps/v1/namespaces/shop/deployments/web").expect("served");
 /// assert_eq!(path.gvk.to_string(), "apps/v1 Deployment");
 /// assert_eq!((path.plural.as_str(), path.namespace.as_str(), path.name.as_str()), ("deployments", "shop", "web"));
-/// // Nodes live in no namespace.
+/// // Nodes are cluster-scoped.
 /// assert!(ResourcePath::parse(&schema, "/api/v1/namespaces/shop/nodes").is_none());
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,18 +20,18 @@ use super::{Gvk, Schema, Scope};
 pub struct ResourcePath {
     /// The kind.
     pub gvk: Gvk,
-    /// What the path calls it.
+    /// The plural in the path.
     pub plural: String,
-    /// The namespace; empty for objects that live in none, and for those of all of them.
+    /// The namespace; empty for cluster-scoped objects and for collections across all namespaces.
     pub namespace: String,
     /// The name; empty for a collection.
     pub name: String,
-    /// What of the object is meant, such as `status`; empty for all of it.
+    /// The subresource, such as `status`; empty for the object itself.
     pub subresource: String,
 }
 
 impl ResourcePath {
-    /// Reads a path, without a query; none when no kind of the schema is served there.
+    /// Parses a path without a query. Returns `None` if no kind of the schema is served there.
     #[must_use]
     pub fn parse(schema: &Schema, path: &str) -> Option<Self> {
         let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
@@ -40,7 +40,7 @@ impl ResourcePath {
             ["apis", group, version, rest @ ..] => (format!("{group}/{version}"), rest),
             _ => return None,
         };
-        // A namespace is an object, too, with subresources of its own.
+        // A namespace is also an object, with its own subresources.
         let is_of_namespace = |rest: &[&str]| matches!(rest, [] | ["status" | "finalize"]);
         let (namespace, rest) = match rest {
             ["namespaces", namespace, rest @ ..] if !is_of_namespace(rest) => (*namespace, rest),
@@ -65,7 +65,7 @@ impl ResourcePath {
         is_there.then_some(Self { gvk, plural, namespace, name, subresource })
     }
 
-    /// Whether it names all objects of all namespaces, of a kind whose objects live in namespaces.
+    /// Returns true for a collection of a namespaced kind across all namespaces.
     #[must_use]
     pub fn is_of_all_namespaces(&self, schema: &Schema) -> bool {
         self.namespace.is_empty() && schema.scope(&self.gvk) != Some(Scope::Cluster)
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_name_objects_and_collections() {
+    fn paths_of_objects_and_collections_are_parsed() {
         let schema = Schema::embedded();
         let parts = |path: &str| {
             let ResourcePath { gvk, namespace, name, subresource, .. } = ResourcePath::parse(&schema, path)?;
@@ -93,7 +93,7 @@ mod tests {
             ("/api/v1/namespaces/a/status", Some("v1 Namespace||a|status")),
             ("/api/v1/nodes/n", Some("v1 Node||n|")),
             ("/apis/batch/v1/namespaces/a/jobs/j", Some("batch/v1 Job|a|j|")),
-            // An object lives in its namespace, or in none.
+            // The scope must match: namespaced objects need a namespace, cluster-scoped ones have none.
             ("/api/v1/pods/p", None),
             ("/api/v1/namespaces/a/nodes", None),
             ("/api/v1/namespaces/a/namespaces/b", None),

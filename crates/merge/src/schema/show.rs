@@ -1,4 +1,4 @@
-//! What the schema says of one field, for people: `kubectl smp schema show deploy.spec.replicas`.
+//! Describes one field of the schema: `kubectl smp schema show deploy.spec.replicas`.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::{Cursor, Gvk, ListType, MapType, Schema, Scope, find_kind};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::suggestion;
 
-/// A key of a list and what an entry without it counts as.
+/// A list key, and the default that applies to entries without it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyDescription {
     /// The name of the field.
@@ -20,60 +20,60 @@ pub struct KeyDescription {
     pub default: Option<String>,
 }
 
-/// What is known of one field, or of a kind.
+/// The schema facts of one field, or of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Description {
-    /// The path that was asked for, without the kind; empty for the kind itself.
+    /// The requested path without the kind; empty for the kind itself.
     pub path: String,
     /// The API version of the kind.
     pub api_version: String,
     /// The kind.
     pub kind: String,
-    /// `Namespaced` or `Cluster`, when it is known.
+    /// `Namespaced` or `Cluster`, if known.
     pub scope: Option<&'static str>,
-    /// Which source answered: `embedded`, `cache`, `cluster`, or the name of a file.
+    /// The source of the type: `embedded`, `cache`, `cluster`, or the name of a file.
     pub source: String,
-    /// `object`, `array of string`, `map of string` and so on.
+    /// The type: `object`, `array of string`, `map of string` and so on.
     #[serde(rename = "type")]
     pub type_name: String,
-    /// The name of the definition of the type, or of the list's entries.
+    /// The name of the type's definition, or of that of the list's entries.
     pub definition: Option<String>,
-    /// Whether the object that has the field must have it.
+    /// Whether the field is required.
     pub required: bool,
     /// The JSON text of the default.
     pub default: Option<String>,
-    /// The format of its values, such as `int32`.
+    /// The format of the value, such as `int32`.
     pub format: Option<String>,
-    /// The values that are possible; all when there are none.
+    /// The allowed values; empty if any value is allowed.
     pub values: Vec<String>,
-    /// The regular expression that a text must match.
+    /// The regular expression that a string must match.
     pub pattern: Option<String>,
-    /// What must be true, in CEL.
+    /// The CEL validation rules.
     pub rules: Vec<String>,
     /// `atomic`, `set` or `map`.
     pub list_type: Option<&'static str>,
     /// The keys of a list of type map.
     pub list_map_keys: Vec<KeyDescription>,
-    /// `merge`, `replace`, `retainKeys`, or several with commas between.
+    /// `merge`, `replace`, `retainKeys`, or several separated by commas.
     pub patch_strategy: Option<String>,
-    /// The key that strategic merge patches use.
+    /// The merge key of strategic merge patches.
     pub patch_merge_key: Option<String>,
-    /// The keys that `$patchMergeKey` may name.
+    /// The keys that `$patchMergeKey` may use.
     pub recommended_patch_merge_key: Option<String>,
     /// `granular` or `atomic`.
     pub map_type: Option<&'static str>,
-    /// Whether fields that the schema does not list are kept.
+    /// Whether fields that are not in the schema are preserved.
     pub preserves_unknown_fields: bool,
-    /// The fields, or those of the list's entries.
+    /// The declared fields, or those of the list's entries.
     pub fields: Vec<String>,
 }
 
-/// Describes the field that a path such as `deployment.spec.template.spec.containers.ports` names.
+/// Describes the field at a path such as `deployment.spec.template.spec.containers.ports`.
 ///
-/// The path begins with a kind as [`find_kind`] takes it. Lists are passed through: `containers.ports`,
-/// `containers[].ports` and `containers[name=web].ports` are the same. Keys of maps that have dots
-/// stand in brackets: `metadata.labels[app.kubernetes.io/name]`.
+/// The path starts with a kind as [`find_kind`] accepts it. Lists are traversed implicitly: `containers.ports`,
+/// `containers[].ports` and `containers[name=web].ports` are the same. Map keys with dots are written in brackets:
+/// `metadata.labels[app.kubernetes.io/name]`.
 pub fn describe(schema: &Schema, path: &str, api_version: Option<&str>) -> Result<Description> {
     let segments = segments(path)?;
     let words: Vec<&str> = segments.iter().map_while(|segment| segment.name()).collect();
@@ -88,7 +88,7 @@ pub fn describe(schema: &Schema, path: &str, api_version: Option<&str>) -> Resul
     Ok(description(schema, gvk, source, walked, field))
 }
 
-/// A segment of the path: a field, or what stands in brackets.
+/// A segment of the path: a field name, or text in brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PathSegment<'p> {
     Field(&'p str),
@@ -111,27 +111,27 @@ impl<'p> PathSegment<'p> {
 
 fn segments(path: &str) -> Result<Vec<PathSegment<'_>>> {
     let wrong = |why: &str| {
-        Diagnostic::error(Code::InvalidValue, format!("`{path}` is no path: {why}"))
-            .help("write it as `deployment.spec.template.spec.containers`")
+        Diagnostic::error(Code::InvalidValue, format!("invalid path `{path}`: {why}"))
+            .help("example: `deployment.spec.template.spec.containers`")
     };
     let mut segments = Vec::new();
     let mut rest = path.strip_prefix('.').unwrap_or(path);
     while !rest.is_empty() {
         if let Some(inside) = rest.strip_prefix('[') {
-            let (text, after) = inside.split_once(']').ok_or_else(|| wrong("a bracket is not closed"))?;
+            let (text, after) = inside.split_once(']').ok_or_else(|| wrong("unclosed bracket"))?;
             segments.push(PathSegment::Bracket(text));
             rest = after;
         } else {
             let end = rest.find(['.', '[']).unwrap_or(rest.len());
             let (name, after) = rest.split_at(end);
             if name.is_empty() {
-                return Err(wrong("a name is empty"));
+                return Err(wrong("empty field name"));
             }
             segments.push(PathSegment::Field(name));
             rest = after;
         }
         rest = match rest.strip_prefix('.') {
-            Some("") => return Err(wrong("a name is missing at the end")),
+            Some("") => return Err(wrong("missing field name at the end")),
             Some(after) => after,
             None => rest,
         };
@@ -139,7 +139,7 @@ fn segments(path: &str) -> Result<Vec<PathSegment<'_>>> {
     Ok(segments)
 }
 
-/// A field and the object that it belongs to.
+/// A field and the type that declares it.
 #[derive(Clone, Copy)]
 struct FieldOfObject<'s, 'p> {
     parent: Cursor<'s>,
@@ -170,20 +170,20 @@ fn go<'s, 'p>(
 }
 
 fn no_schema(gvk: &Gvk) -> Diagnostic {
-    Diagnostic::error(Code::NoSchema, format!("no schema is known for {gvk}"))
+    Diagnostic::error(Code::NoSchema, format!("no schema found for {gvk}"))
 }
 
 fn no_field(parent: Cursor<'_>, name: &str, walked: &str, gvk: &Gvk) -> Diagnostic {
     let message = if parent.preserves_unknown_fields() {
-        format!("there may be a field `{name}` here, of which the schema says nothing")
+        format!("field `{name}` is not in the schema, but unknown fields are preserved here")
     } else {
-        format!("there is no field `{name}` here")
+        format!("unknown field `{name}`")
     };
     let error = Diagnostic::error(Code::UnknownField, message).resource(gvk);
     let error = if walked.is_empty() { error } else { error.field(walked) };
     let names: Vec<&str> = parent.fields().map(|(name, _)| name).collect();
     let help = suggestion(name, &names)
-        .or_else(|| (!names.is_empty()).then(|| format!("the fields here are: {}", names.join(", "))));
+        .or_else(|| (!names.is_empty()).then(|| format!("known fields: {}", names.join(", "))));
     help.into_iter().fold(error, Diagnostic::help)
 }
 
@@ -241,12 +241,12 @@ fn scope_name(scope: Scope) -> &'static str {
     }
 }
 
-/// A text as it is, anything else as JSON.
+/// Returns a string as it is, any other value as JSON.
 fn plain_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
-/// `array of object`, `map of string`, `integer`.
+/// Returns the type's name: `array of object`, `map of string`, `integer`.
 fn type_name(cursor: Cursor<'_>) -> String {
     let (element, values) = (cursor.element(), cursor.additional());
     if element.is_known() {
@@ -258,7 +258,7 @@ fn type_name(cursor: Cursor<'_>) -> String {
     cursor.kind_name().to_string()
 }
 
-/// One more level is enough for people, and schemas may be recursive.
+/// Describes one more level only, since schemas may be recursive.
 fn type_name_once(cursor: Cursor<'_>) -> SmolStr {
     let values = cursor.additional();
     if values.is_known() && cursor.fields().next().is_none() {
@@ -268,7 +268,7 @@ fn type_name_once(cursor: Cursor<'_>) -> SmolStr {
 }
 
 impl fmt::Display for Description {
-    /// One fact per line, those that are absent left out.
+    /// Prints one fact per line and omits absent ones.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut line = |name: &str, value: &str| match value {
             "" => Ok(()),
@@ -282,7 +282,7 @@ impl fmt::Display for Description {
         line("required", if self.required { "yes" } else { "" })?;
         line("default", self.default.as_deref().unwrap_or_default())?;
         line("format", self.format.as_deref().unwrap_or_default())?;
-        line("possible values", &self.values.join(", "))?;
+        line("allowed values", &self.values.join(", "))?;
         line("pattern", self.pattern.as_deref().unwrap_or_default())?;
         for rule in &self.rules {
             line("rule", rule.trim())?;
@@ -294,7 +294,7 @@ impl fmt::Display for Description {
         line("patch merge key", self.patch_merge_key.as_deref().unwrap_or_default())?;
         line("recommended merge key", self.recommended_patch_merge_key.as_deref().unwrap_or_default())?;
         line("map type", self.map_type.unwrap_or_default())?;
-        line("unknown fields", if self.preserves_unknown_fields { "kept" } else { "" })?;
+        line("unknown fields", if self.preserves_unknown_fields { "preserved" } else { "" })?;
         line("fields", &self.fields.join(", "))?;
         line("source", &self.source)
     }
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_maps_are_passed_through() {
+    fn lists_and_maps_are_traversed() {
         let plain = show("deploy.spec.template.spec.containers.ports");
         for path in ["containers[].ports", "containers[name=web].ports", "containers[0].ports"] {
             let other = show(&format!("deploy.spec.template.spec.{path}"));
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_and_bad_paths_are_errors_that_help() {
+    fn unknown_fields_and_bad_paths_are_rejected_with_a_suggestion() {
         let error = |path: &str| describe(&Schema::embedded(), path, None).expect_err(path);
         let typo = error("deploy.spec.template.spec.containres.ports");
         assert_eq!(
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_are_data_too() {
+    fn descriptions_serialize_to_json() {
         let json = serde_json::to_value(show("svc.spec.ports")).expect("plain data");
         assert_eq!(json["type"], "array of object");
         assert_eq!(json["listMapKeys"][1]["default"], "\"TCP\"");

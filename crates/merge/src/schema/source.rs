@@ -1,4 +1,4 @@
-//! What the chain asks: something that knows kinds.
+//! The interface of schema sources in the chain.
 
 use std::sync::Arc;
 
@@ -9,39 +9,39 @@ use super::{Gvk, Scope, TypeGraph};
 use smp_text::diagnostic::Code;
 use smp_text::diagnostic::Result;
 
-/// Something that may know a kind and is worth asking only when nothing nearer does.
+/// A source of types that is queried only when no closer source has the kind.
 pub trait SchemaSource: Send + Sync {
-    /// How it is called when it is said who answered: `cache`, `cluster`.
+    /// The name of the source in output: `cache`, `cluster`.
     fn name(&self) -> &str;
 
-    /// A graph that has the kind, or none when there is no such kind.
+    /// Returns a graph that has the kind, or `None` if the source has no such kind.
     ///
-    /// An error of [`Code::Remote`] or [`Code::Io`] says that asking for other kinds is vain, too.
+    /// An error with [`Code::Remote`] or [`Code::Io`] means that queries for other kinds would fail as well.
     fn lookup(&self, gvk: &Gvk) -> Result<Option<Arc<TypeGraph>>>;
 
-    /// All kinds that it may answer for.
+    /// Returns all kinds that the source has.
     fn kinds(&self) -> Result<Vec<NamedKind>>;
 }
 
-/// A kind, and what people call it beside its own name.
+/// A kind and its other names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedKind {
     /// The kind.
     pub gvk: Gvk,
-    /// Whether its objects are in namespaces, when it is known.
+    /// The scope, if known.
     pub scope: Option<Scope>,
-    /// Its plural, its singular, its short names, as far as they are known.
+    /// The plural, the singular and the short names, as far as known.
     pub names: Vec<SmolStr>,
 }
 
 impl NamedKind {
-    /// Notes what else it is called.
+    /// Adds other names of the kind.
     pub fn add_names(&mut self, names: Vec<SmolStr>) {
         let new: Vec<SmolStr> = names.into_iter().filter(|name| !self.names.contains(name)).collect();
         self.names.extend(new);
     }
 
-    /// Whether a word means it, in upper or lower case.
+    /// Returns true if the word is one of the kind's names. Case is ignored.
     #[must_use]
     pub fn is_called(&self, word: &str) -> bool {
         self.gvk.kind.eq_ignore_ascii_case(word)

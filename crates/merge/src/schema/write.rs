@@ -1,4 +1,4 @@
-//! Writes a [`Model`] as a [`TypeGraph`]: equal types, field lists and texts are stored once.
+//! Compiles a [`Model`] to a [`TypeGraph`]. Equal types, field lists and texts are stored once.
 
 use rustc_hash::FxHashMap;
 use smol_str::SmolStr;
@@ -11,14 +11,14 @@ use super::graph::{
 use super::model::{Model, TypeDef};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 
-/// How many definitions may refer to each other in a row before one says what it is.
+/// The maximum length of a chain of references between definitions.
 const MAX_REFERENCES: usize = 32;
 
 impl Model {
-    /// Writes the compact form.
+    /// Compiles the model.
     ///
-    /// References to definitions that are not here lead to positions of which nothing is known.
-    /// Fails when the whole would pass 2 GiB, or the merge keys of a list have no meaning.
+    /// References to missing definitions lead to unknown positions. Fails if the graph would exceed 2 GiB, or if
+    /// the merge keys of a list are invalid.
     pub fn compile(&self) -> Result<TypeGraph> {
         let mut writer = GraphWriter::new(self);
         for (id, definition) in self.definitions.values().enumerate() {
@@ -35,7 +35,7 @@ impl Model {
     }
 }
 
-/// Sizes are checked once, in [`GraphWriter::finish`]; until then an index that is too large is cut.
+/// An index that is too large saturates. Sizes are checked once, in [`GraphWriter::finish`].
 fn index(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(NONE)
 }
@@ -45,11 +45,11 @@ struct GraphWriter<'m> {
     text: Vec<u8>,
     ends: Vec<u32>,
     text_ids: FxHashMap<SmolStr, u32>,
-    /// The definitions first, in the order of their names; then nameless types.
+    /// The definitions first, in the order of their names; then unnamed types.
     types: Vec<Record>,
     type_ids: FxHashMap<(Record, u32), u32>,
     definition_ids: FxHashMap<&'m str, u32>,
-    /// Types that take what they do not say themselves from another type.
+    /// Types with a reference, and the types that they refer to. Missing facts are taken from the latter.
     overlays: Vec<(u32, u32)>,
     fields: Vec<(u32, u32)>,
     field_ids: FxHashMap<Vec<(u32, u32)>, u32>,
@@ -108,12 +108,12 @@ impl<'m> GraphWriter<'m> {
         id
     }
 
-    /// The definition that a type with a reference stands on.
+    /// Returns the definition that a type refers to.
     fn target(&self, def: &TypeDef) -> Option<u32> {
         self.definition_ids.get(def.reference.as_deref()?).copied()
     }
 
-    /// The index of a type, which is added when it is not there yet.
+    /// Returns the index of a type, which is added if missing.
     fn node(&mut self, def: &TypeDef) -> u32 {
         let target = self.target(def);
         if def.is_pure_reference() {
@@ -133,7 +133,7 @@ impl<'m> GraphWriter<'m> {
         id
     }
 
-    /// What a type says itself.
+    /// Returns the type's own facts, without those of its reference.
     fn record(&mut self, def: &TypeDef) -> Record {
         let element = def.element.as_ref().map_or(NONE, |def| self.node(def));
         let additional = def.additional.as_ref().map_or(NONE, |def| self.node(def));
@@ -180,11 +180,11 @@ impl<'m> GraphWriter<'m> {
         (start, count)
     }
 
-    /// Fills what referring types do not say themselves from the definitions they refer to.
+    /// Completes types with a reference from the definitions that they refer to.
     fn resolve_overlays(&mut self) {
         let targets: FxHashMap<u32, u32> = self.overlays.iter().copied().collect();
         for (id, first) in std::mem::take(&mut self.overlays) {
-            // A definition may itself refer to another: each takes from the whole row behind it.
+            // A definition may itself refer to another: facts are taken from the whole chain.
             let mut next = Some(first);
             for _ in 0..MAX_REFERENCES {
                 let Some(target) = next else { break };
@@ -210,7 +210,7 @@ impl<'m> GraphWriter<'m> {
         sections[NAMES] = numbers(names);
         let length = HEADER + sections.iter().map(Vec::len).sum::<usize>();
         if length >= REQUIRED as usize {
-            return Err(Diagnostic::error(Code::LimitExceeded, "the schema is larger than 2 GiB"));
+            return Err(Diagnostic::error(Code::LimitExceeded, "the compiled schema exceeds 2 GiB"));
         }
         let mut bytes = Vec::with_capacity(length);
         bytes.extend_from_slice(MAGIC);
@@ -250,7 +250,7 @@ impl<'m> GraphWriter<'m> {
     }
 }
 
-/// `own` where it says something, else `base`.
+/// Returns `own` with missing facts taken from `base`.
 fn overlay(own: Record, base: Record) -> Record {
     let or = |own: u32, base: u32, none: u32| if own == none { base } else { own };
     let has_fields = own.fields_count > 0;

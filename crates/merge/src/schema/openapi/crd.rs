@@ -1,4 +1,4 @@
-//! Custom resource definitions, `apiextensions.k8s.io/v1` and `v1beta1`.
+//! Reads custom resource definitions, `apiextensions.k8s.io/v1` and `v1beta1`.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use smp_text::yaml::{Map, Node};
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// Whether a manifest is a CustomResourceDefinition.
+/// Returns true if a manifest is a CustomResourceDefinition.
 #[must_use]
 pub fn is_crd(node: &Node) -> bool {
     let text = |key| node.get(key).and_then(Node::as_str).unwrap_or_default();
@@ -25,8 +25,8 @@ pub fn is_crd(node: &Node) -> bool {
 
 /// Reads the kinds that a CustomResourceDefinition defines, one per version.
 ///
-/// As on a server, `metadata` has the fields of any object's metadata whatever the schema says of it.
-/// A version without a schema is known by its scope only.
+/// As on an API server, `metadata` always has the fields of ObjectMeta, whatever the schema has there. For a
+/// version without a schema only the scope is known.
 pub fn read_crd(node: &Node) -> Result<Model> {
     let definition = DefinedKinds::read(node)?;
     let mut model = Model::default();
@@ -45,15 +45,15 @@ pub fn read_crd(node: &Node) -> Result<Model> {
     Ok(model)
 }
 
-/// Reads the kinds that a CustomResourceDefinition adds to those of Kubernetes. As on a server, it changes no kind that
-/// is built in, such as CustomResourceDefinition itself.
+/// Reads the kinds that a CustomResourceDefinition adds to Kubernetes. As on an API server, it cannot change a
+/// built-in kind.
 pub fn read_added_kinds(node: &Node) -> Result<Model> {
     let mut model = read_crd(node)?;
     model.kinds.retain(|gvk, _| !is_built_in(gvk));
     Ok(model)
 }
 
-/// The kinds that a CustomResourceDefinition defines, one per version, without looking at their schemas.
+/// Returns the kinds that a CustomResourceDefinition defines, one per version, without reading their schemas.
 pub fn defined_kinds(node: &Node) -> Result<Vec<crate::schema::NamedKind>> {
     let definition = DefinedKinds::read(node)?;
     let kind = |version| crate::schema::NamedKind {
@@ -64,12 +64,12 @@ pub fn defined_kinds(node: &Node) -> Result<Vec<crate::schema::NamedKind>> {
     Ok(definition.versions.iter().map(kind).collect())
 }
 
-/// What a CustomResourceDefinition says of all its versions.
+/// The facts of a CustomResourceDefinition that apply to all versions.
 struct DefinedKinds<'n> {
     group: &'n str,
     kind: &'n str,
     scope: Option<Scope>,
-    /// The plural, the singular, the short names.
+    /// The plural, the singular and the short names.
     names: Vec<SmolStr>,
     versions: Vec<Version<'n>>,
 }
@@ -115,14 +115,14 @@ fn required_str<'n>(at: &At<'n>, keyword: &str) -> Result<&'n str> {
 
 fn scope(spec: &Map) -> Result<Option<Scope>> {
     Ok(match str_at(spec, "scope")? {
-        // The default of v1beta1; v1 demands one.
+        // The default in v1beta1; in v1 the field is required.
         Some("Namespaced") | None => Some(Scope::Namespaced),
         Some("Cluster") => Some(Scope::Cluster),
         Some(_) => None,
     })
 }
 
-/// The plural, the singular, the short names.
+/// Returns the plural, the singular and the short names.
 fn other_names(names: &Map) -> Result<Vec<SmolStr>> {
     let mut out: Vec<SmolStr> = Vec::new();
     out.push(str_at(names, "plural")?.unwrap_or_default().into());
@@ -136,7 +136,8 @@ struct Version<'n> {
     schema: Option<&'n Node>,
 }
 
-/// The versions and their schemas; in v1beta1 all may share one, and a single version has no list.
+/// Returns the versions and their schemas. In v1beta1 versions may share one schema, and a single version may have
+/// no list.
 fn versions<'n>(spec: &At<'n>) -> Result<Vec<Version<'n>>> {
     let schema_in = |map: &'n Map, keyword| -> Result<Option<&'n Node>> {
         Ok(map_at(map, keyword)?.and_then(|holder| holder.get("openAPIV3Schema")).filter(|s| !s.is_null()))
@@ -154,7 +155,7 @@ fn versions<'n>(spec: &At<'n>) -> Result<Vec<Version<'n>>> {
     Ok(out)
 }
 
-/// The schema of whole objects, which has some fields that no CRD needs to mention.
+/// Reads the schema of whole objects and adds the fields that every object has.
 fn read_object(schema: &Node, model: &mut Model) -> Result<TypeDef> {
     let mut def = read_schema(schema)?;
     let mut metadata = None;
@@ -177,7 +178,7 @@ fn add_object_fields(def: &mut TypeDef, metadata: Option<&TypeDef>) {
     }
 }
 
-/// All that a definition can demand of metadata: the form of names.
+/// Returns the constraints on object names, the only ones that a CRD may set in `metadata`.
 fn of_names(metadata: TypeDef) -> Option<Box<Constraints>> {
     let named = |(name, field): (SmolStr, TypeDef)| {
         let is_name = matches!(name.as_str(), "name" | "generateName");
@@ -187,7 +188,7 @@ fn of_names(metadata: TypeDef) -> Option<Box<Constraints>> {
     (!properties.is_empty()).then(|| Box::new(Constraints { properties, ..Constraints::default() }))
 }
 
-/// Objects in the middle of a schema (`x-kubernetes-embedded-resource`) have metadata, too.
+/// Adds metadata to objects within a schema (`x-kubernetes-embedded-resource`).
 fn add_to_embedded(def: &mut TypeDef, metadata: Option<&TypeDef>) {
     if def.embedded_resource {
         add_object_fields(def, metadata);
@@ -198,7 +199,7 @@ fn add_to_embedded(def: &mut TypeDef, metadata: Option<&TypeDef>) {
     }
 }
 
-/// The name that a server's OpenAPI documents have for a custom type: `com.example.v1.Thing`.
+/// Returns the name of a custom type in API servers' OpenAPI documents: `com.example.v1.Thing`.
 fn type_name(gvk: &Gvk) -> SmolStr {
     let group: Vec<&str> = gvk.group.split('.').rev().collect();
     format_smolstr!("{}.{}.{}", group.join("."), gvk.version, gvk.kind)

@@ -1,4 +1,4 @@
-//! Documents with many definitions: OpenAPI v2, OpenAPI v3, JSON Schema.
+//! Reads documents with many definitions: OpenAPI v2, OpenAPI v3, JSON Schema.
 
 use super::keywords::{gvks, list_at, map_at, str_at, wrong_type};
 use super::paths;
@@ -14,8 +14,8 @@ const GVK: &str = "x-kubernetes-group-version-kind";
 
 /// Reads an OpenAPI v2 or v3 document, or a JSON Schema with `$defs`.
 ///
-/// Kinds are the definitions with `x-kubernetes-group-version-kind`; their scopes and plurals come
-/// from the paths, or from a list `resources` as kustomize's own bundle of definitions has it.
+/// Kinds are the definitions with `x-kubernetes-group-version-kind`. Scopes and plurals come from the paths, or
+/// from a `resources` list as in kustomize's own bundle.
 pub fn read_document(node: &Node) -> Result<Model> {
     let map = node.as_map().ok_or_else(|| wrong_type(node, "document", "a map"))?;
     let mut model = Model::default();
@@ -35,7 +35,7 @@ pub fn read_document(node: &Node) -> Result<Model> {
     Ok(model)
 }
 
-/// Documents of servers list a default for most fields, without meaning it.
+/// Drops defaults: API servers' documents list one for most fields without applying it.
 fn forget_defaults(def: &mut TypeDef) {
     if let Some(constraints) = &mut def.constraints {
         constraints.default = None;
@@ -48,7 +48,7 @@ fn forget_defaults(def: &mut TypeDef) {
     children.for_each(forget_defaults);
 }
 
-/// In OpenAPI v2 an object without properties, or a value without a type, may have any: the API server's own reader has it so.
+/// Lets OpenAPI v2 objects without properties and values without a type have any fields, as the API server does.
 fn free_objects(def: &mut TypeDef) {
     let free = matches!(def.kind, TypeKind::Object | TypeKind::Any)
         && def.reference.is_none()
@@ -62,13 +62,13 @@ fn free_objects(def: &mut TypeDef) {
 
 fn definitions<'n>(node: &Node, map: &'n Map) -> Result<Option<&'n Map>> {
     if let Some(components) = map_at(map, "components")? {
-        // A group-version document of a server may have no schemas at all.
+        // A group-version document of an API server may have no schemas.
         return map_at(components, "schemas");
     }
     let definitions = map_at(map, "definitions")?;
     let definitions = if definitions.is_none() { map_at(map, "$defs")? } else { definitions };
     definitions.map(Some).ok_or_else(|| {
-        Diagnostic::error(Code::InvalidValue, "this is no schema document").at(node.span()).help(
+        Diagnostic::error(Code::InvalidValue, "not a schema document").at(node.span()).help(
             "expected OpenAPI v2 (`definitions`), OpenAPI v3 (`components.schemas`), JSON Schema (`$defs`) or \
              a CustomResourceDefinition",
         )
@@ -78,20 +78,20 @@ fn definitions<'n>(node: &Node, map: &'n Map) -> Result<Option<&'n Map>> {
 fn add_definition(model: &mut Model, name: &str, definition: &Node) -> Result<()> {
     let mut def = read_schema(definition)?;
     for gvk in definition.get(GVK).into_iter().flat_map(gvks) {
-        // JSON Schema has the kind itself as the one possible value.
+        // JSON Schema lists the kind itself as the only allowed value.
         for name in ["apiVersion", "kind"] {
             if let Some(field) = def.fields.get_mut(name) {
                 field.constraints = None;
             }
         }
-        // Of two definitions of one kind the first counts; their documents are sorted by name.
+        // If a kind has two definitions, the first wins; documents are sorted by name.
         model.kinds.entry(gvk).or_default().root.get_or_insert_with(|| TypeDef::refer(name));
     }
     model.definitions.insert(name.into(), def);
     Ok(())
 }
 
-/// An entry of kustomize's bundle: `{apiVersion, kind, definition, scope}`.
+/// Reads an entry of kustomize's bundle: `{apiVersion, kind, definition, scope}`.
 fn add_resource(model: &mut Model, resource: &Node) -> Result<()> {
     let map = resource.as_map().ok_or_else(|| wrong_type(resource, "resources", "a list of maps"))?;
     let gvk = Gvk::from_manifest(

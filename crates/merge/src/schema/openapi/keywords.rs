@@ -1,15 +1,15 @@
-//! The keywords of a schema object and their values, with errors for those of wrong types.
+//! Typed access to the keywords of a schema object, with errors for wrong types.
 
 use crate::schema::Gvk;
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{List, Map, Node, Resolved};
 
 pub(super) fn wrong_type(node: &Node, keyword: &str, wanted: &str) -> Diagnostic {
-    let message = format!("{keyword} must be {wanted} and is {}", node.type_name());
+    let message = format!("{keyword} must be {wanted}, not {}", node.type_name());
     Diagnostic::error(Code::WrongType, message).at(node.span()).field(keyword)
 }
 
-/// A field of a map, which counts as absent when it is null.
+/// Returns a field of a map; null counts as absent.
 pub(super) fn present<'n>(map: &'n Map, keyword: &str) -> Option<&'n Node> {
     map.get(keyword).filter(|node| !node.is_null())
 }
@@ -33,14 +33,14 @@ pub(super) fn is_true(map: &Map, keyword: &str) -> bool {
     matches!(map.get(keyword).and_then(Node::resolve), Some(Resolved::Bool(true)))
 }
 
-/// A list of strings.
+/// Returns a list of strings.
 pub(super) fn strings_at<'n>(map: &'n Map, keyword: &str) -> Result<Vec<&'n str>> {
     let entries = list_at(map, keyword)?.map(Vec::as_slice).unwrap_or_default();
     let text = |node: &'n Node| node.as_str().ok_or_else(|| wrong_type(node, keyword, "a list of strings"));
     entries.iter().map(text).collect()
 }
 
-/// The kinds that `x-kubernetes-group-version-kind` names: a list, or a single one at an operation.
+/// Returns the kinds in `x-kubernetes-group-version-kind`: a list, or a single one in an operation.
 pub(super) fn gvks(node: &Node) -> impl Iterator<Item = Gvk> {
     let entries = node.as_list().map_or(std::slice::from_ref(node), List::as_slice);
     entries.iter().filter_map(|entry| {

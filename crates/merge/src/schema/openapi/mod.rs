@@ -1,6 +1,6 @@
-//! Readers: OpenAPI v2, OpenAPI v3, JSON Schema and custom resource definitions become a [`Model`].
+//! Reads OpenAPI v2, OpenAPI v3, JSON Schema and custom resource definitions into a [`Model`].
 //!
-//! They work on nodes, whatever text those came from, and know nothing of files, caches or clusters.
+//! Works on nodes from any source; knows nothing of files, caches or clusters.
 
 mod crd;
 mod document;
@@ -17,10 +17,10 @@ use super::Model;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::Node;
 
-/// Reads any of the documents that this room knows.
+/// Reads any supported schema document.
 ///
-/// That is an OpenAPI v2 document (`definitions`, with or without `paths`), an OpenAPI v3 document
-/// (`components.schemas`), a JSON Schema with definitions (`$defs`), or a CustomResourceDefinition.
+/// Supported are OpenAPI v2 documents (`definitions`, with or without `paths`), OpenAPI v3 documents
+/// (`components.schemas`), JSON Schemas with definitions (`$defs`), and CustomResourceDefinitions.
 pub fn read(node: &Node) -> Result<Model> {
     if is_crd(node) { read_crd(node) } else { read_document(node) }
 }
@@ -76,7 +76,7 @@ paths:
 "##;
 
     #[test]
-    fn openapi_v2_gives_kinds_scopes_plurals_and_directives_beside_references() {
+    fn openapi_v2_has_kinds_scopes_plurals_and_directives_next_to_references() {
         let graph = graph(OPENAPI_V2);
         assert_eq!(graph.scope(&thing("v1")), Some(Scope::Namespaced));
         assert_eq!(graph.scope(&Gvk::from_manifest("v1", "Sub")), Some(Scope::Namespaced));
@@ -134,13 +134,13 @@ paths:
     }
 
     #[test]
-    fn a_group_version_without_schemas_knows_nothing() {
+    fn a_group_version_without_schemas_is_empty() {
         let graph = graph("openapi: 3.0.0\ncomponents: {}\npaths: {}\n");
         assert_eq!(graph.kinds().count(), 0);
     }
 
     #[test]
-    fn types_are_named_in_many_ways() {
+    fn type_notations_are_understood() {
         let table = [
             ("{type: string}", "string"),
             ("{type: [string, 'null']}", "string"),
@@ -241,7 +241,7 @@ spec:
     }
 
     #[test]
-    fn bad_documents_are_errors_with_a_place() {
+    fn bad_documents_are_rejected_with_a_location() {
         let crd = |spec: &str| {
             format!("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {spec}")
         };

@@ -1,4 +1,4 @@
-//! What the paths of an OpenAPI document say of kinds: their scope and their plural.
+//! Reads scopes and plurals of kinds from the paths of an OpenAPI document.
 
 use super::keywords::gvks;
 use crate::schema::Scope;
@@ -7,10 +7,10 @@ use smp_text::yaml::{Map, Node};
 
 const OPERATIONS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
 
-/// Takes scope and plural of each kind that an operation of a path names.
+/// Sets scope and plural of each kind that an operation names.
 ///
-/// A kind is namespaced when one of its paths has a namespace for a parameter, and else one per
-/// cluster. A path says nothing that could be wrong enough for an error.
+/// A kind is namespaced if one of its paths has a namespace parameter, and otherwise cluster-scoped. Unusual paths
+/// are not errors.
 pub(super) fn read_paths(paths: &Map, model: &mut Model) {
     for (path, item) in paths.iter() {
         let namespaced = path.contains("namespaces/{namespace}");
@@ -30,7 +30,7 @@ pub(super) fn read_paths(paths: &Map, model: &mut Model) {
     }
 }
 
-/// Subresources may have kinds of other groups: `/api/v1/.../pods/{name}/eviction`.
+/// Excludes subresources, which may have kinds of other groups: `/api/v1/.../pods/{name}/eviction`.
 fn in_group(path: &str, group: &str) -> bool {
     let prefix = path.trim_start_matches('/');
     if group.is_empty() {
@@ -39,7 +39,7 @@ fn in_group(path: &str, group: &str) -> bool {
     prefix.strip_prefix("apis/").and_then(|rest| rest.strip_prefix(group)).is_some_and(|r| r.starts_with('/'))
 }
 
-/// The plural in the path of a list or of one object, such as `/api/v1/namespaces/{namespace}/pods`.
+/// Returns the plural in the path of a collection or an object, such as `/api/v1/namespaces/{namespace}/pods`.
 fn plural(path: &str) -> Option<&str> {
     let mut segments = path.trim_matches('/').split('/');
     let versions = if segments.next()? == "api" { 1 } else { 2 };

@@ -1,4 +1,4 @@
-//! One schema object of a document becomes one [`TypeDef`].
+//! Reads one schema object of a document into a [`TypeDef`].
 
 use smol_str::{SmolStr, ToSmolStr};
 
@@ -11,10 +11,10 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::path::unescape;
 use smp_text::yaml::{Map, Node, Resolved};
 
-/// Reads a schema object and all below it; its depth is bounded by what the parser lets through.
+/// Reads a schema object and all its children. The depth is limited by the parser.
 pub(super) fn read_schema(node: &Node) -> Result<TypeDef> {
     let Some(map) = node.as_map() else {
-        // JSON Schema has `true` for anything; `false` and null say nothing either.
+        // JSON Schema uses `true` for anything; `false` and null are treated alike.
         let nothing = matches!(node.resolve(), Some(Resolved::Bool(_) | Resolved::Null));
         return if nothing { Ok(TypeDef::default()) } else { Err(wrong_type(node, "schema", "a map")) };
     };
@@ -46,9 +46,9 @@ pub(super) fn read_schema(node: &Node) -> Result<TypeDef> {
     Ok(def)
 }
 
-/// Takes what a part of `allOf` says and the whole does not.
+/// Takes from a part of `allOf` what the schema itself lacks.
 ///
-/// OpenAPI v3 wraps each reference that has something beside it: `allOf: [{$ref: ...}]`.
+/// OpenAPI v3 wraps each reference that has other keywords next to it: `allOf: [{$ref: ...}]`.
 fn absorb(def: &mut TypeDef, part: TypeDef) {
     let TypeDef { kind, reference, element, additional, fields, required, directives, default, .. } = part;
     if def.kind == TypeKind::Any {
@@ -69,7 +69,7 @@ fn absorb(def: &mut TypeDef, part: TypeDef) {
     def.preserve_unknown_fields |= part.preserve_unknown_fields;
 }
 
-/// Some schemas leave the type out where their keywords imply it.
+/// Derives a missing type from the keywords that imply it.
 fn guess_kind(def: &mut TypeDef) {
     if def.kind != TypeKind::Any || def.reference.is_some() {
         return;
@@ -81,7 +81,7 @@ fn guess_kind(def: &mut TypeDef) {
     }
 }
 
-/// Servers list the zero value as the default of each required field, without meaning it.
+/// Drops zero-value defaults of required fields, which API servers publish without applying them.
 fn drop_empty_defaults(def: &mut TypeDef) {
     for (name, field) in &mut def.fields {
         let zero = matches!(field.default.as_deref(), Some("\"\"" | "0" | "0.0" | "false"));
@@ -105,7 +105,7 @@ fn kind(map: &Map) -> Result<TypeKind> {
     Ok(TypeKind::from_name(name).unwrap_or_default())
 }
 
-/// What `oneOf` or `anyOf` amounts to when each alternative is just a type.
+/// Returns the type that `oneOf` or `anyOf` allow, if each alternative is only a type.
 fn alternatives(map: &Map) -> Option<TypeKind> {
     let list = ["oneOf", "anyOf"].into_iter().find_map(|word| map.get(word)?.as_list())?;
     let names = list.iter().filter_map(|alternative| alternative.get("type"));
@@ -116,7 +116,7 @@ fn alternatives(map: &Map) -> Option<TypeKind> {
     Some(common_kind(flat.into_iter()))
 }
 
-/// The one kind that all names stand for; `null` does not count.
+/// Returns the narrowest type that covers all names; `null` is ignored.
 fn common_kind<'n>(names: impl Iterator<Item = &'n str>) -> TypeKind {
     use TypeKind::{Any, IntOrString, Integer, Number, String};
     let kinds =
@@ -146,10 +146,10 @@ fn directives(map: &Map) -> Result<Directives> {
     let keys = strings_at(map, "x-kubernetes-list-map-keys")?;
     let strategy = str_at(map, STRATEGY)?;
     if let Some((word, node)) = strategy.and_then(PatchStrategy::unknown_word).zip(map.get(STRATEGY)) {
-        return Err(Diagnostic::error(Code::InvalidValue, format!("`{word}` is no patch strategy"))
+        return Err(Diagnostic::error(Code::InvalidValue, format!("unknown patch strategy `{word}`"))
             .at(node.span())
             .field(STRATEGY)
-            .help("write `merge`, `replace`, or one of them with `,retainKeys`"));
+            .help("use `merge`, `replace`, or one of them followed by `,retainKeys`"));
     }
     let directives = Directives {
         list_type,
@@ -164,26 +164,26 @@ fn directives(map: &Map) -> Result<Directives> {
     let error = map.get(keyword).map(|node| error.clone().at(node.span())).unwrap_or(error);
     Err(match keyword {
         RECOMMENDED_KEY => {
-            error.help("name the default merge key first, then the others: `<default>,<additional>`")
+            error.help("list the default merge key first, then the others: `<default>,<additional>`")
         }
-        _ => error.help("name the fields that tell the entries of the list apart, with commas between them"),
+        _ => error.help("list the fields that identify an entry, separated by commas"),
     })
 }
 
 const STRATEGY: &str = "x-kubernetes-patch-strategy";
 
-/// A keyword that has one of a few words for its value.
+/// Returns the value of a keyword that allows only certain words.
 fn word<T>(map: &Map, keyword: &str, read: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
     let (Some(text), Some(node)) = (str_at(map, keyword)?, map.get(keyword)) else { return Ok(None) };
     let unknown = || {
-        Diagnostic::error(Code::InvalidValue, format!("{keyword} cannot be {text:?}"))
+        Diagnostic::error(Code::InvalidValue, format!("invalid {keyword} {text:?}"))
             .at(node.span())
             .field(keyword)
     };
     read(text).map(Some).ok_or_else(unknown)
 }
 
-/// The JSON text of a scalar; none for null, maps and lists.
+/// Returns the JSON text of a scalar; `None` for null, maps and lists.
 fn scalar_json(node: &Node) -> Option<SmolStr> {
     match node.resolve()? {
         Resolved::Null => None,
@@ -195,13 +195,13 @@ fn scalar_json(node: &Node) -> Option<SmolStr> {
     }
 }
 
-/// The name at the end of a reference such as `#/definitions/io.k8s.api.core.v1.Pod`.
+/// Returns the definition's name in a reference such as `#/definitions/io.k8s.api.core.v1.Pod`.
 fn definition_name(reference: &str) -> SmolStr {
     let name = reference.rsplit('/').next().unwrap_or(reference);
     if name.contains('%') { unescape(&percent_decoded(name)).into() } else { unescape(name).into() }
 }
 
-/// Undoes percent encoding, which JSON pointers in URLs have.
+/// Decodes percent encoding, which JSON pointers in URLs have.
 fn percent_decoded(name: &str) -> String {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes();

@@ -1,4 +1,4 @@
-//! Graphs that are written and read again, and buffers that are corrupt.
+//! Tests of the round trip of graphs, and of corrupt buffers.
 
 use super::*;
 use crate::schema::{Cursor, Directives, Gvk, KindDef, PatchStrategy};
@@ -27,7 +27,7 @@ fn ports() -> Directives {
     }
 }
 
-/// A kind with a list of ports, a recursive definition, a map with free keys, and references.
+/// Returns a kind with a list of ports, a recursive definition, a map with free keys, and references.
 fn model() -> Model {
     let string = TypeDef::of(TypeKind::String);
     let protocol = TypeDef { default: Some("\"TCP\"".into()), ..string.clone() };
@@ -65,7 +65,7 @@ fn graph() -> TypeGraph {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn graphs_round_trip() {
     let graph = graph();
     let spec = graph.kind(&thing()).expect("known").field("spec");
     assert_eq!(spec.type_name(), Some("Spec"));
@@ -90,7 +90,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn fields_fall_back_to_free_keys_and_then_to_the_unknown() {
+fn undeclared_fields_use_the_free_key_type_or_are_unknown() {
     let graph = graph();
     let spec = graph.named("Spec").expect("known");
     assert!(spec.has_field("labels") && !spec.field("labels").has_field("any"));
@@ -111,7 +111,7 @@ fn a_reference_keeps_the_directives_of_its_field() {
 }
 
 #[test]
-fn recursion_ends_nowhere_and_references_in_a_circle_say_nothing() {
+fn recursive_types_are_allowed_and_circular_references_are_unknown() {
     let graph = graph();
     let mut props = graph.named("Props").expect("known");
     for _ in 0..1000 {
@@ -152,7 +152,7 @@ fn equal_types_are_stored_once() {
 }
 
 #[test]
-fn imported_definitions_are_the_same() {
+fn imported_definitions_are_equal() {
     let graph = graph();
     let mut copy = Model::default();
     let root = copy.import(graph.named("Spec").expect("known"));
@@ -167,7 +167,7 @@ fn imported_definitions_are_the_same() {
     assert_eq!(spec.field("ports").element().key_default("protocol"), Some("\"TCP\""));
 }
 
-/// Walks some of everything that can be asked.
+/// Calls some of every kind of query.
 fn ask(graph: &TypeGraph) {
     let walk = |cursor: Cursor<'_>| {
         let mut seen = 0;
@@ -200,7 +200,7 @@ fn no_corrupt_buffer_panics() {
 }
 
 #[test]
-fn each_changed_bit_of_what_is_stored_is_seen() {
+fn each_flipped_bit_of_a_stored_graph_is_detected() {
     let good = graph().to_bytes();
     assert!(TypeGraph::from_bytes(good.clone()).is_ok());
     for position in 0..good.len() {
@@ -217,7 +217,7 @@ fn each_changed_bit_of_what_is_stored_is_seen() {
 }
 
 #[test]
-fn what_was_compiled_with_odd_keys_is_not_opened() {
+fn graphs_with_invalid_keys_are_rejected() {
     let of = |default: &str, recommended: &str| {
         let directives = Directives {
             patch_merge_key: Some(default.into()),
@@ -232,7 +232,7 @@ fn what_was_compiled_with_odd_keys_is_not_opened() {
     for recommended in ["bar,foo", "bar,baz", "foo,,ba", "foo,foo"] {
         let error = of("foo", recommended).compile().expect_err("bad keys");
         assert_eq!(error.field_path(), Some("x-kubernetes-recommended-patch-merge-key"));
-        // As one that looked at nothing would have written it.
+        // As a writer without any checks would produce it.
         let text = |keys: &str| keys.as_bytes().to_vec();
         let mut bad = good[..good.len() - 32].to_vec();
         let (from, to) = (text("foo,bar"), text(recommended));
