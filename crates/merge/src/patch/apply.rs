@@ -1,4 +1,4 @@
-//! Patches of all types, applied to trees.
+//! Applies patches of all types to trees.
 
 use super::json_merge::apply_json_merge;
 use super::json_patch::{JsonPatchOptions, Patched, parse_json_patch};
@@ -8,17 +8,17 @@ use crate::schema::{Cursor, Schema};
 use smp_text::diagnostic::{PatchRefusal, Result};
 use smp_text::yaml::Node;
 
-/// How a patch is applied. By default as the API server does, to an object of which nothing is known.
+/// How a patch is applied. The default is as the API server does it, without a schema.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ApplyOptions<'s> {
-    /// By whose rules a strategic merge patch is applied.
+    /// The rules for strategic merge patches.
     pub rules: Rules,
-    /// The type of the object, which strategic merge patches go by.
+    /// The type of the object, which strategic merge patches need.
     pub kind: Cursor<'s>,
-    /// The types of objects within the object, which some rules go by.
+    /// The types of objects embedded in the object, which some rules need.
     pub schema: Option<&'s Schema>,
-    /// How a JSON patch is applied.
+    /// How JSON patches are applied.
     pub json_patch: JsonPatchOptions,
 }
 
@@ -34,28 +34,28 @@ impl Default for ApplyOptions<'_> {
 }
 
 impl<'s> ApplyOptions<'s> {
-    /// The same by other rules of strategic merge patches.
+    /// Sets the rules for strategic merge patches.
     #[must_use]
     pub fn rules(mut self, rules: impl Into<Rules>) -> Self {
         self.rules = rules.into();
         self
     }
 
-    /// The same for an object of some type.
+    /// Sets the type of the object.
     #[must_use]
     pub fn kind(mut self, kind: Cursor<'s>) -> Self {
         self.kind = kind;
         self
     }
 
-    /// The same with types for objects within the object.
+    /// Sets the schema for objects embedded in the object.
     #[must_use]
     pub fn schema(mut self, schema: &'s Schema) -> Self {
         self.schema = Some(schema);
         self
     }
 
-    /// The same with JSON patches applied in another way.
+    /// Sets how JSON patches are applied.
     #[must_use]
     pub fn json_patch(mut self, options: JsonPatchOptions) -> Self {
         self.json_patch = options;
@@ -65,7 +65,7 @@ impl<'s> ApplyOptions<'s> {
 
 /// Applies a patch of any type to an object.
 ///
-/// Nothing is left of an object that the patch deletes (`$patch: delete`): [`Merged::node`] is none then.
+/// If the patch deletes the object (`$patch: delete`), [`Merged::node`] is `None`.
 ///
 /// ```
 /// use strategic_merge_patch::patch::{ApplyOptions, PatchType, apply};
@@ -84,8 +84,8 @@ impl<'s> ApplyOptions<'s> {
 /// ```
 ///
 /// # Errors
-/// Those of [`merge::apply`](crate::merge::apply); a JSON patch that is malformed or has an operation that cannot be
-/// done.
+/// Fails as [`merge::apply`](crate::merge::apply) does, and on a JSON patch that is malformed or has an operation
+/// that cannot be applied.
 pub fn apply(
     mut object: Node,
     patch: &Node,

@@ -1,14 +1,14 @@
-//! Which kinds the API server takes strategic merge patches for: those that are built into it.
+//! Checks that the API server supports strategic merge patches for a kind: only for built-in kinds.
 
 use crate::schema::{Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::Node;
 
-/// Whether a server takes strategic merge patches for an object: for custom resources it answers 415, whatever
-/// their definitions say.
+/// Checks that an API server accepts strategic merge patches for an object. For custom resources it answers 415,
+/// whatever their CRDs declare.
 ///
 /// # Errors
-/// [`Code::NoSchema`] when its kind is not built in, or it has none; [`Code::MissingField`] when it has no
+/// [`Code::NoSchema`] if the kind is not built in or missing; [`Code::MissingField`] if the object has no
 /// apiVersion.
 pub fn check_built_in(object: &Node) -> Result<()> {
     let text = |key| object.get(key).and_then(Node::scalar_text).map_or("", |text| text.as_str());
@@ -17,20 +17,20 @@ pub fn check_built_in(object: &Node) -> Result<()> {
         return Ok(());
     }
     let error = if gvk.kind.is_empty() {
-        Diagnostic::error(Code::NoSchema, "no schema is known for a document without a kind").help(
-            "name its type in a schema, or use a JSON merge patch or the rules of overlays, which need none",
+        Diagnostic::error(Code::NoSchema, "cannot find the schema of a document without a kind").help(
+            "give its type in a schema, or use a JSON merge patch or the overlay rules, which need none",
         )
     } else if gvk.version.is_empty() {
-        let message = format!("this {} has no apiVersion, so nothing says how it merges", gvk.kind);
+        let message = format!("{} has no apiVersion, so its schema is unknown", gvk.kind);
         Diagnostic::error(Code::MissingField, message).help(
-            "add the apiVersion, such as `apiVersion: v1`, or use a JSON merge patch, which needs no schema",
+            "add the apiVersion, such as `apiVersion: v1`, or use a JSON merge patch, which requires no schema",
         )
     } else {
         let message = format!(
-            "the API server takes no strategic merge patch for {gvk}, which is not built in: 415 Unsupported Media Type"
+            "the API server does not support strategic merge patches for {gvk}, which is not built in: 415 Unsupported Media Type"
         );
         Diagnostic::error(Code::NoSchema, message)
-            .help("use a JSON merge patch, which the server takes, or the rules of overlays")
+            .help("use a JSON merge patch, which the server supports, or the overlay rules")
     };
     Err(error.at(object.span().at_start()))
 }

@@ -1,7 +1,7 @@
-//! Whether two strategic merge patches set the same field to different values (apimachinery 0.36,
-//! `MergingMapsHaveConflicts`).
+//! Detects conflicts between two strategic merge patches: the same field set to different values (apimachinery
+//! 0.36, `MergingMapsHaveConflicts`).
 //!
-//! There the check sorts lists of scalars within the patch that it checks; here the patch stays as it is.
+//! The Go function sorts scalar lists in the patch that it checks; here the patch is not modified.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +20,8 @@ use smp_text::yaml::{Entry, Map, Node, Value};
 /// Checks two patches for conflicts.
 ///
 /// # Errors
-/// The first conflict. Lists that cannot be compared: of mixed types, without entries, or without a merge
-/// key.
+/// Returns the first conflict. Also fails on lists that cannot be compared: of mixed types, without entries, or
+/// without a merge key.
 pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     for row in align::fields([ours, theirs]) {
         let [Some(Entry { key, value }), Some(other)] = row else { continue };
@@ -43,13 +43,13 @@ pub(super) fn check_maps(ours: &Map, theirs: &Map, cursor: Cursor<'_>, at: &Trai
     Ok(())
 }
 
-/// The list that a directive takes scalars out of.
+/// Returns the list that a `$deleteFromPrimitiveList` directive applies to.
 fn primitive_list(directive: &str) -> Option<&str> {
     directive.strip_prefix(DELETE_FROM_PRIMITIVE_LIST)?.strip_prefix('/')
 }
 
-/// Both sides take scalars out of a list: only what one takes out and the other one puts in is in dispute. Go looks
-/// for a field of the directive's name there, and fails.
+/// Both patches remove scalars from a list. It is a conflict only if one removes a scalar that the other adds. Go
+/// looks up a field with the directive's name here, and fails.
 fn check_removals(sides: [&Map; 2], removed: [&Node; 2], list: &str, at: &Trail<'_>) -> Result<()> {
     let values = |node: Option<&Node>| scalars(node.and_then(Node::as_list).map_or(&[], Vec::as_slice));
     let [ours, theirs] = sides.map(|side| side.get(list));
@@ -69,12 +69,13 @@ fn check_values(
     at: &Trail<'_>,
 ) -> Result<()> {
     let agree = match (&ours.value, &theirs.value) {
-        // One deletes or replaces the whole, the other one does something else.
+        // One patch deletes or replaces the map, the other does not.
         (Value::Map(a), Value::Map(b)) if a.get(PATCH) != b.get(PATCH) => false,
         (Value::Map(_), Value::Map(_)) if strategy.replace => true,
         (Value::Map(a), Value::Map(b)) => return check_maps(a, b, cursor, at),
         (Value::List(a), Value::List(b)) => {
-            let emptied = "this list was emptied on both sides since it was applied last";
+            let emptied =
+                "this list was emptied both in the manifest and in the cluster since the last apply";
             match entry_kind([a, b], at)?.ok_or_else(|| at.error(Code::Conflict, emptied))? {
                 EntryKind::Map if strategy.merge => return check_entries(a, b, cursor, at),
                 _ if strategy.merge => true,
@@ -96,28 +97,31 @@ fn check_values(
     Err(changed_on_both_sides(ours, Some(theirs), at))
 }
 
-/// What is said of a field that the owner and others changed.
+/// Returns the error for a field that the owner and others changed.
 pub(super) fn changed_on_both_sides(ours: &Node, theirs: Option<&Node>, at: &Trail<'_>) -> Diagnostic {
     let is_gone = |node: &Node| node.is_null() || is_delete(node);
-    let ours_is = if is_gone(ours) { "applied last, and gone now" } else { "wanted here" };
+    let ours_is = if is_gone(ours) { "last applied here, now removed" } else { "value in the manifest" };
     let error = at
-        .error(Code::Conflict, "others changed this since it was applied last, and something else is wanted")
+        .error(
+            Code::Conflict,
+            "changed in the cluster since the last apply, and the manifest has a different value",
+        )
         .label(ours.span(), ours_is);
     let error = match theirs.filter(|theirs| !is_gone(theirs)) {
-        Some(theirs) => error.label(theirs.span(), "and in the cluster"),
-        None => error.note("in the cluster it is gone"),
+        Some(theirs) => error.label(theirs.span(), "value in the cluster"),
+        None => error.note("the cluster no longer has this value"),
     };
-    error.help("overwrite the other change, or take it over into the manifest")
+    error.help("overwrite the change, or adopt it in the manifest")
 }
 
-/// Without order and doubles.
+/// Returns the scalars as a set: order and duplicates are ignored.
 fn scalars(list: &[Node]) -> BTreeSet<KeyValue> {
     list.iter().filter_map(KeyValue::of).collect()
 }
 
 fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<'_>) -> Result<()> {
     let Association::Keyed { keys, .. } = Association::of_versions(cursor, ListPolicy::Apiserver) else {
-        let message = "the schema has no merge key for this list, so maps in it cannot be compared";
+        let message = "the schema has no merge key for this list, so its entries cannot be compared";
         return Err(at.error(Code::MissingMergeKey, message));
     };
     let name = |(position, entry): (usize, &Node)| {
@@ -125,7 +129,7 @@ fn check_entries(ours: &[Node], theirs: &[Node], cursor: Cursor<'_>, at: &Trail<
     };
     let names = |list: &[Node]| list.iter().enumerate().map(name).collect::<Result<Vec<Identity>>>();
     let (our_names, their_names) = (names(ours)?, names(theirs)?);
-    // Of several with one name the last counts.
+    // Of several entries with the same key the last one counts.
     let last = |names: &[Identity]| -> FxHashMap<Identity, usize> {
         names.iter().enumerate().map(|(position, name)| (name.clone(), position)).collect()
     };

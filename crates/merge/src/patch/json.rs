@@ -1,8 +1,6 @@
-//! The door for objects that are `serde_json` values: patches of all types, applied and made as the API
-//! server and kubectl do.
+//! Patches for `serde_json` values: applies and creates patches of all types as the API server and kubectl do.
 //!
-//! What goes on behind it is done by the rooms' own functions on trees; here values become trees and trees
-//! values. Must not know how anything is merged.
+//! Only converts between JSON values and trees. The patching itself is done by the functions on trees.
 
 use serde_json::{Map as JsonMap, Value};
 use smol_str::SmolStr;
@@ -17,7 +15,7 @@ use crate::schema::{Cursor, Gvk, Schema};
 use smp_text::diagnostic::{Code, Diagnostic, ObjectName, PatchRefusal, ResourceName, Result, Warned};
 use smp_text::yaml::{Map as YamlMap, Node};
 
-/// How patches are applied and made. By default as the API server and kubectl do.
+/// How patches are applied and created. The default is as the API server and kubectl do it.
 ///
 /// ```
 /// use strategic_merge_patch::merge::PatchRules;
@@ -29,27 +27,26 @@ use smp_text::yaml::{Map as YamlMap, Node};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PatchingOptions {
-    /// By whose rules strategic merge patches are applied and made.
+    /// The rules for applying and creating strategic merge patches.
     pub rules: PatchRules,
-    /// The kind of objects that do not say theirs.
+    /// The kind of objects without `apiVersion` and `kind`.
     pub kind: Option<Gvk>,
     /// How JSON patches are applied.
     pub json_patch: JsonPatchOptions,
-    /// How three-way patches are made.
+    /// How three-way patches are created.
     pub three_way: ThreeWayOptions,
-    /// Whether there are strategic merge patches for custom resources, by the server's rules.
+    /// Whether strategic merge patches of custom resources are allowed under the API server's rules.
     pub custom_resources: CustomResources,
 }
 
-/// What becomes of strategic merge patches for kinds that are not built into the API server.
+/// The handling of strategic merge patches for kinds that are not built into the API server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum CustomResources {
-    /// They are refused, as the server refuses them with 415, whatever the schema knows.
+    /// Reject them with 415, as the API server does, even if the schema has the kind.
     #[default]
     Refused,
-    /// They are merged by what the schema says, as a server would that had the kind built in: one behind the
-    /// aggregation layer, say.
+    /// Merge them by the schema, as an API server would that has the kind built in, for example an aggregated one.
     Merged,
 }
 
@@ -66,35 +63,35 @@ impl Default for PatchingOptions {
 }
 
 impl PatchingOptions {
-    /// The same by other rules of strategic merge patches.
+    /// Sets the rules for strategic merge patches.
     #[must_use]
     pub fn rules(mut self, rules: PatchRules) -> Self {
         self.rules = rules;
         self
     }
 
-    /// The same for objects that do not say their kind.
+    /// Sets the kind of objects without `apiVersion` and `kind`.
     #[must_use]
     pub fn kind(mut self, kind: Gvk) -> Self {
         self.kind = Some(kind);
         self
     }
 
-    /// The same with JSON patches applied in another way.
+    /// Sets how JSON patches are applied.
     #[must_use]
     pub fn json_patch(mut self, options: JsonPatchOptions) -> Self {
         self.json_patch = options;
         self
     }
 
-    /// The same with three-way patches made in another way.
+    /// Sets how three-way patches are created.
     #[must_use]
     pub fn three_way(mut self, options: ThreeWayOptions) -> Self {
         self.three_way = options;
         self
     }
 
-    /// The same with strategic merge patches for custom resources, or without.
+    /// Sets whether strategic merge patches of custom resources are allowed.
     ///
     /// ```
     /// use strategic_merge_patch::patch::json::{CustomResources, PatchType, PatchingOptions, apply, apply_with};
@@ -124,13 +121,13 @@ impl PatchingOptions {
         self
     }
 
-    /// The type of an object, by the kind that it says it has, where a patch needs it.
+    /// Returns the type of an object by its own kind, where the patch requires it.
     fn type_for<'s>(&self, patch_type: PatchType, object: &Value, schema: &'s Schema) -> Result<Cursor<'s>> {
         let own = Gvk::of(object);
         let gvk = own.as_ref().or(self.kind.as_ref());
         let cursor = gvk.and_then(|gvk| schema.kind(gvk));
         if patch_type != PatchType::Strategic || self.rules != PatchRules::Apiserver {
-            // Without a schema lists are replaced.
+            // Without a schema, lists are replaced.
             return Ok(cursor.unwrap_or_else(Cursor::unknown));
         }
         let is_merged = self.custom_resources == CustomResources::Merged || gvk.is_none_or(is_built_in);
@@ -142,34 +139,34 @@ impl PatchingOptions {
     }
 }
 
-/// Whether a kind is one of the API server's own.
+/// Returns true if a kind is built into the API server.
 fn is_built_in(gvk: &Gvk) -> bool {
     Schema::embedded().kind(gvk).is_some()
 }
 
 fn no_schema(gvk: Option<&Gvk>) -> Diagnostic {
     let what = gvk.map_or_else(|| "an object without a kind".into(), Gvk::to_string);
-    let message = format!("no schema is known for {what}, so that no strategic merge patch can be for it");
+    let message = format!("no schema found for {what}, so strategic merge patches are not supported");
     Diagnostic::error(Code::NoSchema, message)
         .refused(PatchRefusal::PatchType)
-        .help("use a JSON merge patch, as for any custom resource, or give a schema that has the kind")
+        .help("use a JSON merge patch, as for any custom resource, or provide a schema that has the kind")
 }
 
 fn not_built_in(gvk: Option<&Gvk>) -> Diagnostic {
     let what = gvk.map(Gvk::to_string).unwrap_or_default();
     let message =
-        format!("an API server takes no strategic merge patch for {what}, which is a custom resource");
+        format!("API servers do not support strategic merge patches for {what}, which is a custom resource");
     Diagnostic::error(Code::NoSchema, message).refused(PatchRefusal::PatchType).help(
-        "use a JSON merge patch; `CustomResources::Merged` and the rules of overlays merge by the schema that is given",
+        "use a JSON merge patch; `CustomResources::Merged` and the overlay rules merge by the given schema",
     )
 }
 
-/// Applies a patch to an object as the API server does, and returns what there is to warn of.
+/// Applies a patch to an object as the API server does, and returns warnings.
 ///
-/// The object is null afterwards when the patch deletes it (`$patch: delete`). When the patch cannot be
-/// applied, the object is as it was.
+/// If the patch deletes the object (`$patch: delete`), the object becomes null. On an error the object is
+/// unchanged.
 ///
-/// This one line makes a fake API server's strategic merge patches true:
+/// One call gives a fake API server correct strategic merge patches:
 ///
 /// ```
 /// use strategic_merge_patch::patch::json::{self, PatchType};
@@ -193,10 +190,10 @@ fn not_built_in(gvk: Option<&Gvk>) -> Diagnostic {
 /// ```
 ///
 /// # Errors
-/// A strategic merge patch for a kind that is not built in or that the schema does not have ([`Code::NoSchema`], as
-/// the server refuses it for custom resources, see [`CustomResources`]); entries without their merge key, malformed directives and what else
-/// [`merge::apply`](crate::merge::apply) refuses; an operation that cannot be done. With field path.
-/// [`Diagnostic::to_status`] makes what a server would answer.
+/// Fails on a strategic merge patch for a kind that is not built in or not in the schema ([`Code::NoSchema`], see
+/// [`CustomResources`]). Also fails on entries without their merge key, malformed directives and other errors of
+/// [`merge::apply`](crate::merge::apply), and on operations that cannot be applied. Errors have a field path.
+/// [`Diagnostic::to_status`] returns the response of an API server.
 pub fn apply(
     object: &mut Value,
     patch: &Value,
@@ -206,7 +203,7 @@ pub fn apply(
     apply_with(object, patch, patch_type, schema, &PatchingOptions::default())
 }
 
-/// As [`apply`], by other rules.
+/// Applies a patch as [`apply`] does, with options.
 ///
 /// ```
 /// use strategic_merge_patch::merge::PatchRules;
@@ -221,13 +218,13 @@ pub fn apply(
 /// let patch = json!({"spec": {"ports": [{"port": 53, "name": "dns-tcp"}]}});
 /// let options = PatchingOptions::default().rules(PatchRules::Overlay);
 /// apply_with(&mut service, &patch, PatchType::Strategic, &Schema::embedded(), &options)?;
-/// // The protocol of an entry that names none is TCP: the schema says so.
+/// // By the schema, the protocol defaults to TCP.
 /// assert_eq!(service["spec"]["ports"][1], json!({"port": 53, "name": "dns-tcp"}));
 /// # Ok::<(), smp_text::diagnostic::Diagnostic>(())
 /// ```
 ///
 /// # Errors
-/// As [`apply`].
+/// Fails as [`apply`] does.
 pub fn apply_with(
     object: &mut Value,
     patch: &Value,
@@ -272,27 +269,27 @@ fn applied(
     Ok(merged.warnings)
 }
 
-/// The words of an operation are texts: of any other value the server cannot read the patch at all.
+/// Rejects non-string members of operations, since the API server cannot parse such a patch.
 fn check_operations(patch: &Value) -> Result<()> {
     for operation in patch.as_array().into_iter().flatten() {
         let is_odd =
             |word: &&str| operation.get(*word).is_some_and(|value| !value.is_string() && !value.is_null());
         if let Some(word) = ["op", "path", "from"].into_iter().find(is_odd) {
-            let message = format!("the `{word}` of an operation of a JSON patch must be a string");
+            let message = format!("`{word}` in an operation of a JSON patch must be a string");
             return Err(Diagnostic::error(Code::WrongType, message).refused(PatchRefusal::NoPatch));
         }
     }
     Ok(())
 }
 
-/// The API server takes none, either.
+/// Returns the error for a patch that is not an object. The API server rejects it, too.
 fn no_object() -> Diagnostic {
-    Diagnostic::error(Code::WrongType, "a patch of an object must be an object, which this one is not")
+    Diagnostic::error(Code::WrongType, "a patch of an object must be an object")
         .refused(PatchRefusal::NoPatch)
-        .help("to replace the whole object, send it without a patch")
+        .help("to replace the whole object, update it instead of patching")
 }
 
-/// How messages call an object.
+/// Returns an object's name for messages.
 fn name_of(object: &Value) -> ResourceName {
     let text = |at: &str| object.pointer(at).and_then(Value::as_str).unwrap_or_default().to_string();
     let [api_version, kind, namespace, name] =
@@ -306,19 +303,19 @@ fn name_of(object: &Value) -> ResourceName {
     ResourceName::of_object(shown, ObjectName { api_version, kind, namespace, name })
 }
 
-/// The fields of an object that a patch names, so that all others need not become a tree. None when the patch
-/// has directives for the whole object, or one of both is no map.
+/// Returns only the fields of an object that a patch names, so that the others need no conversion. Returns `None`
+/// if the patch has directives for the whole object, or if one of both is not a map.
 fn fields_of(object: &Value, patch: &Value) -> Option<Node> {
     let (Value::Object(object), Value::Object(patch)) = (object, patch) else { return None };
     if patch.keys().any(|name| name.starts_with('$')) {
         return None;
     }
-    // In the object's order, which `serde_json` keeps by choice.
+    // In the object's field order, which depends on `serde_json`'s features.
     let named = object.iter().filter(|(name, _)| patch.contains_key(name.as_str()));
     Some(Node::map(named.map(|(name, value)| (SmolStr::from(name), Node::from(value))).collect()))
 }
 
-/// Puts back what [`fields_of`] took, when the patch is applied to it.
+/// Writes the patched fields from [`fields_of`] back to the object.
 fn put_fields(object: &mut Value, patch: &Value, merged: Merged) -> Vec<Diagnostic> {
     let Value::Object(fields) = object else { return merged.warnings };
     let patched = merged.node.unwrap_or_else(Node::null);
@@ -337,12 +334,12 @@ fn put_fields(object: &mut Value, patch: &Value, merged: Merged) -> Vec<Diagnost
 
 fn put(fields: &mut JsonMap<String, Value>, name: &str, value: Value) {
     match fields.get_mut(name) {
-        Some(place) => *place = value,
+        Some(old) => *old = value,
         None => drop(fields.insert(name.to_string(), value)),
     }
 }
 
-/// Makes the patch that turns `original` into `modified`.
+/// Creates the patch that turns `original` into `modified`.
 ///
 /// ```
 /// use strategic_merge_patch::patch::json::{PatchType, create};
@@ -362,8 +359,8 @@ fn put(fields: &mut JsonMap<String, Value>, name: &str, value: Value) {
 /// ```
 ///
 /// # Errors
-/// Of strategic merge patches: a kind that the schema does not have, and what
-/// [`patch::create`](crate::patch::create) refuses.
+/// For strategic merge patches: fails if the schema lacks the kind, and as [`patch::create`](crate::patch::create)
+/// does.
 pub fn create(
     original: &Value,
     modified: &Value,
@@ -373,10 +370,10 @@ pub fn create(
     create_with(original, modified, patch_type, schema, &PatchingOptions::default())
 }
 
-/// As [`create`], by other rules.
+/// Creates a patch as [`create`] does, with options.
 ///
 /// # Errors
-/// As [`create`].
+/// Fails as [`create`] does.
 pub fn create_with(
     original: &Value,
     modified: &Value,
@@ -388,19 +385,19 @@ pub fn create_with(
     made([original, modified], None, (patch_type, kind), options)
 }
 
-/// The versions of an object from which a three-way patch is made.
+/// The versions of an object that a three-way patch is created from.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectVersions<'v> {
-    /// What was applied last; null when nothing was.
+    /// The last applied configuration; null if nothing was applied.
     pub original: &'v Value,
-    /// What shall be.
+    /// The desired object.
     pub modified: &'v Value,
-    /// What the cluster has.
+    /// The object in the cluster.
     pub current: &'v Value,
 }
 
-/// Makes the patch of `kubectl apply`: it brings the current object to the modified one, removes what that has
-/// no more of the original, and leaves alone what others added.
+/// Creates the patch of `kubectl apply`. It turns the current object into the modified one and removes what
+/// `modified` no longer has of `original`. Additions by others stay.
 ///
 /// ```
 /// use strategic_merge_patch::patch::json::{PatchType, ObjectVersions, create_three_way};
@@ -421,7 +418,7 @@ pub struct ObjectVersions<'v> {
 /// ```
 ///
 /// # Errors
-/// As [`create`]; [`Code::Conflict`] where the patch would change what names the object.
+/// Fails as [`create`] does, and with [`Code::Conflict`] if the patch would change the object's identity.
 pub fn create_three_way(
     versions: ObjectVersions<'_>,
     patch_type: PatchType,
@@ -430,10 +427,10 @@ pub fn create_three_way(
     create_three_way_with(versions, patch_type, schema, &PatchingOptions::default())
 }
 
-/// As [`create_three_way`], by other rules: [`PatchingOptions::three_way`] says what becomes of what others changed.
+/// Creates a three-way patch with options. [`PatchingOptions::three_way`] decides about changes by others.
 ///
 /// # Errors
-/// As [`create_three_way`].
+/// Fails as [`create_three_way`] does.
 pub fn create_three_way_with(
     versions: ObjectVersions<'_>,
     patch_type: PatchType,
@@ -445,7 +442,7 @@ pub fn create_three_way_with(
     made([original, modified], Some(current), (patch_type, kind), options)
 }
 
-/// Makes a patch of any type, three-way where there is a current object, and tries it.
+/// Creates and verifies a patch of any type, three-way if there is a current object.
 fn made(
     [original, modified]: [&Value; 2],
     current: Option<&Value>,

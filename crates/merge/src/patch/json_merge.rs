@@ -1,4 +1,4 @@
-//! JSON merge patches (RFC 7386): maps merge, null removes, all else is replaced.
+//! JSON merge patches (RFC 7386): maps merge, null removes, anything else is replaced.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use smp_text::yaml::{Map, Node, Value};
 
 /// Applies a JSON merge patch.
 ///
-/// Fields keep their order, new ones are added behind them.
+/// Fields keep their order; new ones are appended.
 pub fn apply_json_merge(dest: &mut Node, patch: &Node) {
     let Value::Map(changes) = &patch.value else {
         put(dest, patch.clone());
@@ -34,10 +34,9 @@ pub fn apply_json_merge(dest: &mut Node, patch: &Node) {
     });
 }
 
-/// Makes the JSON merge patch that turns `original` into `modified`.
+/// Creates the JSON merge patch that turns `original` into `modified`.
 ///
-/// Fields that are null in `modified` come out as removals: a merge patch cannot set a field to null,
-/// apart from those within lists.
+/// Fields that are null in `modified` become removals, because a merge patch can set null only within lists.
 #[must_use]
 pub fn create_json_merge(original: &Node, modified: &Node) -> Node {
     let (Value::Map(before), Value::Map(after)) = (&original.value, &modified.value) else {
@@ -104,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn patches_are_made() {
+    fn patches_are_created() {
         let table = [
             ("{a: 1, b: {c: 1, d: 2}}", "{a: 1, b: {c: 2}}", "{b: {c: 2, d: null}}"),
             ("{a: [1, 2]}", "{a: [2]}", "{a: [2]}"),
@@ -135,7 +134,7 @@ mod tests {
         #![proptest_config(fixed_cases())]
 
         #[test]
-        fn a_created_patch_gets_there(a in value(), b in value()) {
+        fn a_created_patch_yields_the_modified_object(a in value(), b in value()) {
             let patch = create_json_merge(&a, &b);
             let mut got = a;
             for _ in 0..2 {

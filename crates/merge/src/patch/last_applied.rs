@@ -1,4 +1,4 @@
-//! The annotation in which `kubectl apply` keeps what it applied last.
+//! The annotation in which `kubectl apply` stores the last applied configuration.
 
 use serde_json::Value as Json;
 
@@ -8,22 +8,22 @@ use smp_text::yaml::{Map, Node, to_json};
 /// The name of the annotation.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// What `kubectl apply` applied last to a live object, with the annotation that it sent along.
+/// Returns the last applied configuration of a live object, including the annotation as kubectl sends it.
 ///
 /// # Errors
-/// [`Code::MissingField`] when the object has no such annotation; one that is no JSON, or has a key twice;
-/// [`Code::Conflict`] when it is about another object.
+/// [`Code::MissingField`] if the object has no such annotation; [`Code::Conflict`] if it belongs to another
+/// object. Also fails if it is not JSON or has a duplicate key.
 pub fn last_applied(live: &Node) -> Result<Node> {
     let annotation = live.get_path(&["metadata", "annotations", LAST_APPLIED]);
     let Some(annotation) = annotation.filter(|node| !node.is_null()) else {
         let message = format!("the object has no annotation `{LAST_APPLIED}`");
-        return Err(Diagnostic::error(Code::MissingField, message)
-            .at(live.span().at_start())
-            .help("kubectl apply did not make it: what was applied last must come from elsewhere"));
+        return Err(Diagnostic::error(Code::MissingField, message).at(live.span().at_start()).help(
+            "the object was not created by kubectl apply: provide the last applied configuration as a file",
+        ));
     };
     let json: Option<Json> = annotation.as_str().and_then(|text| serde_json::from_str(text).ok());
     let mut applied = json.filter(Json::is_object).map(|json| Node::from(&json)).ok_or_else(|| {
-        let message = format!("the annotation `{LAST_APPLIED}` is no JSON object");
+        let message = format!("the annotation `{LAST_APPLIED}` is not a JSON object");
         Diagnostic::error(Code::Syntax, message).at(annotation.span())
     })?;
     check_keys(annotation)?;
@@ -34,17 +34,17 @@ pub fn last_applied(live: &Node) -> Result<Node> {
     Ok(applied)
 }
 
-/// Whether each key is there once: JSON is YAML, of which the parser sees that.
+/// Rejects duplicate keys. JSON is YAML, and the YAML parser detects them.
 fn check_keys(annotation: &Node) -> Result<()> {
     let read = annotation.as_str().unwrap_or_default().parse::<Node>();
     let Some(error) = read.err().filter(|error| error.code() == Code::DuplicateKey) else { return Ok(()) };
-    let message = format!("the annotation `{LAST_APPLIED}` has a key twice: {}", error.message());
+    let message = format!("duplicate key in the annotation `{LAST_APPLIED}`: {}", error.message());
     Err(Diagnostic::error(Code::DuplicateKey, message)
         .at(annotation.span())
-        .help("give what was applied last as a file instead"))
+        .help("provide the last applied configuration as a file instead"))
 }
 
-/// Whether what was applied last is the object that it stands in. Its apiVersion may have been another one.
+/// Checks that the annotation belongs to the object. Its apiVersion may differ.
 fn check_object(live: &Node, applied: &Node, annotation: &Node) -> Result<()> {
     for path in [&["kind"] as &[&str], &["metadata", "name"], &["metadata", "namespace"]] {
         let text = |node: &Node| node.get_path(path).and_then(Node::scalar_text).cloned();
@@ -52,20 +52,20 @@ fn check_object(live: &Node, applied: &Node, annotation: &Node) -> Result<()> {
         if is != was {
             let field = path.join(".");
             let message = format!(
-                "the annotation `{LAST_APPLIED}` is about another object: its {field} is `{was}`, not `{is}`"
+                "the annotation `{LAST_APPLIED}` belongs to another object: its {field} is `{was}`, not `{is}`"
             );
             return Err(Diagnostic::error(Code::Conflict, message)
                 .at(annotation.span())
-                .help("it was copied from there: give what was applied last as a file instead"));
+                .help("the annotation was probably copied: provide the last applied configuration as a file instead"));
         }
     }
     Ok(())
 }
 
-/// The object with an annotation that says what it is, as `kubectl apply` sends it: the next apply goes by that.
+/// Returns the object with the annotation that contains its own configuration, as `kubectl apply` sends it.
 ///
 /// # Errors
-/// What JSON cannot say.
+/// Fails on values that JSON cannot represent.
 pub fn with_last_applied(modified: &Node) -> Result<Node> {
     let mut modified = modified.clone();
     if let Some(annotations) = annotations_of(&mut modified) {
@@ -83,7 +83,7 @@ fn annotations_of(object: &mut Node) -> Option<&mut Map> {
     map_in(map_in(object.as_map_mut()?, "metadata")?, "annotations")
 }
 
-/// The map in a field, which is made when there is none.
+/// Returns the map in a field; adds an empty one if missing.
 fn map_in<'m>(map: &'m mut Map, name: &str) -> Option<&'m mut Map> {
     if map.get(name).is_some_and(Node::is_null) {
         map.remove(name);
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_what_kubectl_writes_and_is_read_again() {
+    fn the_annotation_is_written_as_kubectl_does_and_round_trips() {
         let modified =
             Node::from(&json!({"kind": "A", "metadata": {"name": "<a>"}, "b": 1, "apiVersion": "v1"}));
         let annotated = with_last_applied(&modified).expect("JSON");
@@ -106,13 +106,13 @@ mod tests {
         let want = "{\"apiVersion\":\"v1\",\"b\":1,\"kind\":\"A\",\"metadata\":{\"annotations\":{},\"name\":\
                     \"\\u003ca\\u003e\"}}\n";
         assert_eq!(text, Some(want));
-        // What it said before does not count.
+        // A previous value of the annotation is ignored.
         assert_eq!(with_last_applied(&annotated), Ok(annotated.clone()));
         assert_eq!(last_applied(&annotated), Ok(annotated.clone()));
     }
 
     #[test]
-    fn objects_that_were_not_applied_are_errors() {
+    fn objects_without_the_annotation_are_rejected() {
         let live = |annotations: Json| Node::from(&json!({"metadata": {"annotations": annotations}}));
         for (annotations, code) in [
             (json!({}), Code::MissingField),

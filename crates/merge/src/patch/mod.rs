@@ -1,7 +1,7 @@
-//! Patches of all kinds: making them, and applying those that are not strategic.
+//! Creates patches of all types, and applies those that are not strategic.
 //!
-//! JSON patches (RFC 6902), JSON merge patches (RFC 7386), and the making of strategic merge patches,
-//! which [`merge`](crate::merge) applies. [`json`] is the door for `serde_json` values. Must not know
+//! Covers JSON patches (RFC 6902), JSON merge patches (RFC 7386), and the creation of strategic merge patches,
+//! which [`merge`](crate::merge) applies. [`json`] is the interface for `serde_json` values. Must not know
 //! resources or where documents come from.
 
 mod apply;

@@ -1,12 +1,12 @@
-//! Numbers of JSON texts that are too large for any.
+//! Detects numbers in JSON that overflow a 64-bit float.
 
 use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::yaml::{Entry, Map, Node, Resolved, Style};
 
-/// Whether each number that a JSON text has can be sent.
+/// Checks that each number of a JSON text can be represented.
 ///
-/// What is not in quotes in a JSON text is a number; read as YAML, one like `1e400` is a text, and would be sent as
-/// such.
+/// Unquoted text in JSON is a number. Parsed as YAML, a number such as `1e400` would become a string and be sent
+/// as one.
 ///
 /// # Errors
 /// [`Code::InvalidValue`] for a number that is too large.
@@ -17,7 +17,7 @@ pub fn check_numbers(node: &Node) -> Result<()> {
     fields.filter(of_json).try_for_each(|entry| check_number(&entry.value))
 }
 
-/// Checks the value of a field with a key in quotes.
+/// Checks the value of a field with a quoted key.
 fn check_number(node: &Node) -> Result<()> {
     if let Some(list) = node.as_list() {
         return list.iter().try_for_each(check_number);
@@ -25,10 +25,10 @@ fn check_number(node: &Node) -> Result<()> {
     let is_plain = node.meta.style == Style::Plain;
     match node.resolve() {
         Some(Resolved::Str(text)) if is_plain && is_infinite(text) => {
-            let message = format!("`{text}` is a larger number than any that an API server takes");
+            let message = format!("number `{text}` is too large for an API server");
             Err(Diagnostic::error(Code::InvalidValue, message)
                 .at(node.span())
-                .help("put it in quotes if it is a text"))
+                .help("put it in quotes if it is a string"))
         }
         _ => Ok(()),
     }
@@ -44,13 +44,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_numbers_of_json_texts_are_too_large() {
+    fn only_numbers_in_json_are_checked() {
         let table = [
             (r#"{"a": {"b": [1, 1e400]}}"#, false),
             (r#"{"a": -1e999}"#, false),
             (r#"[{"op": "add", "path": "/a", "value": 1e400}]"#, false),
             (r#"{"a": "1e400", "b": 1e300}"#, true),
-            // In YAML it is a text, as the number of a commit may be.
+            // In YAML this is a string, such as an abbreviated commit hash.
             ("{a: 7e12345}", true),
             ("a: 1e400", true),
             (r#"{"a": infinity}"#, true),

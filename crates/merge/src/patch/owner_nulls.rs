@@ -1,32 +1,33 @@
-//! Fields that are null in what an owner says of an object: they say nothing.
+//! Null fields in an owner's version of an object, which count as absent.
 //!
-//! Programs that write manifests put `creationTimestamp: null` into them. To an API server such a field is not
-//! there, wherever it has a type for it.
+//! Programs that write manifests add `creationTimestamp: null`. For an API server, a null field is absent if the
+//! field has a type.
 
 use crate::schema::Cursor;
 use smp_text::yaml::{Map, Node, Value};
 
-/// The map that every object has, and templates of objects.
+/// The metadata map of objects and templates.
 const METADATA: &str = "metadata";
 
-/// Whether null is no value in the fields of a map: their types are known, or it is the metadata of an object.
+/// Returns true if null in a field of this map counts as absent: the field's type is known, or the map is
+/// `metadata`.
 pub(super) fn is_nothing(map: Cursor<'_>, map_name: &str, field: &str) -> bool {
     map.has_field(field) || map.field(field).is_known() || map_name == METADATA
 }
 
-/// Which fields of an object say nothing when they are null.
+/// The null fields that count as absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
-    /// Those of metadata, which the server keeps to itself.
+    /// Those in metadata, which the server manages.
     Metadata,
-    /// Those of which the type is known.
+    /// Those with a known type.
     Typed,
-    /// All but those in lists of which nothing is known: any patch has such a list as it is.
+    /// All, except in lists without a known type, which patches contain unchanged.
     All,
 }
 
 impl Nulls {
-    /// What an owner says of an object.
+    /// Returns the object without the null fields that count as absent.
     pub(super) fn left_out(self, object: &Node, kind: Cursor<'_>) -> Node {
         let mut object = object.clone();
         self.clean(&mut object, kind, "");

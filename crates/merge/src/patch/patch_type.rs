@@ -1,21 +1,21 @@
-//! What types of patches there are.
+//! The types of patches.
 
-/// The types of patches that an API server takes, but for those of server-side apply.
+/// The patch types of the API server, except server-side apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PatchType {
-    /// A strategic merge patch: lists merge by what the schema says.
+    /// A strategic merge patch: lists merge by the schema.
     Strategic,
-    /// A JSON merge patch (RFC 7386): maps merge, null removes, all else is replaced.
+    /// A JSON merge patch (RFC 7386): maps merge, null removes, anything else is replaced.
     Merge,
     /// A JSON patch (RFC 6902): a list of operations.
     Json,
 }
 
 impl PatchType {
-    /// All of them.
+    /// All patch types.
     pub const ALL: [Self; 3] = [Self::Strategic, Self::Merge, Self::Json];
 
-    /// The name that `--type` of `kubectl patch` has for it.
+    /// Returns the name for `--type` of `kubectl patch`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -25,7 +25,7 @@ impl PatchType {
         }
     }
 
-    /// The type that a content type names, with or without parameters behind it.
+    /// Returns the patch type of a content type. Parameters are ignored.
     ///
     /// ```
     /// use strategic_merge_patch::patch::PatchType;
@@ -40,7 +40,7 @@ impl PatchType {
         Self::ALL.into_iter().find(|one| one.content_type() == name)
     }
 
-    /// Its content type.
+    /// Returns the content type.
     #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Whether a patched object is the one that was wanted, as far as an API server tells them apart.
+//! Compares a patched object with the expected one, as precisely as an API server distinguishes them.
 
 use super::owner_nulls::is_nothing;
 use crate::diff::{Change, ListPairing, Sameness, compare_by};
@@ -11,14 +11,15 @@ use smp_text::path::{FieldPath, PathElement};
 use smp_text::source::Span;
 use smp_text::yaml::{Node, to_json};
 
-/// What counts as the same.
+/// The rules for equality.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatchedSameness {
     /// The same data.
     Exact,
-    /// The same data, where null is none in a field whose type is known, and the order of sets does not count.
+    /// The same data, except that a null field with a known type counts as absent and the order of sets is
+    /// ignored.
     Decoded(ListPolicy),
-    /// The same, where the order of entries with keys does not count, either.
+    /// As `Decoded`, and the order of keyed entries is ignored, too.
     Unordered(ListPolicy),
 }
 
@@ -26,14 +27,14 @@ pub(super) enum PatchedSameness {
 #[derive(Debug, Clone)]
 pub(super) struct Difference {
     pub path: FieldPath,
-    /// Where the wanted value stands.
+    /// The location of the expected value.
     pub span: Span,
-    /// Whether it is in a list of which two entries have the same keys.
+    /// Whether it is in a list that has two entries with the same keys.
     pub equal_keys: bool,
 }
 
 impl PatchedSameness {
-    /// Where an object differs from the wanted one, if it does.
+    /// Returns the first difference between an object and the expected one.
     pub fn difference(self, got: &Node, wanted: &Node, kind: Cursor<'_>) -> Option<Difference> {
         if got == wanted {
             return None;
@@ -48,7 +49,7 @@ impl PatchedSameness {
         Some(Difference { path: path.clone(), span: place.map(Node::span).unwrap_or_default(), equal_keys })
     }
 
-    /// Whether a list on the way to a value has two entries with the same keys.
+    /// Returns true if a list on the path has two entries with the same keys.
     fn has_equal_keys(self, object: &Node, path: &FieldPath, mut cursor: Cursor<'_>) -> bool {
         let mut node = Some(object);
         path.elements().iter().any(|step| {
@@ -74,7 +75,7 @@ impl PatchedSameness {
         }
     }
 
-    /// The entries that are wanted: a `$patch: delete` asks for an entry to be gone.
+    /// Returns the expected entries. Entries with `$patch: delete` are expected to be absent.
     fn kept(self, wanted: &[Node]) -> impl Iterator<Item = &Node> {
         wanted.iter().filter(move |entry| self == Self::Exact || !is_delete(entry))
     }
@@ -107,7 +108,7 @@ impl Sameness for PatchedSameness {
         ListPairing::Entries((0..got.len().max(kept.len())).map(row).collect())
     }
 
-    /// kubectl's patches never tell null from absent.
+    /// kubectl's patches never distinguish null from absent.
     fn null_is_absent(&self, map: Cursor<'_>, name: &str, field: &str) -> bool {
         match self {
             Self::Exact => false,
@@ -117,7 +118,7 @@ impl Sameness for PatchedSameness {
     }
 }
 
-/// The entries of a set.
+/// Returns the entries of a set as sorted texts without duplicates.
 fn sorted<'n>(entries: impl Iterator<Item = &'n Node>) -> Vec<String> {
     let mut texts: Vec<String> = entries.filter_map(|node| to_json(node).ok()).collect();
     texts.sort_unstable();

@@ -1,29 +1,29 @@
-//! What a patch is made of, and how.
+//! Inputs and options for creating patches.
 
 use crate::merge::PatchRules;
 use smp_text::yaml::{Map, Node};
 
-/// The versions of an object that a patch is made of.
+/// The versions of an object that a patch is created from.
 #[derive(Debug, Clone, Copy)]
 pub struct PatchSides<'n> {
-    /// The object as it was applied last; as it is, where there is no other version of it.
+    /// The last applied object; without another version, the object as it is.
     pub original: &'n Node,
-    /// The object as it shall be.
+    /// The desired object.
     pub modified: &'n Node,
-    /// The object as it is, if others may have changed it since: the patch is for this one.
+    /// The live object, if others may have changed it. The patch is then applied to this one.
     pub current: Option<&'n Node>,
 }
 
 impl<'n> PatchSides<'n> {
-    /// The object that the patch will be applied to.
+    /// Returns the object that the patch will be applied to.
     #[must_use]
     pub fn input(&self) -> &'n Node {
         self.current.unwrap_or(self.original)
     }
 }
 
-/// Gives each of some versions of an object that names no namespace the one that another version names, the first
-/// that does: `kubectl apply`, too, fills it in before it compares.
+/// Copies the namespace of the first version that has one to the versions without one. `kubectl apply` also fills
+/// it in before it compares.
 pub fn share_namespace(versions: &mut [&mut Node]) {
     let text = |node: &Node| node.get_path(&["metadata", "namespace"])?.scalar_text().cloned();
     let named = |node: &Node| text(node).filter(|name| !name.is_empty());
@@ -37,32 +37,32 @@ pub fn share_namespace(versions: &mut [&mut Node]) {
     }
 }
 
-/// How a three-way patch is made.
+/// How a three-way patch is created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreeWayOptions {
-    /// Whether the patch may undo what others changed since the last apply; otherwise that is an error.
+    /// Whether the patch may undo changes by others; otherwise these are errors.
     pub overwrite: bool,
-    /// Whether `apiVersion`, `kind` and `metadata.name` must stay what they are.
+    /// Whether `apiVersion`, `kind` and `metadata.name` must not change.
     pub same_identity: bool,
 }
 
 impl Default for ThreeWayOptions {
-    /// As `kubectl apply`: it overwrites, and an object stays what it is.
+    /// Returns the options of `kubectl apply`: overwrite changes, keep the identity.
     fn default() -> Self {
         Self { overwrite: true, same_identity: true }
     }
 }
 
 impl ThreeWayOptions {
-    /// The same with another answer to whether changes of others are undone.
+    /// Sets whether the patch may undo changes by others.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
     }
 
-    /// The same with another answer to whether the object must stay what it is.
+    /// Sets whether `apiVersion`, `kind` and `metadata.name` must not change.
     #[must_use]
     pub fn same_identity(mut self, same_identity: bool) -> Self {
         self.same_identity = same_identity;
@@ -70,16 +70,16 @@ impl ThreeWayOptions {
     }
 }
 
-/// How a patch is made. By default as kubectl does.
+/// How a patch is created. The default is as kubectl does it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CreateOptions {
-    /// By whose rules a strategic merge patch will be applied.
+    /// The rules by which a strategic merge patch will be applied.
     pub rules: PatchRules,
-    /// What becomes of what others changed, and of what names the object.
+    /// How three-way patches treat changes by others and the object's identity.
     pub three_way: ThreeWayOptions,
-    /// Whether patches for the API server name the recommended merge keys of ports and other lists that their patch
-    /// merge key does not tell apart. No released server knows `$patchMergeKey`.
+    /// Whether patches for the API server use the recommended merge keys of ports and other lists whose patch
+    /// merge key does not identify entries. No released API server supports `$patchMergeKey`.
     pub recommended_keys: bool,
 }
 
@@ -90,21 +90,21 @@ impl Default for CreateOptions {
 }
 
 impl CreateOptions {
-    /// The same by other rules of strategic merge patches.
+    /// Sets the rules for strategic merge patches.
     #[must_use]
     pub fn rules(mut self, rules: PatchRules) -> Self {
         self.rules = rules;
         self
     }
 
-    /// The same with or without `$patchMergeKey` where the schema recommends several keys.
+    /// Sets whether patches contain `$patchMergeKey` where the schema recommends several keys.
     #[must_use]
     pub fn recommended_keys(mut self, named: bool) -> Self {
         self.recommended_keys = named;
         self
     }
 
-    /// The same with three-way patches made in another way.
+    /// Sets how three-way patches are created.
     #[must_use]
     pub fn three_way(mut self, options: ThreeWayOptions) -> Self {
         self.three_way = options;

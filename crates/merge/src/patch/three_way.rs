@@ -1,5 +1,5 @@
-//! The patch of `kubectl apply` (apimachinery 0.36, `CreateThreeWayMergePatch`): from what was applied
-//! last, what shall be, and what the cluster has.
+//! The patch of `kubectl apply` (apimachinery 0.36, `CreateThreeWayMergePatch`), created from the last applied,
+//! the desired and the live object.
 
 use super::conflict::check_maps;
 use super::create::{CreationRules, PatchPart, ServerDiff, diff};
@@ -11,14 +11,14 @@ use smp_text::diagnostic::{Code, Diagnostic, Result};
 use smp_text::source::Span;
 use smp_text::yaml::{Map, Node};
 
-/// Makes the patch that brings `current` to `modified` and removes what `modified` has no more of
-/// `original`. What others added to `current` stays.
+/// Creates the patch that turns `current` into `modified` and removes what `modified` no longer has of `original`.
+/// Additions by others in `current` stay.
 ///
-/// An original that is null counts as empty: nothing was applied before.
+/// A null original counts as empty: nothing was applied before.
 ///
 /// # Errors
-/// As for [`create`](super::create); [`Code::Conflict`] where the patch would undo what others changed
-/// and must not, or would change what the object is.
+/// Fails as [`create`](super::create) does, and with [`Code::Conflict`] if the patch would undo changes by others
+/// without permission, or would change the object's identity.
 pub fn create_three_way(
     original: &Node,
     modified: &Node,
@@ -30,10 +30,10 @@ pub fn create_three_way(
     create_three_way_by(&sides, kind, *options, CreationRules::Server)
 }
 
-/// As [`create_three_way`], by rules that say which entries of lists name their keys.
+/// Creates a three-way patch by rules that decide which list entries have `$patchMergeKey`.
 ///
 /// # Errors
-/// As [`create_three_way`].
+/// Fails as [`create_three_way`] does.
 pub(super) fn create_three_way_by(
     sides: &PatchSides<'_>,
     kind: Cursor<'_>,
@@ -57,10 +57,10 @@ pub(super) fn create_three_way_by(
     Ok(Node::map(patch))
 }
 
-/// Whether a patch leaves alone what others changed.
+/// Checks that a patch does not undo changes by others.
 ///
 /// # Errors
-/// The first conflict, as for [`create_three_way`].
+/// Returns the first conflict, as [`create_three_way`] does.
 pub(super) fn check_conflicts(patch: &Map, original: &Node, current: &Node, kind: Cursor<'_>) -> Result<()> {
     let nothing = Node::map(Map::new());
     let original = if original.is_null() { &nothing } else { original };
@@ -69,10 +69,10 @@ pub(super) fn check_conflicts(patch: &Map, original: &Node, current: &Node, kind
     check_maps(patch, &others, kind, &Trail::root())
 }
 
-/// Whether an object stays what it is.
+/// Checks that an object keeps its identity.
 ///
 /// # Errors
-/// Another `apiVersion`, `kind` or `metadata.name`.
+/// Fails if `apiVersion`, `kind` or `metadata.name` differs.
 pub(super) fn keeps_identity(current: &Node, wanted: &Node) -> Result<()> {
     let root = Trail::root();
     let differs = |path: &[&str]| current.get_path(path) != wanted.get_path(path);
@@ -88,12 +88,12 @@ pub(super) fn keeps_identity(current: &Node, wanted: &Node) -> Result<()> {
 }
 
 fn other_identity(span: Span, at: &Trail<'_>) -> Diagnostic {
-    at.error(Code::Conflict, "the patch would change what names the object")
+    at.error(Code::Conflict, "the patch would change the object's identity")
         .at(span)
-        .help("delete the object and create the other one")
+        .help("delete the object and create a new one")
 }
 
-/// Whether a patch leaves an object what it is.
+/// Checks that a patch does not change an object's identity.
 fn keeps_names(patch: &Map, root: &Trail<'_>) -> Result<()> {
     let metadata = root.field("metadata");
     let names = patch.get("metadata").and_then(Node::as_map);
@@ -157,7 +157,7 @@ definitions:
         to_json(node).expect("finite")
     }
 
-    /// The patch as JSON, or the error as `code: field: message`.
+    /// Returns the patch as JSON, or the error as `code: field: message`.
     fn made(original: &str, modified: &str, current: &str, options: ThreeWayOptions) -> String {
         let graph = graph();
         let cursor = graph.named("Thing").expect("defined");
@@ -168,8 +168,8 @@ definitions:
     }
 
     #[test]
-    fn what_was_applied_and_is_gone_is_removed_and_the_rest_stays() {
-        // Original, modified, current, the patch.
+    fn fields_removed_since_the_last_apply_are_removed_and_others_stay() {
+        // Original, modified, current, expected patch.
         let table = [
             ("{name: a, value: b}", "{name: c}", "{name: a, value: b, kind: k}", "{name: c, value: null}"),
             ("{}", "{name: a}", "{value: b}", "{name: a}"),
@@ -228,7 +228,7 @@ definitions:
     }
 
     #[test]
-    fn changes_of_others_can_be_kept() {
+    fn conflicting_changes_by_others_are_errors_without_overwrite() {
         let keep = ThreeWayOptions::default().overwrite(false);
         let conflict = |field: &str| {
             format!(
@@ -277,7 +277,7 @@ definitions:
                 r#"{"$deleteFromPrimitiveList/finalizers":["c"],"$setElementOrder/finalizers":["b","d"]}"#
                     .into()
             }),
-            // One side deletes the entry, the other one changes it.
+            // One side deletes the entry, the other changes it.
             (
                 "{list: [{name: a, value: x}, {name: b}]}",
                 "{list: [{name: b}]}",
@@ -293,7 +293,7 @@ definitions:
     }
 
     #[test]
-    fn an_object_stays_what_it_is() {
+    fn the_identity_of_an_object_cannot_change() {
         let before = "{apiVersion: v1, kind: A, metadata: {name: x, value: 'y'}}";
         let table = [
             (before, "{}"),

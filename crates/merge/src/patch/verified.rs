@@ -1,4 +1,4 @@
-//! Patches that were tried before they are given out.
+//! Creates patches that are verified by applying them.
 
 use super::apply::{ApplyOptions, apply};
 use super::create::{CreationRules, PatchPart, ServerDiff, create_by, diff};
@@ -17,22 +17,22 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::{Code, Diagnostic, Result, Warned};
 use smp_text::yaml::{Map, Node};
 
-/// Makes a patch of any type, two-way or, with a current object, three-way, and tries it: what comes back makes
-/// of the input what was wanted.
+/// Creates a patch of any type, two-way or, with a current object, three-way, and verifies it: applied to the
+/// input, it yields the expected object.
 ///
-/// Two-way, that is the modified version. Three-way, it is the current object with all that the modified version
-/// says and without what only the original has; what others added stays. Lists merge by the schema, by its
-/// patch strategies for the API server and by all that it says otherwise; where nothing is known of the kind, for
-/// overlays, JSON merge patches and JSON patches, they are one value. Maps that the schema calls atomic are one value
-/// to strategic merge patches alone: the others name single fields. For the API server the patch is that of `kubectl
-/// apply`.
+/// Two-way, the expected object is the modified version. Three-way, it is the current object with everything from
+/// the modified version and without fields that only the original has; additions by others stay. Lists merge by
+/// the schema: for the API server by patch strategies, otherwise by all of its directives. For unknown kinds,
+/// overlays, JSON merge patches and JSON patches replace lists as a whole. Atomic maps are replaced as a whole by
+/// strategic merge patches only; the other types can set single fields. For the API server the patch is that of
+/// `kubectl apply`.
 ///
-/// Three-way, a field that is null in the original or the modified version counts as absent. Two-way, it is null in
-/// a JSON patch; the others cannot say that, so that it must be a field whose type is known: there null is none. For
-/// the API server, a patch that may overwrite takes away what others say in a field that is null, as kubectl's do, but
-/// for metadata.
+/// Three-way, a field that is null in the original or the modified version counts as absent. Two-way, only a JSON
+/// patch can set null; with the other types the field must have a known type, so that null means absent. For the
+/// API server, an overwriting patch removes a field that is null in the modified version, as kubectl's do, except
+/// in metadata.
 ///
-/// A warning tells of each list that an overlay's patch replaces for want of a schema.
+/// A warning is returned for each list that an overlay patch replaces for lack of a schema.
 ///
 /// ```
 /// use strategic_merge_patch::patch::{CreateOptions, PatchSides, PatchType, create_verified};
@@ -51,8 +51,9 @@ use smp_text::yaml::{Map, Node};
 /// ```
 ///
 /// # Errors
-/// As [`create`](super::create) and [`create_three_way`](super::create_three_way); [`Code::Unsupported`] where no patch of this type gets to what is
-/// wanted, such as a change of one of two entries with the same merge key: [`ways_out`] says which others do.
+/// Fails as [`create`](super::create) and [`create_three_way`](super::create_three_way) do. [`Code::Unsupported`]
+/// if no patch of this type yields the expected object, such as a change to one of two entries with the same merge
+/// key. [`ways_out`] returns the types that can.
 pub fn create_verified(
     sides: &PatchSides<'_>,
     patch_type: PatchType,
@@ -63,7 +64,7 @@ pub fn create_verified(
     let Some(current) = sides.current else { return tried(sides, patch_type, kind, *options) };
     let way = PatchWay { patch_type, rules: options.rules };
     let (before, after) = match (way.policy(), options.three_way.overwrite) {
-        // To kubectl null takes away what others say, which is no conflict only where that is asked for.
+        // For kubectl, null removes the value of others. That is no conflict only with overwrite.
         (ListPolicy::Apiserver, true) => (Nulls::Typed, Nulls::Metadata),
         (ListPolicy::Apiserver, false) => (Nulls::Typed, Nulls::Typed),
         _ => (Nulls::All, Nulls::All),
@@ -102,12 +103,12 @@ fn tried(
     }
 }
 
-/// A way to say a change: a type of patch and, where that is strategic, by whose rules.
+/// A patch type and, for strategic merge patches, its rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PatchWay {
     /// The type of the patch.
     pub patch_type: PatchType,
-    /// By whose rules it will be applied, if it is a strategic merge patch.
+    /// The rules by which it will be applied, if it is a strategic merge patch.
     pub rules: PatchRules,
 }
 
@@ -120,7 +121,8 @@ impl PatchWay {
     }
 }
 
-/// The other ways in which a change can be said that [`create_verified`] cannot make a patch for. Each was tried.
+/// Returns the other patch types and rules that can express a change for which [`create_verified`] fails. Each is
+/// verified.
 ///
 /// ```
 /// use strategic_merge_patch::patch::{CreateOptions, PatchSides, PatchType, create_verified, ways_out};
@@ -130,7 +132,7 @@ impl PatchWay {
 /// let (original, modified): (Node, Node) = ("{}".parse()?, "{size: {limit: null}}".parse()?);
 /// let sides = PatchSides { original: &original, modified: &modified, current: None };
 /// let options = CreateOptions::default();
-/// // In a JSON merge patch null removes.
+/// // In a JSON merge patch, null removes a field.
 /// assert!(create_verified(&sides, PatchType::Merge, Cursor::unknown(), &options).is_err());
 /// let ways = ways_out(&sides, PatchType::Merge, Cursor::unknown(), &options);
 /// assert_eq!(ways.iter().map(|way| way.patch_type).collect::<Vec<_>>(), [PatchType::Json]);
@@ -152,48 +154,50 @@ pub fn ways_out(
     ways.into_iter().filter(|way| !was_tried(way) && leads_there(way)).collect()
 }
 
-/// What a patch is tried with.
+/// The inputs of the verification of a patch.
 struct Trial<'t> {
     sides: &'t PatchSides<'t>,
     wanted: &'t Node,
     way: PatchWay,
     kind: Cursor<'t>,
-    /// By whose rules strategic merge patches are made.
+    /// The rules for creating strategic merge patches.
     creation: CreationRules,
 }
 
 impl Trial<'_> {
-    /// The patch of `kubectl apply`, if it makes of the current object what is wanted, else the one between the two.
+    /// Returns the patch of `kubectl apply` if it yields the expected object, or else the patch of the
+    /// differences.
     ///
     /// # Errors
-    /// A conflict; neither does.
+    /// Fails on a conflict, or if neither patch works.
     fn run_kubectls(&self, current: &Node, options: ThreeWayOptions) -> Result<Warned<Node>> {
         let Self { sides, kind, .. } = *self;
         let overwriting = options.overwrite(true);
         let made = create_three_way_by(sides, kind, overwriting, self.creation);
         let made = made.map_err(|error| self.of_made(error))?;
         if let Some(patch) = made.as_map().filter(|_| !options.overwrite) {
-            // What is null in the current object is not there for anybody.
+            // A null in the current object counts as absent for everyone.
             let theirs = Nulls::Typed.left_out(current, kind);
             check_conflicts(patch, sides.original, &theirs, kind)?;
         }
         let kubectls = self.run(made);
-        // What it tells of deletions comes to stand in entries that others took away, as data.
+        // Deletions in kubectl's patch would be stored as null data in entries that others removed.
         if kubectls.as_ref().is_ok_and(|patch| !self.leaves_nulls(&patch.value)) {
             return kubectls;
         }
         self.run_differences().or(kubectls)
     }
 
-    /// The patch of what differs between the input and what is wanted. kubectl's patch has more: an order for scalars
-    /// that are not sorted, say. In one of two entries with the same merge key that is a change of the first one.
+    /// Returns the patch of the differences between input and expected object. kubectl's patch has more, such as
+    /// the order of unsorted scalars. In one of two entries with the same merge key, that would change the first
+    /// entry.
     fn run_differences(&self) -> Result<Warned<Node>> {
         let how = ServerDiff { part: PatchPart::Differences, rules: self.creation };
         let patch = diff(self.sides.input(), self.wanted, self.kind, how)?;
         self.run(Node::map(patch))
     }
 
-    /// Whether the patch makes nulls that nobody wants.
+    /// Returns true if the patch leaves nulls that are not expected.
     fn leaves_nulls(&self, patch: &Node) -> bool {
         if nulls(patch) == 0 {
             return false;
@@ -207,20 +211,20 @@ impl Trial<'_> {
         apply(self.sides.input().clone(), patch, self.way.patch_type, &options)
     }
 
-    /// What a patch says that nobody wrote is not what its reader can mend.
+    /// Replaces an error about a directive in the created patch, which the user did not write.
     fn of_made(&self, error: Diagnostic) -> Diagnostic {
         if error.code() != Code::Directive {
             return error;
         }
         let said = no_patch(self.way).at(self.wanted.span().at_start());
-        let said = said.note("the patch was tried, and these rules refuse it");
+        let said = said.note("the created patch is invalid under these rules");
         error.field_path().into_iter().fold(said, Diagnostic::field)
     }
 
-    /// The patch, if it makes of the input what is wanted.
+    /// Returns the patch if it yields the expected object.
     ///
     /// # Errors
-    /// It does not.
+    /// Fails if it does not.
     fn run(&self, patch: Node) -> Result<Warned<Node>> {
         let merged = self.applied(&patch).map_err(|error| self.of_made(error))?;
         let got = merged.node.unwrap_or_else(|| Node::map(Map::new()));
@@ -234,7 +238,7 @@ impl Trial<'_> {
         let policy = self.way.policy();
         match self.way.patch_type {
             PatchType::Json => PatchedSameness::Exact,
-            // kubectl's patches let the server put entries of others between those of the patch.
+            // kubectl's patches let the server insert entries of others between those of the patch.
             PatchType::Strategic if policy == ListPolicy::Apiserver && self.sides.current.is_some() => {
                 PatchedSameness::Unordered(policy)
             }
@@ -243,12 +247,12 @@ impl Trial<'_> {
     }
 }
 
-/// How many nulls there are in a value.
+/// Counts the nulls in a value.
 fn nulls(node: &Node) -> usize {
     node.nodes().filter(|node| node.is_null()).count()
 }
 
-/// What the object shall be.
+/// Returns the expected object.
 fn wanted(sides: &PatchSides<'_>, way: PatchWay, kind: Cursor<'_>, options: ThreeWayOptions) -> Result<Node> {
     let Some(current) = sides.current else {
         if options.same_identity {
@@ -257,7 +261,7 @@ fn wanted(sides: &PatchSides<'_>, way: PatchWay, kind: Cursor<'_>, options: Thre
         return Ok(sides.modified.clone());
     };
     let policy = way.policy();
-    // For the API server, kubectl's own check for conflicts counts.
+    // For the API server, kubectl's own conflict check is used.
     let others = if options.overwrite || policy == ListPolicy::Apiserver {
         OthersChanges::Undone
     } else {
@@ -276,11 +280,11 @@ fn wanted(sides: &PatchSides<'_>, way: PatchWay, kind: Cursor<'_>, options: Thre
 fn no_patch(way: PatchWay) -> Diagnostic {
     let what = match way.patch_type {
         PatchType::Strategic if way.policy() == ListPolicy::Apiserver => {
-            "no strategic merge patch for the API server makes this change"
+            "no strategic merge patch for the API server can make this change"
         }
-        PatchType::Strategic => "no strategic merge patch by these rules makes this change",
-        PatchType::Merge => "no JSON merge patch makes this change",
-        PatchType::Json => "no JSON patch makes this change",
+        PatchType::Strategic => "no strategic merge patch under these rules can make this change",
+        PatchType::Merge => "no JSON merge patch can make this change",
+        PatchType::Json => "no JSON patch can make this change",
     };
     Diagnostic::error(Code::Unsupported, what)
 }
@@ -289,9 +293,9 @@ fn cannot_say(difference: &Difference, way: PatchWay) -> Diagnostic {
     let error = no_patch(way)
         .at(difference.span)
         .field(difference.path.clone())
-        .note("the patch was tried, and something else came out here");
+        .note("the created patch yields a different value here");
     if difference.equal_keys {
-        error.note("entries of this list have the same merge key, which is all that such a patch tells them apart by")
+        error.note("entries of this list have the same merge key, so the patch cannot distinguish them")
     } else {
         error
     }

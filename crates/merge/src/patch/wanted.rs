@@ -1,7 +1,6 @@
-//! What an object shall be after a three-way patch: what its owner wants, and what others added.
+//! The expected result of a three-way patch: the owner's values and the additions of others.
 //!
-//! Patches say how to get there; here stands where. Those that are not kubectl's own are made of it, and all
-//! are compared with it.
+//! Patches other than kubectl's are created from it, and all patches are verified against it.
 
 use rustc_hash::FxHashSet;
 
@@ -16,39 +15,39 @@ use crate::schema::{Cursor, PatchStrategy};
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// What becomes of a field that others changed and that the owner has another value for.
+/// The handling of a field that others changed and for which the owner has a different value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OthersChanges {
     Undone,
     Refused,
 }
 
-/// Which maps are one value, so that all of one is the owner's.
+/// The maps that are replaced as a whole, so that all of their fields are the owner's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WholeMaps {
-    /// Those that the schema says to be.
+    /// Those that are atomic by the schema.
     BySchema,
-    /// None: the patch can name single fields of any.
+    /// None: the patch can set single fields of any map.
     None,
 }
 
-/// How versions are joined. In those of the owner no field is null that says nothing.
+/// The rules for merging the versions. The owner's versions have no null fields that count as absent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
-    /// Whose reading of lists counts.
+    /// The rules by which lists are associative.
     pub policy: ListPolicy,
     pub whole_maps: WholeMaps,
     pub others: OthersChanges,
 }
 
-/// One value: what was applied last, what shall be, what is there.
+/// One value in its versions: last applied, desired and live.
 struct WantedVersions<'n> {
     original: Option<&'n Node>,
     modified: &'n Node,
     current: Option<&'n Node>,
 }
 
-/// The lists of one field.
+/// The versions of one list.
 #[derive(Clone, Copy)]
 struct WantedLists<'n> {
     original: &'n [Node],
@@ -57,16 +56,16 @@ struct WantedLists<'n> {
 }
 
 impl Wanted {
-    /// The object that is wanted.
+    /// Returns the expected object.
     ///
     /// # Errors
-    /// Where the owner and others changed the same, unless that is undone.
+    /// Fails if the owner and others changed the same value, unless their change may be undone.
     pub fn object(self, original: &Node, modified: &Node, current: &Node, kind: Cursor<'_>) -> Result<Node> {
         let versions = WantedVersions { original: Some(original), modified, current: Some(current) };
         self.value(&versions, kind, PatchStrategy::default(), &Trail::root())
     }
 
-    /// A value in a field or list with that patch strategy.
+    /// Merges a value in a field or list with that patch strategy.
     fn value(
         self,
         versions: &WantedVersions<'_>,
@@ -93,7 +92,7 @@ impl Wanted {
         Ok(Node { value, meta: modified.meta.clone() })
     }
 
-    /// Whether a map is one value.
+    /// Returns true if a map is replaced as a whole.
     fn is_whole(self, map: Cursor<'_>) -> bool {
         match (self.whole_maps, self.policy) {
             (WholeMaps::None, _) => false,
@@ -102,10 +101,10 @@ impl Wanted {
         }
     }
 
-    /// A value that is taken as the owner has it.
+    /// Returns the owner's value as a whole.
     fn whole(self, versions: &WantedVersions<'_>, at: &Trail<'_>) -> Result<Node> {
         let WantedVersions { original, modified, current } = *versions;
-        // What is null is not there for anybody.
+        // A null counts as absent for everyone.
         let theirs = current.filter(|node| !node.is_null());
         if theirs != Some(modified) && original != theirs {
             self.undo(modified, theirs, at)?;
@@ -113,7 +112,7 @@ impl Wanted {
         Ok(modified.clone())
     }
 
-    /// Whether a value of the owner takes away what is there: null, to kubectl.
+    /// Returns true if the owner's value removes the current one: for kubectl, null does.
     fn removes(self, modified: &Node) -> bool {
         self.policy == ListPolicy::Apiserver && modified.is_null()
     }
@@ -146,7 +145,7 @@ impl Wanted {
                     is_touched |= current != Some(&value);
                     out.push(key.clone(), value);
                 }
-                // It was the owner's, or the owner wants it gone.
+                // It was the owner's, or the owner wants it removed.
                 None if original.is_some() || modified.is_some() => {
                     let Some(theirs) = current else { continue };
                     is_touched = true;
@@ -160,8 +159,8 @@ impl Wanted {
                 None => others.extend(current.map(|node| Entry { key: key.clone(), value: node.clone() })),
             }
         }
-        // A union holds one thing: with another one, what others said of the former one goes. An owner who says
-        // nothing of it names no other one.
+        // A union has one member. If the owner sets another member, the fields of the previous one are removed,
+        // even those of others. An owner without any fields of the union does not select another member.
         let is_other = strategy.retain_keys
             && !modified.is_empty()
             && (is_touched || self.policy == ListPolicy::Apiserver);
@@ -171,7 +170,7 @@ impl Wanted {
         Ok(out)
     }
 
-    /// The entries of a list that merges; none where it is one value.
+    /// Merges the entries of a list; returns `None` if the list is replaced as a whole.
     fn lists(self, lists: WantedLists<'_>, list: Cursor<'_>, at: &Trail<'_>) -> Result<Option<Vec<Node>>> {
         match Association::of_versions(list, self.policy) {
             Association::Unknown | Association::Atomic => Ok(None),
@@ -181,7 +180,7 @@ impl Wanted {
                 let Some(rows) = align::entries([current, modified, original], &association) else {
                     return Ok(None);
                 };
-                // An entry that its owner gives another key, or takes one from, has what others added to it.
+                // An entry whose owner changes, adds or removes a key keeps what others added to it.
                 let rows = match &association {
                     Association::Keyed { keys, .. } => align::join_rekeyed(rows, keys, [1, 2]),
                     _ => rows,
@@ -226,7 +225,7 @@ impl Wanted {
     }
 }
 
-/// What is there without what the owner took away, and what the owner wants; no doubles.
+/// Merges a set: the current scalars without those that the owner removed, then the owner's. No duplicates.
 fn set(lists: WantedLists<'_>) -> Result<Vec<Node>> {
     let names = |list: &[Node]| list.iter().map(Identity::of_value).collect::<Result<Vec<_>>>();
     let [current, modified, original] =

@@ -1,4 +1,4 @@
-//! The patches that kubectl makes for the API server (apimachinery 0.36, `CreateTwoWayMergePatch`).
+//! Patches as kubectl creates them for the API server (apimachinery 0.36, `CreateTwoWayMergePatch`).
 
 use super::keys::{CreationKeys, CreationRules, whole, whole_entries};
 use super::lists::{EntryDiff, diff_scalars};
@@ -13,19 +13,19 @@ use crate::schema::{Cursor, PatchStrategy};
 use smp_text::diagnostic::{Code, Result};
 use smp_text::yaml::{Entry, Key, Map, Node, Value};
 
-/// How a patch for the API server is made.
+/// How a patch for the API server is created.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::patch) struct ServerDiff {
-    /// The differences that it is about.
+    /// The differences that the patch includes.
     pub part: PatchPart,
-    /// The lists of which entries name their keys.
+    /// The lists whose entries have `$patchMergeKey`.
     pub rules: CreationRules,
 }
 
-/// The patch between two objects of a kind, as far as it is about some of the differences.
+/// Returns the patch between two objects of a kind, limited to some of the differences.
 ///
 /// # Errors
-/// As [`create`](super::create).
+/// Fails as [`create`](super::create) does.
 pub(in crate::patch) fn diff(
     original: &Node,
     modified: &Node,
@@ -38,7 +38,7 @@ pub(in crate::patch) fn diff(
 }
 
 impl ServerDiff {
-    /// The patch between two maps, by the patch strategy of the field or list that they stand in.
+    /// Returns the patch between two maps, by the patch strategy of the field or list that contains them.
     fn maps(
         self,
         original: &Map,
@@ -63,7 +63,7 @@ impl ServerDiff {
                 [None, Some(before)] => {
                     loses |= !before.value.is_null();
                     if self.part.has_deletions() {
-                        // Conflicts tell where it was.
+                        // Conflict errors show the location of the old value.
                         let mut gone = Node::null();
                         gone.meta.span = before.value.span();
                         patch.push(before.key.text.clone(), gone);
@@ -78,7 +78,7 @@ impl ServerDiff {
         Ok(patch)
     }
 
-    /// A field that both have.
+    /// Compares a field that both have.
     fn field(
         self,
         before: &Node,
@@ -106,13 +106,13 @@ impl ServerDiff {
         };
         match cursor {
             Ok(cursor) => self.both(before, entry, cursor, patch, at),
-            // What the schema does not have does no harm while it stays the same.
+            // A field that is missing in the schema is allowed if it does not change.
             Err(_) if before == after => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// A field that is a map on both sides, or a list on both.
+    /// Compares a field that is a map in both, or a list in both.
     fn both(
         self,
         before: &Node,
@@ -135,7 +135,7 @@ impl ServerDiff {
                 self.lists(a, b, cursor, at)?.put_into(patch, &entry.key.text, after);
                 return Ok(());
             }
-            // A map that is replaced is sent even where nothing changed.
+            // A map with strategy `replace` is sent even if it did not change.
             _ => after.as_map().is_some() || before != after,
         };
         if self.part.has_changes() && replaced {
@@ -160,7 +160,8 @@ impl ServerDiff {
             return Ok(diff_scalars(original, modified, self.part));
         }
         let keys = CreationKeys::of(cursor, self.rules).ok_or_else(|| {
-            let message = "the schema has no merge key for this list, so no patch can be made of its maps";
+            let message =
+                "the schema has no merge key for this list, so no patch can be created for its entries";
             at.error(Code::MissingMergeKey, message)
         })?;
         let (element, strategy) = (element(cursor), cursor.patch_strategy());
@@ -169,7 +170,7 @@ impl ServerDiff {
     }
 }
 
-/// Whether a scalar is another value or of another type: to JSON, `1` and `1.5` are two types.
+/// Returns true if a scalar has another value or type. To JSON, `1` and `1.5` are of two types.
 fn changed(before: &Node, after: &Node) -> bool {
     match (KeyValue::of(before), KeyValue::of(after)) {
         (Some(a), Some(b)) => a != b,
@@ -177,17 +178,18 @@ fn changed(before: &Node, after: &Node) -> bool {
     }
 }
 
-/// A key without the comments that stand above it.
+/// Returns a key without the comments above it.
 fn plain(key: &Key) -> Key {
     let mut key = key.clone();
     key.meta.comments = None;
     key
 }
 
-/// `$patch` on both sides, which only patches have.
+/// Handles `$patch` in both objects, which only patches have.
 fn directive(before: &Node, entry: &Entry, patch: &mut Map, at: &Trail<'_>) -> Result<()> {
     let wrong = |node: &Node| {
-        at.error(Code::Directive, format!("`$patch` cannot be {}", node.type_name())).at(node.span())
+        at.error(Code::Directive, format!("`$patch` must be a string, not {}", node.type_name()))
+            .at(node.span())
     };
     let old = before.as_str().ok_or_else(|| wrong(before))?;
     let new = entry.value.as_str().ok_or_else(|| wrong(&entry.value))?;

@@ -1,4 +1,4 @@
-//! Entries of created patches: which keys they have, and which of them name their keys.
+//! Merge keys of entries in created patches, and the rules for `$patchMergeKey`.
 
 use smol_str::SmolStr;
 
@@ -14,28 +14,28 @@ use crate::schema::Cursor;
 use smp_text::diagnostic::Result;
 use smp_text::yaml::{Entry, Map, Node, Value};
 
-/// Whose rules a created patch is for, and which of its lists name their keys.
+/// The rules that a created patch is for, and the lists whose entries have `$patchMergeKey`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::patch) enum CreationRules {
-    /// The API server's. Lists with recommended merge keys name them.
+    /// The API server's rules. Only lists with recommended merge keys have `$patchMergeKey`.
     Server,
-    /// The same, and lists that several list map keys tell apart name those.
+    /// As `Server`, and lists that require several list map keys have it, too.
     ServerWithRecommendedKeys,
-    /// Overlays'. Lists with recommended merge keys name them, and those with several list map keys, unless these are the
-    /// patch merge key.
+    /// Overlay rules. Lists with recommended merge keys have `$patchMergeKey`, and so do lists with several list
+    /// map keys unless these are the patch merge key.
     Overlay,
 }
 
-/// The keys that entries of a created patch have.
+/// The merge keys of entries in a created patch.
 #[derive(Debug)]
 pub(super) struct CreationKeys {
     keys: MergeKeys,
-    /// What stands under `$patchMergeKey` in each entry.
+    /// The value of `$patchMergeKey` in each entry.
     directive: Option<Node>,
 }
 
 impl CreationKeys {
-    /// The keys of a list; none when its entries have none.
+    /// Returns the keys of a list, or `None` if its entries have none.
     pub(super) fn of(list: Cursor<'_>, rules: CreationRules) -> Option<Self> {
         let (policy, null) = match rules {
             CreationRules::Overlay => (ListPolicy::Overlay, NullKey::Refused),
@@ -61,7 +61,7 @@ impl CreationKeys {
             }
             _ => lacking.clone(),
         };
-        // As one of several keys that must be there null is no value.
+        // With several required keys, null is not a valid value.
         let null = if default.len() > 1 { NullKey::Refused } else { null };
         let directive = names.iter().map(|name| Node::string(name.clone())).collect();
         let keys = names.into_iter().map(|name| (name.clone(), rule(&name)));
@@ -69,7 +69,7 @@ impl CreationKeys {
         Some(Self { keys, directive: Some(Node::list(directive)) })
     }
 
-    /// How entries with these keys belong together.
+    /// Returns how entries with these keys are matched.
     pub(super) fn association(&self) -> Association {
         Association::Keyed { keys: self.keys.clone(), several: Several::Refused }
     }
@@ -78,38 +78,38 @@ impl CreationKeys {
         self.keys.names()
     }
 
-    /// The name of an entry.
+    /// Returns the identity of an entry.
     ///
     /// # Errors
-    /// A key that it lacks.
+    /// Fails if the entry lacks a key.
     pub(super) fn identify(&self, entry: &Node, at: &Trail<'_>) -> Result<Identity> {
         self.keys.identify(entry).ok_or_else(|| lacks(&self.keys, entry, at))
     }
 
-    /// The keys with what counts of them, where entries name them.
+    /// Returns the keys if entries have `$patchMergeKey`.
     pub(super) fn named(&self) -> Option<&MergeKeys> {
         self.directive.as_ref().map(|_| &self.keys)
     }
 
-    /// Reports whether one version of an entry has a key that the other one lacks.
+    /// Returns true if one version of an entry has a key that the other lacks.
     pub(super) fn has_other_keys(&self, before: &Node, after: &Node) -> bool {
         let differs = |key: &SmolStr| before.get(key).is_some() != after.get(key).is_some();
         self.directive.is_some() && self.names().iter().any(differs)
     }
 
-    /// Whether an entry loses a key that has a default. No change of the entry says that, as a key that is null
-    /// takes the first entry that has it: it is deleted and added anew.
+    /// Returns true if an entry loses a key that has a default. A patch of the entry cannot express that, because
+    /// a null key matches the first entry that has it. The entry is deleted and added again.
     pub(super) fn loses_key(&self, before: &Node, after: &Node) -> bool {
         let lost = |key: &SmolStr| before.get(key).is_some() && after.get(key).is_none();
         self.directive.is_some() && self.names().iter().any(lost)
     }
 
-    /// The keys of an entry, as far as it has them.
+    /// Returns the keys that an entry has.
     pub(super) fn of_entry(&self, entry: &Node) -> Map {
         self.names().iter().filter_map(|key| Some((key.clone(), entry.get(key)?.clone()))).collect()
     }
 
-    /// An entry that is new.
+    /// Returns a new entry for the patch.
     pub(super) fn added(&self, entry: &Node, element: Cursor<'_>, rules: CreationRules) -> Node {
         let mut added = whole(entry, element, rules);
         if let Some(map) = added.as_map_mut() {
@@ -118,7 +118,7 @@ impl CreationKeys {
         added
     }
 
-    /// An entry that goes.
+    /// Returns the deletion of an entry.
     pub(super) fn deleted(&self, entry: &Node) -> Node {
         let mut gone = self.of_entry(entry);
         prepend(&mut gone, PATCH, Node::string("delete"));
@@ -128,7 +128,7 @@ impl CreationKeys {
         gone
     }
 
-    /// An entry that changes by a patch.
+    /// Returns a change of an entry.
     pub(super) fn changed(&self, entry: &Node, by: Map) -> Node {
         let mut out = self.of_entry(entry);
         let keys = out.len();
